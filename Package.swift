@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One room of the house. A room may use only rooms that stand above it in `rooms`, so the import direction is
+/// checked when the manifest is read.
+struct Room {
+    var name: String
+    var uses: [String] = []
+    /// Tests of a room may use any room above it, and `TestSupport`.
+    var testsUse: [String]? = []
+}
+
+let rooms: [Room] = [
+    Room(name: "JSONTree"),
+    Room(name: "WebSocketCodec", uses: ["CZlib"]),
+    Room(name: "HTTPCodec"),
+    Room(name: "WireProtocol", uses: ["JSONTree"]),
+    Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
+    Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
+    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "CSQLite"]),
+    Room(
+        name: "HearthServer",
+        uses: [
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
+        ]),
+    Room(
+        name: "HearthClient",
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop"],
+        testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
+    Room(
+        name: "HearthBench",
+        uses: [
+            "CLinux", "CSQLite", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop",
+        ],
+        testsUse: nil),
+]
+
+let cRooms: Set = ["CLinux", "CSQLite", "COpenSSL", "CZlib"]
+for (index, room) in rooms.enumerated() {
+    let above = Set(rooms[..<index].map(\.name)).union(cRooms)
+    precondition(above.isSuperset(of: room.uses), "\(room.name) imports a room that stands below it")
+}
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+func dependencies(_ names: [String]) -> [Target.Dependency] { names.map { .init(stringLiteral: $0) } }
+
+let package = Package(
+    name: "hearth",
+    products: [
+        .library(name: "HearthClient", targets: ["HearthClient"]),
+        .executable(name: "hearth", targets: ["hearth"]),
+    ],
+    targets: [
+        .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
+        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CZlib"),
+        .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "hearth",
+            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench"],
+            swiftSettings: settings),
+    ]
+        + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
+        + rooms.compactMap { room in
+            room.testsUse.map { extra in
+                .testTarget(
+                    name: "\(room.name)Tests",
+                    dependencies: dependencies([room.name, "TestSupport"] + room.uses + extra),
+                    swiftSettings: settings)
+            }
+        }
+)
