@@ -1,0 +1,32 @@
+/// The first offset at which two byte strings differ, or the length of the shorter one when it is a prefix of the other.
+///
+/// Compares words: keys and paths of one tree share long prefixes.
+func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let count = min(a.count, b.count)
+    var offset = 0
+    // Invariant: offset + 8 <= count inside the loop, so both loads stay within their buffers.
+    while offset + 8 <= count {
+        let x = UInt64(littleEndian: a.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        let y = UInt64(littleEndian: b.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        if x != y { return offset + (x ^ y).trailingZeroBitCount / 8 }
+        offset += 8
+    }
+    while offset < count, a[offset] == b[offset] { offset += 1 }
+    return offset
+}
+
+func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    a.count == b.count && firstDifference(a, b) == a.count
+}
+
+/// Lexicographic order of unsigned bytes, as `memcmp` with the shorter string first.
+func precedes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    let offset = firstDifference(a, b)
+    if offset == min(a.count, b.count) { return a.count < b.count }
+    return a[offset] < b[offset]
+}
+
+extension UnsafeRawBufferPointer {
+    /// The bytes of `range`, which must lie within this buffer.
+    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+}

@@ -1,0 +1,105 @@
+/// The order of keys, and the encoding of a key in which that order is the order of bytes.
+///
+/// A *segment* is one encoded key. It is self-delimiting (no segment is a prefix of another), so that segments put behind one
+/// another make a path whose byte prefixes are its ancestors:
+///
+///     integer key   0x10, four bytes of the value (big-endian, sign bit flipped), two bytes of `IntegerKey.form`
+///     other key     0x20, the UTF-8 bytes with their lead bytes permuted, 0x00
+///
+/// The permutation moves the lead bytes of the supplementary planes (F0…F4) before those of U+E000–U+FFFF (EE, EF), which
+/// turns byte order into the order of UTF-16 code units. An unpaired surrogate (ED A0…BF xx) keeps its place after
+/// U+D7FF and before all supplementary characters, also where UTF-16 would put it between or behind them.
+enum Segment {
+    static let integerTag: UInt8 = 0x10
+    static let textTag: UInt8 = 0x20
+    static let textEnd: UInt8 = 0x00
+    static let integerByteCount = 7
+    /// More than any tag: appended to a path it bounds everything below.
+    static let upperBound: UInt8 = 0xFF
+
+    @inline(__always)
+    static func permuted(_ byte: UInt8) -> UInt8 {
+        if byte < 0xEE { return byte }
+        return byte < 0xF0 ? byte + 5 : byte &- 2
+    }
+
+    @inline(__always)
+    static func restored(_ byte: UInt8) -> UInt8 {
+        if byte < 0xEE { return byte }
+        return byte < 0xF3 ? byte + 2 : byte &- 5
+    }
+
+    /// Appends the segment of a valid key.
+    static func append(key utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        if let integer = IntegerKey(utf8) {
+            append(integer, to: &out)
+            return
+        }
+        out.append(textTag)
+        let start = out.count
+        out.append(contentsOf: utf8)
+        for offset in start..<out.count where out[offset] >= 0xEE { out[offset] = permuted(out[offset]) }
+        out.append(textEnd)
+    }
+
+    static func append(_ integer: IntegerKey, to out: inout [UInt8]) {
+        let bits = UInt32(bitPattern: integer.value) ^ 0x8000_0000
+        out.append(integerTag)
+        for shift in [24, 16, 8, 0] as [UInt32] { out.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+        out.append(UInt8(truncatingIfNeeded: integer.form >> 8))
+        out.append(UInt8(truncatingIfNeeded: integer.form))
+    }
+
+    /// `segment` must have the integer tag and its seven bytes.
+    static func integer(of segment: UnsafeRawBufferPointer) -> IntegerKey {
+        var bits: UInt32 = 0
+        for offset in 1...4 { bits = bits << 8 | UInt32(segment[offset]) }
+        return IntegerKey(
+            value: Int32(bitPattern: bits ^ 0x8000_0000),
+            form: UInt16(segment[5]) << 8 | UInt16(segment[6]))
+    }
+
+    /// Appends the UTF-8 bytes of the key that a whole segment encodes.
+    static func appendKey(of segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        if segment[0] == integerTag {
+            integer(of: segment).appendText(to: &out)
+        } else {
+            let start = out.count
+            out.append(contentsOf: segment.part(1..<segment.count - 1))
+            for offset in start..<out.count where out[offset] >= 0xEE { out[offset] = restored(out[offset]) }
+        }
+    }
+
+    /// Hands the UTF-8 bytes of a segment's key to `body`; without a copy in the common case.
+    static func withKey<Result>(of segment: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result)
+        -> Result
+    {
+        if segment[0] == textTag {
+            let utf8 = segment.part(1..<segment.count - 1)
+            if !utf8.contains(where: { $0 >= 0xEE }) { return body(utf8) }
+        }
+        var utf8: [UInt8] = []
+        appendKey(of: segment, to: &utf8)
+        return utf8.withUnsafeBytes(body)
+    }
+}
+
+/// Order of two keys by their UTF-8 bytes (wire-protocol 4.4): negative, zero or positive.
+func compareKeys(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let integerA = IntegerKey(a)
+    let integerB = IntegerKey(b)
+    if let integerA, let integerB {
+        if integerA.value != integerB.value { return integerA.value < integerB.value ? -1 : 1 }
+        return Int(integerA.form) - Int(integerB.form)
+    }
+    if integerA != nil { return -1 }
+    if integerB != nil { return 1 }
+    return compareText(a, b)
+}
+
+/// Order of two texts by UTF-16 code units, but for unpaired surrogates (see `Segment`): negative, zero or positive.
+func compareText(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let offset = firstDifference(a, b)
+    if offset == min(a.count, b.count) { return a.count - b.count }
+    return Int(Segment.permuted(a[offset])) - Int(Segment.permuted(b[offset]))
+}

@@ -1,0 +1,156 @@
+/// Why a text is not a path.
+package enum PathError: Error, Hashable, Sendable {
+    /// More than `Path.maximumDepth` keys.
+    case tooDeep
+    /// The key number `index`, counted from 0, is not one.
+    case key(KeyError, index: Int)
+    /// A `%` in a URL path without two hexadecimal digits behind it.
+    case invalidPercentEncoding
+}
+
+extension Path {
+    /// Levels below the root (wire-protocol 4.1).
+    package static let maximumDepth = 32
+
+    /// Reads the text form of the realtime protocol, raw keys between slashes: `/a/b`, `a//b/`, `` (the root). Empty parts do not
+    /// count (wire-protocol 2.1).
+    package init(parsing text: RawSpan) throws(PathError) {
+        self = try text.withUnsafeBytes { (text) throws(PathError) in
+            var reader = PathReader()
+            try forEachPart(of: text) { (part) throws(PathError) in try reader.append(part) }
+            return Path(encoded: reader.encoded)
+        }
+    }
+
+    package init(parsing text: [UInt8]) throws(PathError) { try self.init(parsing: text.span.bytes) }
+
+    package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
+
+    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (rest 1). `+` means itself. A `%2F` is a slash
+    /// inside a key, hence an error.
+    package init(percentEncoded text: RawSpan) throws(PathError) {
+        self = try text.withUnsafeBytes { (text) throws(PathError) in
+            var reader = PathReader()
+            var decoded: [UInt8] = []
+            try forEachPart(of: text) { (part) throws(PathError) in
+                guard part.contains(UInt8(ascii: "%")) else { return try reader.append(part) }
+                decoded.removeAll(keepingCapacity: true)
+                guard appendPercentDecoded(part, to: &decoded) else { throw .invalidPercentEncoding }
+                try decoded.span.bytes.withUnsafeBytes { (part) throws(PathError) in try reader.append(part) }
+            }
+            return Path(encoded: reader.encoded)
+        }
+    }
+
+    package init(percentEncoded text: [UInt8]) throws(PathError) { try self.init(percentEncoded: text.span.bytes) }
+
+    package init(percentEncoded text: String) throws(PathError) { try self.init(percentEncoded: Array(text.utf8)) }
+
+    /// Appends the text form, `a/b`, nothing for the root.
+    package func appendText(to out: inout [UInt8]) {
+        encoded.withUnsafeBytes { encoded in
+            var start = 0
+            while start < encoded.count {
+                if start > 0 { out.append(UInt8(ascii: "/")) }
+                let end = Path.segmentEnd(in: encoded, from: start)
+                Segment.appendKey(of: encoded.part(start..<end), to: &out)
+                start = end
+            }
+        }
+    }
+
+    /// The text form.
+    package var text: [UInt8] {
+        var out: [UInt8] = []
+        appendText(to: &out)
+        return out
+    }
+}
+
+extension Path: CustomStringConvertible {
+    package var description: String { "/" + String(decoding: text, as: UTF8.self) }
+}
+
+/// A path as a write names it: `a/b/.priority` means the priority of `a/b` (wire-protocol 3.1, 3.2).
+package struct WriteTarget: Hashable, Sendable {
+    package var path: Path
+    package var isPriority: Bool
+
+    package init(path: Path, isPriority: Bool = false) {
+        self.path = path
+        self.isPriority = isPriority
+    }
+
+    /// Reads the text form of the realtime protocol.
+    package init(parsing text: RawSpan) throws(PathError) {
+        self = try text.withUnsafeBytes { (text) throws(PathError) in
+            var reader = PathReader()
+            var isPriority = false
+            try forEachPart(of: text) { (part) throws(PathError) in
+                // Only the last part may name metadata; seen before another one it is an illegal key.
+                if isPriority { throw .key(.forbidden(byte: UInt8(ascii: ".")), index: reader.depth) }
+                if part.elementsEqual(".priority".utf8) { isPriority = true } else { try reader.append(part) }
+            }
+            return WriteTarget(path: Path(encoded: reader.encoded), isPriority: isPriority)
+        }
+    }
+
+    package init(parsing text: [UInt8]) throws(PathError) { try self.init(parsing: text.span.bytes) }
+
+    package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
+}
+
+/// Gathers the keys of a text into an encoded path.
+private struct PathReader {
+    private(set) var encoded: [UInt8] = []
+    private(set) var depth = 0
+
+    mutating func append(_ key: UnsafeRawBufferPointer) throws(PathError) {
+        do throws(KeyError) { try Key.check(key) } catch { throw .key(error, index: depth) }
+        if depth == Path.maximumDepth { throw .tooDeep }
+        Segment.append(key: key, to: &encoded)
+        depth += 1
+    }
+}
+
+/// Calls `body` with each part between slashes that is not empty.
+private func forEachPart(
+    of text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(PathError) -> Void
+) throws(PathError) {
+    var start = 0
+    while start < text.count {
+        var end = start
+        while end < text.count, text[end] != UInt8(ascii: "/") { end += 1 }
+        if end > start { try body(text.part(start..<end)) }
+        start = end + 1
+    }
+}
+
+/// False if a `%` is not followed by two hexadecimal digits.
+private func appendPercentDecoded(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) -> Bool {
+    var offset = 0
+    while offset < text.count {
+        if text[offset] != UInt8(ascii: "%") {
+            out.append(text[offset])
+            offset += 1
+            continue
+        }
+        guard offset + 2 < text.count, let high = hexValue(text[offset + 1]), let low = hexValue(text[offset + 2])
+        else {
+            return false
+        }
+        out.append(high << 4 | low)
+        offset += 3
+    }
+    return true
+}
+
+/// The value of a hexadecimal digit.
+func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
