@@ -118,7 +118,7 @@ extension Path {
     }
 
     /// End of the segment that starts at `start`; the end of the bytes if they are damaged.
-    static func segmentEnd(in encoded: UnsafeRawBufferPointer, from start: Int) -> Int {
+    package static func segmentEnd(in encoded: UnsafeRawBufferPointer, from start: Int) -> Int {
         if encoded[start] == Segment.integerTag { return min(start + Segment.integerByteCount, encoded.count) }
         var end = start + 1
         while end < encoded.count, encoded[end] != Segment.textEnd { end += 1 }

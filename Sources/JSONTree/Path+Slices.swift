@@ -1,0 +1,41 @@
+extension Path {
+    /// Where the segment that begins at `start` ends. O(segment).
+    package func segmentEnd(from start: Int) -> Int {
+        encoded.withUnsafeBytes { Path.segmentEnd(in: $0, from: start) }
+    }
+
+    /// Bytes of the last segment; 0 at the root.
+    package var lastSegmentCount: Int {
+        encoded.withUnsafeBytes { bytes in
+            var start = 0
+            var last = 0
+            while start < bytes.count {
+                last = start
+                start = Path.segmentEnd(in: bytes, from: start)
+            }
+            return start - last
+        }
+    }
+
+    /// The path of the first segments, which take `bytes` bytes.
+    package func prefix(bytes: Int) -> Path {
+        bytes == encoded.count ? self : Path(encoded: Array(encoded[..<bytes]))
+    }
+
+    /// The path of what follows the first segments, which take `bytes` bytes.
+    package func dropFirst(bytes: Int) -> Path {
+        bytes == 0 ? self : Path(encoded: Array(encoded[bytes...]))
+    }
+
+    /// The exclusive upper bound of all encoded paths at or below `encoded`.
+    package static func subtreeEnd(of encoded: [UInt8]) -> [UInt8] { encoded + [Segment.upperBound] }
+}
+
+extension Key {
+    /// Appends the key that a segment encodes, as a JSON string with its quotes.
+    package static func appendJSON(encoded segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        var utf8: [UInt8] = []
+        Segment.appendKey(of: segment, to: &utf8)
+        JSONText.appendQuoted(utf8, to: &out)
+    }
+}

@@ -1,0 +1,87 @@
+import JSONTree
+
+extension Database {
+    /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
+    static let assembledBytesMax = 1 << 20
+
+    func get(_ path: Path, hash: Bool, for request: Request, in turn: inout Turn) {
+        switch read(path, .get, for: request) {
+        case .value(let value):
+            let hash = hash ? NodeHash.hash(value) : nil
+            turn.outputs.append(.reply(request.connection, number: request.number, .value(value, hash: hash)))
+        case .stream(let read): turn.outputs.append(.stream(read))
+        case .failed(let failure):
+            turn.outputs.append(.reply(request.connection, number: request.number, .failed(failure)))
+        }
+    }
+
+    /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
+    func listen(_ path: Path, hash: [UInt8]?, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        let result = read(path, .listen, for: request)
+        if case .failed(let failure) = result {
+            turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
+            return
+        }
+        if case .value(let value) = result, !Self.isCurrent(hash, value) {
+            turn.outputs.append(.initial(connection, path, value))
+        }
+        move(sessions[connection, default: SessionListens()].add(path), connection, in: &turn)
+        if case .stream(let read) = result {
+            turn.outputs.append(.stream(read))
+        } else {
+            turn.outputs.append(.reply(connection, number: request.number, .done))
+        }
+    }
+
+    /// A client that holds nothing, told that there is nothing, needs no data.
+    private static func isCurrent(_ hash: [UInt8]?, _ value: CanonicalJSON) -> Bool {
+        guard let hash else { return false }
+        return hash.isEmpty ? value.isNull : NodeHash.matches(hash, value)
+    }
+
+    func unlisten(_ path: Path, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        if let steps = sessions[connection]?.remove(path) { move(steps, connection, in: &turn) }
+        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
+        turn.outputs.append(.reply(connection, number: request.number, .done))
+    }
+
+    func disconnect(_ connection: ConnectionID) {
+        for path in sessions.removeValue(forKey: connection)?.memberships ?? [] {
+            _ = listeners.leave(path, loop: connection.loop)
+        }
+    }
+
+    private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
+        for path in steps.leave {
+            if let group = listeners.leave(path, loop: connection.loop) { turn.outputs.append(.leave(group, connection)) }
+        }
+        for path in steps.join {
+            turn.outputs.append(.join(listeners.join(path, loop: connection.loop), connection))
+        }
+    }
+
+    private enum ReadResult {
+        case value(CanonicalJSON)
+        case stream(SnapshotRead)
+        case failed(Failure)
+    }
+
+    private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
+        do throws(TreeRows.ReadError) {
+            return .value(try rows.read(path, bytesMax: Self.assembledBytesMax))
+        } catch .storage(let error) {
+            return .failed(.unavailable(error))
+        } catch {
+            let read = SnapshotRead(
+                connection: request.connection, number: request.number, path: path, purpose: purpose, sequence: sequence)
+            do throws(StorageError) {
+                try freeze(for: read)
+                return .stream(read)
+            } catch {
+                return .failed(.unavailable(error))
+            }
+        }
+    }
+}

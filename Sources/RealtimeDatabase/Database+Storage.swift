@@ -1,0 +1,96 @@
+package import JSONTree
+
+/// Rows that are ready to be written to the store: everything up to `sequence`.
+package struct FrozenRows: Sendable {
+    package var sequence: UInt64
+    /// What ``Database/applied(_:)`` is told afterwards; nil when no row changed.
+    package var generation: UInt64?
+    package var changes: RowChanges
+    /// Large reads that want to see the store at exactly this point.
+    package var reads: [SnapshotRead]
+}
+
+extension Database {
+    // MARK: Applying behind the log
+
+    /// Bytes of memory in rows that changed and are not frozen yet.
+    package var changedBytes: Int { rows.changedBytes }
+
+    /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
+    package func freeze() throws(StorageError) {
+        guard let (generation, changes) = try rows.freeze() else { return }
+        frozen.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []))
+    }
+
+    func freeze(for read: SnapshotRead) throws(StorageError) {
+        try freeze()
+        if frozen.last?.sequence == sequence {
+            frozen[frozen.count - 1].reads.append(read)
+        } else {
+            // Nothing changed since the last freeze, which may still be under way: the read takes its turn behind it.
+            frozen.append(FrozenRows(sequence: sequence, generation: nil, changes: RowChanges(), reads: [read]))
+        }
+    }
+
+    /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the log.
+    package func takeFrozen() -> FrozenRows? {
+        guard let first = frozen.first, first.sequence <= durableSequence else { return nil }
+        return frozen.removeFirst()
+    }
+
+    /// The store now holds the rows of this generation and all before.
+    package func applied(_ generation: UInt64) {
+        rows.applied(generation)
+        rows.trim()
+    }
+
+    // MARK: Recovery
+
+    /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
+    package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
+        for operation in operations where operation.sequence > sequence {
+            do throws(Failure) {
+                try apply(operation.change.assignments)
+            } catch .unavailable(let error) {
+                throw error
+            } catch {}
+            sequence = operation.sequence
+        }
+        durableSequence = sequence
+    }
+
+    /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose rows
+    /// include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest. Turns whose record did
+    /// not reach the log are run again, so their writes are answered with the error and their reads see what is true.
+    package func refuse(
+        because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
+    ) throws(StorageError) {
+        refusal = error
+        rows = TreeRows(store: rows.store, residentBytesMax: rows.residentBytesMax)
+        frozen = []
+        isTorn = false
+        sequence = storeSequence
+        try replay(operations)
+        for index in pending.indices where pending[index].sequence > durableSequence {
+            var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: [])
+            turn.outputs = pending[index].outputs.filter(\.changesMembership)
+            for request in pending[index].requests { run(request, in: &turn) }
+            pending[index].outputs = turn.outputs
+            pending[index].sequence = sequence
+        }
+    }
+
+    /// Takes writes again.
+    package func accept() {
+        refusal = nil
+    }
+}
+
+extension Output {
+    fileprivate var changesMembership: Bool {
+        switch self {
+        case .join, .leave: true
+        case .push, .initial, .reply, .stream: false
+        }
+    }
+}

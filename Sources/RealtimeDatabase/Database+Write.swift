@@ -1,0 +1,100 @@
+import JSONTree
+
+extension Database {
+    /// Sets one place, after its precondition. Answers what is stored.
+    func set(
+        _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, in turn: inout Turn
+    ) throws(Failure) -> CanonicalJSON {
+        if let refusal { throw .unavailable(refusal) }
+        if let expecting {
+            guard NodeHash.matches(expecting, try value(at: target.path)) else { throw .stale }
+        }
+        let stored = try resolve(value, at: target, now: turn.record.time)
+        if target.isPriority, try !exists(target.path) { throw .nothingThere }
+        let assignment = Assignment(target: target, value: stored)
+        try apply([assignment])
+        commit(.set(assignment), in: &turn)
+        return stored
+    }
+
+    /// Sets several places as one commit: either all of them or none.
+    func update(
+        _ base: Path, _ entries: [(target: WriteTarget, value: IncomingValue)], in turn: inout Turn
+    ) throws(Failure) {
+        if let refusal { throw .unavailable(refusal) }
+        guard !entries.isEmpty else { return }
+        var assignments: [Assignment] = []
+        assignments.reserveCapacity(entries.count)
+        for (target, value) in entries where !target.isPriority {
+            assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
+        }
+        // Priorities come last: they may belong to nodes that the update itself makes.
+        let values = assignments
+        for (target, value) in entries where target.isPriority {
+            let isMade = values.contains { !$0.value.isNull && target.path.contains($0.target.path) }
+            if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
+            assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
+        }
+        try apply(assignments)
+        commit(.merge(base: base, assignments), in: &turn)
+    }
+
+    /// Puts assignments into the tree. The priority of a node that is not there (any more) has no effect.
+    func apply(_ assignments: [Assignment]) throws(Failure) {
+        do throws(StorageError) {
+            for assignment in assignments {
+                if assignment.target.isPriority {
+                    _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+                } else {
+                    try rows.set(assignment.value, at: assignment.target.path)
+                }
+            }
+        } catch {
+            isTorn = true
+            throw .unavailable(error)
+        }
+    }
+
+    /// Server values become what they stand for. Increments refer to the value before the request at the same place.
+    private func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON {
+        guard incoming.hasServerValues else { return incoming.json }
+        var failure: Failure?
+        let resolved = incoming.json.resolved(timestamp: now) { relative in
+            do throws(Failure) {
+                return try value(at: target.path.appending(relative))
+            } catch {
+                failure = error
+                return .null
+            }
+        }
+        if let failure { throw failure }
+        return resolved
+    }
+
+    private func commit(_ change: Change, in turn: inout Turn) {
+        turn.record.append(change, uid: [])
+        sequence += 1
+        for delivery in listeners.deliveries(of: change) {
+            turn.outputs.append(.push(delivery.change, to: delivery.to))
+        }
+    }
+
+    private func value(at path: Path) throws(Failure) -> CanonicalJSON {
+        do throws(TreeRows.ReadError) {
+            return try rows.read(path)
+        } catch {
+            switch error {
+            case .storage(let error): throw .unavailable(error)
+            case .tooLarge: return .null
+            }
+        }
+    }
+
+    private func exists(_ path: Path) throws(Failure) -> Bool {
+        do throws(StorageError) {
+            return try rows.exists(path)
+        } catch {
+            throw .unavailable(error)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import JSONTree
+
+/// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
+///
+/// A deterministic function of what it is given: requests with the time of their turn, and news from storage. It does no
+/// I/O but reads from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database thread.
+///
+/// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as one record;
+/// what it has to say waits in ``pending`` until the log has the record (``committed(through:)``). When the log could not take
+/// it, ``refuse(_:)`` and ``recover(from:)`` take the tree back to what is durable, and the turn's requests are answered anew.
+package final class Database {
+    package let index: UInt32
+    package internal(set) var rows: TreeRows
+    /// The number of the last operation applied in memory.
+    package internal(set) var sequence: UInt64
+    /// The number of the last operation that the log has.
+    package internal(set) var durableSequence: UInt64
+    /// Why writes are refused at the moment, if they are.
+    package internal(set) var refusal: StorageError?
+
+    var listeners: ListenerTrie
+    var sessions: [ConnectionID: SessionListens] = [:]
+    var pending: [PendingTurn] = []
+    var frozen: [FrozenRows] = []
+    /// Set when storage failed in the middle of a change, so memory may hold half of it.
+    var isTorn = false
+
+    /// What a turn has to say, and what it was asked, in case its record does not reach the log.
+    struct PendingTurn {
+        var requests: [Request]
+        var now: Int64
+        var sequence: UInt64
+        var outputs: [Output]
+    }
+
+    /// `sequence` is the last number that the store's rows include.
+    package init(index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20) {
+        self.index = index
+        rows = TreeRows(store: store, residentBytesMax: residentBytesMax)
+        self.sequence = sequence
+        durableSequence = sequence
+        listeners = ListenerTrie(database: index)
+    }
+
+    // MARK: Turns
+
+    /// Works off one mailbox of requests. The record, if any, must go to the log; what there is to say comes out of
+    /// ``takeReady()`` once it is durable. `now` is in milliseconds since 1970.
+    package func process(_ requests: [Request], now: Int64) -> LogRecord? {
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        turn.outputs.reserveCapacity(requests.count)
+        for request in requests { run(request, in: &turn) }
+        pending.append(PendingTurn(requests: requests, now: now, sequence: sequence, outputs: turn.outputs))
+        return turn.record.count > 0 ? turn.record : nil
+    }
+
+    /// The log now has everything up to `sequence`.
+    package func committed(through sequence: UInt64) {
+        durableSequence = max(durableSequence, sequence)
+    }
+
+    /// Everything that may be said now, in order.
+    package func takeReady() -> [Output] {
+        guard let first = pending.first, first.sequence <= durableSequence else { return [] }
+        if pending.count == 1 {
+            let outputs = pending[0].outputs
+            pending.removeAll(keepingCapacity: true)
+            return outputs
+        }
+        let count = pending.firstIndex { $0.sequence > durableSequence } ?? pending.count
+        let outputs = pending[..<count].flatMap(\.outputs)
+        pending.removeFirst(count)
+        return outputs
+    }
+
+    struct Turn {
+        var record: LogRecord
+        var outputs: [Output]
+    }
+
+    func run(_ request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        switch request.operation {
+        case .set(let target, let value, let expected, let echoes):
+            let reply: Reply
+            do throws(Failure) {
+                let stored = try set(target, value, expecting: expected, in: &turn)
+                reply = echoes ? .value(stored, hash: expected.map { _ in NodeHash.hash(stored) }) : .done
+            } catch {
+                reply = .failed(error)
+            }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .update(let base, let entries):
+            let reply: Reply
+            do throws(Failure) {
+                try update(base, entries, in: &turn)
+                reply = .done
+            } catch {
+                reply = .failed(error)
+            }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .get(let path, let hash): get(path, hash: hash, for: request, in: &turn)
+        case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
+        case .unlisten(let path): unlisten(path, for: request, in: &turn)
+        case .disconnect: disconnect(connection)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package import JSONTree
+
+/// Who listens where: a trie of path segments with the group of each path that has listeners.
+///
+/// A write at `P` concerns the groups on the way to `P`, at `P`, and below it. Owned by the database thread.
+struct ListenerTrie {
+    final class Place: SegmentKeyed {
+        let segment: [UInt8]
+        unowned(unsafe) let parent: Place?
+        var children = SegmentTable<Place>()
+        /// Nil while nobody listens here.
+        var group: GroupID?
+        /// Members of the group on each event loop.
+        var members: [Int] = []
+
+        init(segment: [UInt8], parent: Place?) {
+            self.segment = segment
+            self.parent = parent
+        }
+
+        var address: GroupAddress? {
+            guard let group else { return nil }
+            var loops: UInt64 = 0
+            for (loop, count) in members.enumerated() where count > 0 { loops |= 1 << UInt64(loop) }
+            return GroupAddress(group: group, loops: loops)
+        }
+    }
+
+    private let root = Place(segment: [], parent: nil)
+    private let firstGroup: UInt64
+    private var groupsMade: UInt64 = 0
+
+    /// `database` keeps the group numbers of several databases apart.
+    init(database: UInt32) { firstGroup = UInt64(database) << 32 }
+
+    /// Adds a member to the group of a path. O(depth).
+    mutating func join(_ path: Path, loop: Int) -> GroupID {
+        var place = root
+        for range in path.segments {
+            let segment = Array(path.encoded[range])
+            if let next = segment.withUnsafeBytes({ place.children[$0] }) {
+                place = next
+            } else {
+                let next = Place(segment: segment, parent: place)
+                place.children.insert(next)
+                place = next
+            }
+        }
+        while place.members.count <= loop { place.members.append(0) }
+        place.members[loop] += 1
+        if let group = place.group { return group }
+        groupsMade += 1
+        let group = GroupID(raw: firstGroup | groupsMade)
+        place.group = group
+        return group
+    }
+
+    /// Takes a member out; places without listeners at or below them go. Nil when nobody listened there.
+    mutating func leave(_ path: Path, loop: Int) -> GroupID? {
+        guard let place = place(at: path), let group = place.group else { return nil }
+        place.members[loop] -= 1
+        if place.members.allSatisfy({ $0 == 0 }) {
+            place.group = nil
+            place.members = []
+            prune(place)
+        }
+        return group
+    }
+
+    private func prune(_ place: Place) {
+        var place = place
+        while place.group == nil, place.children.isEmpty, let parent = place.parent {
+            parent.children.remove(place.segment)
+            place = parent
+        }
+    }
+
+    private func place(at path: Path) -> Place? {
+        var place = root
+        for range in path.segments {
+            let next = path.encoded.withUnsafeBytes { place.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+            guard let next else { return nil }
+            place = next
+        }
+        return place
+    }
+
+    // MARK: Fan-out
+
+    /// What each group gets to see of a change, never more than lies at or below its path. One entry per form of the change.
+    func deliveries(of change: Change) -> [(change: Change, to: [GroupAddress])] {
+        guard root.group != nil || !root.children.isEmpty else { return [] }
+        let base: Path
+        switch change {
+        case .set(let assignment): base = assignment.target.path
+        case .merge(let mergeBase, _): base = mergeBase
+        }
+        // Groups at or above the base see the change as it is.
+        var whole: [GroupAddress] = []
+        var place: Place? = root
+        if let address = root.address { whole.append(address) }
+        for range in base.segments {
+            place = base.encoded.withUnsafeBytes { place?.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+            guard let place else { break }
+            if let address = place.address { whole.append(address) }
+        }
+        var deliveries: [(change: Change, to: [GroupAddress])] = whole.isEmpty ? [] : [(change, whole)]
+        if let place, !place.children.isEmpty {
+            for (change, address) in parts(of: change, below: place, at: base) { deliveries.append((change, [address])) }
+        }
+        return deliveries
+    }
+
+    /// What groups strictly below the base of a change see of it.
+    private func parts(of change: Change, below place: Place, at base: Path) -> [(Change, GroupAddress)] {
+        var found: [(place: Place, path: Path, assignments: [Assignment])] = []
+        func add(_ assignment: Assignment, to place: Place, at path: Path) {
+            guard place.group != nil else { return }
+            if let index = found.firstIndex(where: { $0.place === place }) {
+                found[index].assignments.append(assignment)
+            } else {
+                found.append((place, path, [assignment]))
+            }
+        }
+        for assignment in change.assignments {
+            var next: Place? = place
+            var path = base
+            let target = assignment.target.path
+            // On the way to the target: the assignment as it is.
+            for range in target.dropFirst(bytes: base.encoded.count).segments {
+                let absolute = (base.encoded.count + range.lowerBound)..<(base.encoded.count + range.upperBound)
+                next = target.encoded.withUnsafeBytes {
+                    next?.children[UnsafeRawBufferPointer(rebasing: $0[absolute])]
+                }
+                guard let next else { break }
+                path = target.prefix(bytes: absolute.upperBound)
+                add(assignment, to: next, at: path)
+            }
+            // Below it: the part of the value that lies there.
+            if let next, !assignment.target.isPriority {
+                forEachPlace(below: next, at: target) { place, path in
+                    let part = assignment.value.value(at: path.dropFirst(bytes: target.encoded.count))
+                    add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
+                }
+            }
+        }
+        return found.compactMap { place, path, assignments in
+            place.address.map { (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), $0) }
+        }
+    }
+
+    private func forEachPlace(below place: Place, at path: Path, _ body: (Place, Path) -> Void) {
+        place.children.forEach { child in
+            let childPath = Path(encoded: path.encoded + child.segment)
+            body(child, childPath)
+            forEachPlace(below: child, at: childPath, body)
+        }
+    }
+}

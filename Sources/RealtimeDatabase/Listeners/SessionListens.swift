@@ -1,0 +1,88 @@
+import JSONTree
+
+/// The plain listeners of one connection.
+///
+/// A listener below another one of the same connection gets its data through that one, so only the uppermost are
+/// members of groups: each change is sent to a connection once.
+struct SessionListens {
+    private struct Entry {
+        var path: Path
+        var isMember: Bool
+    }
+
+    /// What a step changes in the groups, in this order.
+    struct GroupSteps {
+        var leave: [Path] = []
+        var join: [Path] = []
+    }
+
+    /// In path order, so what lies below a path stands right behind it.
+    private var entries: [Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+    /// The paths whose groups the connection belongs to.
+    var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
+
+    mutating func add(_ path: Path) -> GroupSteps {
+        var steps = GroupSteps()
+        let index = index(of: path)
+        if index < entries.count, entries[index].path == path { return steps }
+        let isMember = !isCovered(path)
+        if isMember {
+            steps.join.append(path)
+            forEachBelow(path, from: index) { entry in
+                if entry.isMember { steps.leave.append(entry.path) }
+                entry.isMember = false
+            }
+        }
+        entries.insert(Entry(path: path, isMember: isMember), at: index)
+        return steps
+    }
+
+    /// Nil when there is no listener at the path.
+    mutating func remove(_ path: Path) -> GroupSteps? {
+        var steps = GroupSteps()
+        let index = index(of: path)
+        guard index < entries.count, entries[index].path == path else { return nil }
+        let removed = entries.remove(at: index)
+        guard removed.isMember else { return steps }
+        steps.leave.append(path)
+        // What was covered by it alone comes up. Ancestors stand before descendants, so the last one joined covers the rest.
+        var covering: Path?
+        forEachBelow(path, from: index) { entry in
+            if let covering, covering.contains(entry.path) { return }
+            covering = entry.path
+            entry.isMember = true
+            steps.join.append(entry.path)
+        }
+        return steps
+    }
+
+    private func isCovered(_ path: Path) -> Bool {
+        var ancestor = path.parent
+        while let current = ancestor {
+            let index = index(of: current)
+            if index < entries.count, entries[index].path == current { return true }
+            ancestor = current.parent
+        }
+        return false
+    }
+
+    private mutating func forEachBelow(_ path: Path, from start: Int, _ body: (inout Entry) -> Void) {
+        var index = start
+        while index < entries.count, path.contains(entries[index].path) {
+            body(&entries[index])
+            index += 1
+        }
+    }
+
+    private func index(of path: Path) -> Int {
+        var lower = 0
+        var upper = entries.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if entries[middle].path < path { lower = middle + 1 } else { upper = middle }
+        }
+        return lower
+    }
+}

@@ -1,0 +1,108 @@
+package import JSONTree
+
+/// A row as the tree file holds it: the encoded path and the value stored there.
+package struct Row: Hashable, Sendable {
+    /// `Path.encoded` of the place the row describes.
+    package var key: [UInt8]
+    package var value: RowValue
+
+    package init(key: [UInt8], value: RowValue) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// What a row says about its place.
+///
+/// No row lies inside another: below a `.subtree` row there are no rows. A node that is spread over the rows of its
+/// children needs no row of its own, unless it has a priority.
+package enum RowValue: Hashable, Sendable {
+    /// The whole subtree, in canonical form; never null.
+    case subtree(CanonicalJSON)
+    /// The priority of a node whose children have rows of their own.
+    case header(priority: CanonicalJSON)
+
+    /// The stored form: the canonical text, after a `!` for a header (no JSON text begins with that byte).
+    package var encoded: [UInt8] {
+        switch self {
+        case .subtree(let json): json.bytes
+        case .header(let priority): [UInt8(ascii: "!")] + priority.bytes
+        }
+    }
+
+    package init(encoded bytes: UnsafeRawBufferPointer) {
+        if bytes.first == UInt8(ascii: "!") {
+            self = .header(priority: CanonicalJSON(trusted: Array(bytes.dropFirst())))
+        } else {
+            self = .subtree(CanonicalJSON(trusted: Array(bytes)))
+        }
+    }
+}
+
+/// The rows of one database as they are on disk, in key order. Changed rows that are not on disk yet are kept by
+/// ``TreeRows``, so a store may lag behind, but it never runs ahead of the commit log.
+package protocol RowStore: AnyObject {
+    /// A cursor over the rows with `lower <= key < upper`, ascending. It sees one state of the store for its whole
+    /// life, and so do cursors made while it lives.
+    func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor
+}
+
+package protocol RowCursor: AnyObject {
+    /// The next row, or nil at the end.
+    func next() throws(StorageError) -> Row?
+    /// Goes on with the first row whose key is at or after `lower`. Only forwards.
+    func seek(to lower: [UInt8]) throws(StorageError)
+}
+
+/// The keys `lower <= key < upper`.
+package struct KeyRange: Hashable, Sendable {
+    package var lower: [UInt8]
+    package var upper: [UInt8]
+
+    package init(lower: [UInt8], upper: [UInt8]) {
+        self.lower = lower
+        self.upper = upper
+    }
+}
+
+/// The changed rows of one stretch of the commit log, to be written to a store in one transaction.
+package struct RowChanges: Sendable {
+    /// Ranges whose stored rows are all obsolete. They are removed before `rows` are written.
+    package var cleared: [KeyRange]
+    /// Keys whose row goes away.
+    package var removed: [[UInt8]]
+    package var rows: [Row]
+
+    package init(cleared: [KeyRange] = [], removed: [[UInt8]] = [], rows: [Row] = []) {
+        self.cleared = cleared
+        self.removed = removed
+        self.rows = rows
+    }
+
+    package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && rows.isEmpty }
+}
+
+/// Why storage could not do what it was asked. Nothing acknowledged is lost by any of them.
+package enum StorageError: Error, Hashable, Sendable {
+    /// No space left on the device (or the quota is used up).
+    case full
+    /// The folder or the file cannot be written.
+    case readOnly(String)
+    /// The device or the file system reported an error.
+    case inputOutput(String)
+    /// The file is not a database of ours, or is damaged.
+    case damaged(String)
+    /// Another process has the database.
+    case busy(String)
+
+    /// One line for people: clients get it with a refused write, operators in the log.
+    package var message: String {
+        switch self {
+        case .full: "no space left on the device that holds the data folder"
+        case .readOnly(let detail): "the data folder cannot be written: \(detail)"
+        case .inputOutput(let detail): "the disk reported an error: \(detail)"
+        case .damaged(let detail): "the database file is damaged: \(detail)"
+        case .busy(let detail): "the database is in use: \(detail)"
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import JSONTree
+
+/// One node of the part of the tree that is in memory. See ``TreeRows`` for what its states mean.
+final class RowNode: SegmentKeyed {
+    enum State: UInt8 {
+        /// Nothing is known, the store must be asked. Only the root of a database just opened is in this state.
+        case unknown
+        /// `value` is the whole subtree; null when nothing is there.
+        case packed
+        /// The children have rows of their own; those in `children` are known, `value` is the node's priority.
+        case spread
+    }
+
+    let segment: [UInt8]
+    /// The parent owns this node through its table, so it outlives it; nil once cut off (and at the root).
+    unowned(unsafe) var parent: RowNode?
+    var state: State
+    var value: CanonicalJSON
+    var children = SegmentTable<RowNode>()
+    /// Spread only: every child that exists is in `children`.
+    var isComplete = false
+    /// The store may hold rows below this place that are obsolete: they go when this node is applied.
+    var clearsBelow = false
+    /// The node was removed from the tree; a list may still name it.
+    var isDetached = false
+    /// The generation of the last change, 0 for a node that is as the store has it.
+    var changedIn: UInt64 = 0
+    /// The sweep during which the node was last used.
+    var usedIn: UInt32 = 0
+    /// The generation in which the node last lost something below it.
+    var shrunkIn: UInt64 = 0
+
+    init(segment: [UInt8], parent: RowNode?, state: State, value: CanonicalJSON) {
+        self.segment = segment
+        self.parent = parent
+        self.state = state
+        self.value = value
+    }
+
+    /// The encoded path of the node. O(depth).
+    var key: [UInt8] {
+        var segments: [[UInt8]] = []
+        var node: RowNode? = self
+        while let current = node {
+            segments.append(current.segment)
+            node = current.parent
+        }
+        var key: [UInt8] = []
+        key.reserveCapacity(segments.reduce(0) { $0 + $1.count })
+        for segment in segments.reversed() { key.append(contentsOf: segment) }
+        return key
+    }
+
+    /// About what the node costs in memory besides its children, in bytes.
+    var footprint: Int { 176 + segment.count + value.bytes.count }
+}

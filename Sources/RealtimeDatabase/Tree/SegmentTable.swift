@@ -1,0 +1,116 @@
+/// What a ``SegmentTable`` holds: an object that knows its own key segment.
+protocol SegmentKeyed: AnyObject {
+    /// The encoded key, as one segment of `Path.encoded`.
+    var segment: [UInt8] { get }
+}
+
+/// A hash table from an encoded key segment to the node that carries it.
+///
+/// It exists because a trie is walked with slices of a path: `Dictionary` would want an owned array for every
+/// look-up, this table compares borrowed bytes. Open addressing, linear probing, no markers for removed slots. The hash is the
+/// standard library's seeded one, so a peer cannot choose keys that collide.
+struct SegmentTable<Node: SegmentKeyed> {
+    private struct Slot {
+        var hash: Int
+        var node: Node?
+    }
+
+    private var slots: [Slot] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// The node with this segment. Expected O(1), no allocation.
+    subscript(segment: UnsafeRawBufferPointer) -> Node? {
+        guard count > 0 else { return nil }
+        let hash = Self.hash(segment)
+        var index = hash & (slots.count - 1)
+        while let node = slots[index].node {
+            if slots[index].hash == hash, Self.equal(node.segment, segment) { return node }
+            index = (index + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// Adds a node whose segment must not be in the table yet.
+    mutating func insert(_ node: Node) {
+        if (count + 1) * 4 > slots.count * 3 { grow() }
+        place(node, hash: node.segment.withUnsafeBytes { Self.hash($0) })
+        count += 1
+    }
+
+    /// Removes the node with this segment, if it is there.
+    mutating func remove(_ segment: [UInt8]) {
+        guard count > 0 else { return }
+        let hash = segment.withUnsafeBytes { Self.hash($0) }
+        let mask = slots.count - 1
+        var index = hash & mask
+        while let node = slots[index].node, !(slots[index].hash == hash && node.segment == segment) {
+            index = (index + 1) & mask
+        }
+        guard slots[index].node != nil else { return }
+        count -= 1
+        // Close the gap: every later entry of the run that may not stay behind a hole moves into it.
+        var hole = index
+        var next = (hole + 1) & mask
+        while slots[next].node != nil {
+            let home = slots[next].hash & mask
+            if (next &- home) & mask >= (next &- hole) & mask {
+                slots[hole] = slots[next]
+                hole = next
+            }
+            next = (next + 1) & mask
+        }
+        slots[hole].node = nil
+    }
+
+    mutating func removeAll() {
+        slots = []
+        count = 0
+    }
+
+    /// All nodes, in no particular order.
+    func forEach(_ body: (Node) throws -> Void) rethrows {
+        for slot in slots {
+            if let node = slot.node { try body(node) }
+        }
+    }
+
+    /// Whether a node satisfies the predicate; stops at the first that does.
+    func contains(where predicate: (Node) -> Bool) -> Bool {
+        slots.contains { slot in slot.node.map(predicate) ?? false }
+    }
+
+    /// All nodes in key order. O(n log n).
+    func sorted() -> [Node] {
+        var nodes: [Node] = []
+        nodes.reserveCapacity(count)
+        forEach { nodes.append($0) }
+        nodes.sort { $0.segment.lexicographicallyPrecedes($1.segment) }
+        return nodes
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = Array(repeating: Slot(hash: 0, node: nil), count: max(4, old.count * 2))
+        for slot in old {
+            if let node = slot.node { place(node, hash: slot.hash) }
+        }
+    }
+
+    private mutating func place(_ node: Node, hash: Int) {
+        var index = hash & (slots.count - 1)
+        while slots[index].node != nil { index = (index + 1) & (slots.count - 1) }
+        slots[index] = Slot(hash: hash, node: node)
+    }
+
+    private static func hash(_ segment: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: segment)
+        return hasher.finalize()
+    }
+
+    private static func equal(_ a: [UInt8], _ b: UnsafeRawBufferPointer) -> Bool {
+        a.count == b.count && a.withUnsafeBytes { $0.elementsEqual(b) }
+    }
+}

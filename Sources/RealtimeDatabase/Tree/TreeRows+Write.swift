@@ -1,0 +1,129 @@
+package import JSONTree
+
+extension TreeRows {
+    /// Replaces the value (and priority) at `path`; null removes it, and ancestors left empty vanish.
+    package func set(_ value: CanonicalJSON, at path: Path) throws(StorageError) {
+        // Down to the packed node that holds the place, or to the spread parent of it.
+        let parentEnd = path.isRoot ? 0 : path.encoded.count - path.lastSegmentCount
+        let place = try locate(path.prefix(bytes: parentEnd))
+        if place.node.state == .packed {
+            let rest = path.dropFirst(bytes: place.used)
+            replace(place.node, with: rest.isRoot ? value : place.node.value.setting(value, at: rest))
+        } else if path.isRoot {
+            replace(root, with: value)
+        } else if let child = child(of: place.node, path, parentEnd..<path.encoded.count) {
+            replace(child, with: value)
+        } else {
+            // What the store holds here need not be read: it is replaced as a whole.
+            let segment = Array(path.encoded[parentEnd...])
+            let child = RowNode(segment: segment, parent: place.node, state: .packed, value: .null)
+            child.clearsBelow = !place.node.isComplete
+            add(child, to: place.node)
+            replace(child, with: value)
+        }
+        if value.isNull { try removeEmptyHeaders(above: place.node) }
+    }
+
+    /// Sets the priority of an existing node; null removes it. Answers false where there is no data.
+    package func setPriority(_ priority: CanonicalJSON, at path: Path) throws(StorageError) -> Bool {
+        let place = try locate(path)
+        if place.node.state == .packed {
+            guard let changed = place.node.value.settingPriority(priority, at: path.dropFirst(bytes: place.used)) else {
+                return false
+            }
+            replace(place.node, with: changed)
+            return true
+        }
+        guard try !isEmpty(place.node, key: path.encoded) else { return false }
+        residentBytes += priority.bytes.count - place.node.value.bytes.count
+        place.node.value = priority
+        markChanged(place.node)
+        return true
+    }
+
+    /// Whether there is any data at `path`. Costs one look-up; the value is not assembled.
+    package func exists(_ path: Path) throws(StorageError) -> Bool {
+        let place = try locate(path)
+        if place.node.state == .packed {
+            return place.node.value.hasValue(at: path.dropFirst(bytes: place.used))
+        }
+        return try !isEmpty(place.node, key: path.encoded)
+    }
+
+    private func isEmpty(_ node: RowNode, key: [UInt8]) throws(StorageError) -> Bool {
+        if knownBytes(below: node, exceed: 0) { return false }
+        return try forEachRow(at: node, key: key) { _, value in
+            if case .subtree = value { false } else { true }
+        }
+    }
+
+    /// Makes `value` the whole subtree of a node.
+    private func replace(_ node: RowNode, with value: CanonicalJSON) {
+        let footprint = node.footprint
+        if node.state == .spread {
+            detachChildren(of: node)
+            node.clearsBelow = true
+        }
+        if let parent = node.parent, value.isNull || value.bytes.count < node.value.bytes.count { noteShrunk(parent) }
+        node.state = .packed
+        node.isComplete = false
+        node.value = value
+        if value.bytes.count > Self.packedBytesMax, !value.isLeaf { spread(node) }
+        residentBytes += node.footprint - footprint
+        if node.changedIn == generation { changedBytes += node.footprint - footprint }
+        markChanged(node)
+    }
+
+    /// Gives the children of a large packed node rows of their own, recursively.
+    private func spread(_ node: RowNode) {
+        let value = node.value
+        node.state = .spread
+        node.isComplete = true
+        node.clearsBelow = true
+        node.value = value.priority
+        value.forEachChild { segment, bytes in
+            let json = CanonicalJSON(trusted: Array(bytes))
+            let child = RowNode(segment: Array(segment), parent: node, state: .packed, value: json)
+            if json.bytes.count > Self.packedBytesMax, !json.isLeaf { spread(child) }
+            add(child, to: node)
+            markChanged(child)
+        }
+    }
+
+    private func detachChildren(of node: RowNode) {
+        node.children.forEach { child in
+            detachChildren(of: child)
+            residentBytes -= child.footprint
+            if child.changedIn == generation { changedBytes -= child.footprint }
+            child.isDetached = true
+            child.parent = nil
+        }
+        node.children.removeAll()
+    }
+
+    /// A spread node with a priority keeps a row of its own; when its last child goes, so must that row.
+    private func removeEmptyHeaders(above node: RowNode) throws(StorageError) {
+        var next: RowNode? = node
+        while let current = next {
+            next = current.parent
+            if current.state == .spread, !current.value.isNull, try isEmpty(current, key: current.key) {
+                replace(current, with: .null)
+            }
+        }
+    }
+
+    private func noteShrunk(_ node: RowNode) {
+        if node.state == .spread, node.shrunkIn != generation {
+            node.shrunkIn = generation
+            shrunk.append(node)
+        }
+    }
+
+    func markChanged(_ node: RowNode) {
+        if node.changedIn != generation {
+            node.changedIn = generation
+            changed.append(node)
+            changedBytes += node.footprint
+        }
+    }
+}

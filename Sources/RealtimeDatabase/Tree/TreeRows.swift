@@ -1,0 +1,197 @@
+package import JSONTree
+
+/// The tree of one database: the rows of a store, and in front of them every row that changed or was used lately.
+///
+/// **Layout.** A subtree of at most ``packedBytesMax`` of canonical text is one row at its root; a larger one is spread over the rows of
+/// its children, recursively; a large leaf is a row of its own. No row lies inside another. So a node is found on the
+/// way down from the root, and a write costs the same under ten children or ten million.
+///
+/// **Memory.** Known places are ``RowNode``s in a trie. A child that a spread node does not list is as the store says,
+/// unless the node is complete. A changed node stays until the store has it (``freeze(_:)``,
+/// ``applied(_:)``); others go when the budget is used up. Because a whole-value write below a known spread node replaces whatever is
+/// there, it need not ask the store.
+///
+/// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek for a
+/// place that is not known.
+package final class TreeRows {
+    /// Above this many bytes of canonical text a node is spread over its children.
+    package static let packedBytesMax = 2048
+    /// A spread node whose whole subtree has shrunk below this is packed into one row again.
+    static let repackBytesMax = 512
+
+    let store: any RowStore
+    /// Bytes of memory that nodes may take before unused ones are let go.
+    let residentBytesMax: Int
+
+    var root = RowNode(segment: [], parent: nil, state: .unknown, value: .null)
+    /// The generation that changes are counted to; the ones before are frozen or applied.
+    var generation: UInt64 = 1
+    var appliedGeneration: UInt64 = 0
+    /// Nodes that changed in the current generation, each once.
+    var changed: [RowNode] = []
+    /// Spread nodes that lost something in the current generation.
+    var shrunk: [RowNode] = []
+    var sweep: UInt32 = 1
+    /// Memory above which the next ``trim()`` has work to do. Above the budget while changed nodes cannot go.
+    var trimAbove: Int
+
+    /// About the memory of all nodes, in bytes.
+    package internal(set) var residentBytes = 0
+    /// About the memory of nodes that changed since the last freeze, in bytes.
+    package internal(set) var changedBytes = 0
+
+    package init(store: any RowStore, residentBytesMax: Int = 32 << 20) {
+        self.store = store
+        self.residentBytesMax = residentBytesMax
+        trimAbove = residentBytesMax
+    }
+
+    // MARK: Finding
+
+    /// Where a walk along a path ended.
+    struct Location {
+        var node: RowNode
+        /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its value.
+        var used: Int
+    }
+
+    /// Walks to the node at `path`, or to the packed node on the way that holds it.
+    func locate(_ path: Path) throws(StorageError) -> Location {
+        var node = root
+        var used = 0
+        if node.state == .unknown {
+            (node.state, node.value) = try stored(at: [])
+            residentBytes += node.value.bytes.count
+        }
+        while node.state == .spread, used < path.encoded.count {
+            let end = path.segmentEnd(from: used)
+            if let child = child(of: node, path, used..<end) {
+                node = child
+            } else {
+                let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path.encoded[..<end]))
+                let segment = Array(path.encoded[used..<end])
+                let child = RowNode(segment: segment, parent: node, state: state, value: value)
+                add(child, to: node)
+                node = child
+            }
+            used = end
+        }
+        return Location(node: node, used: used)
+    }
+
+    func child(of node: RowNode, _ path: Path, _ range: Range<Int>) -> RowNode? {
+        let child = path.encoded.withUnsafeBytes { node.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+        child?.usedIn = sweep
+        return child
+    }
+
+    /// Asks the store what is at `key` and below. One seek.
+    private func stored(at key: [UInt8]) throws(StorageError) -> (RowNode.State, CanonicalJSON) {
+        let first = try store.rows(from: key, below: Path.subtreeEnd(of: key)).next()
+        switch first {
+        case nil: return (.packed, .null)
+        case .some(let row) where row.key.count == key.count:
+            switch row.value {
+            case .subtree(let json): return (.packed, json)
+            case .header(let priority): return (.spread, priority)
+            }
+        case .some: return (.spread, .null)
+        }
+    }
+
+    func add(_ child: RowNode, to parent: RowNode) {
+        child.usedIn = sweep
+        parent.children.insert(child)
+        residentBytes += child.footprint
+    }
+
+    // MARK: Reading
+
+    /// The value at `path` in canonical form. Throws ``ReadError/tooLarge`` once more than `bytesMax` bytes would be needed.
+    package func read(_ path: Path, bytesMax: Int = .max) throws(ReadError) -> CanonicalJSON {
+        do {
+            let place = try locate(path)
+            if place.node.state == .packed {
+                if place.used == path.encoded.count { return place.node.value }
+                return place.node.value.value(at: path.dropFirst(bytes: place.used))
+            }
+            var isTooLarge = knownBytes(below: place.node, exceed: bytesMax)
+            if isTooLarge { throw ReadError.tooLarge }
+            var joiner = RowJoiner(base: path.encoded.count)
+            try forEachRow(at: place.node, key: path.encoded) { key, value in
+                joiner.append(key: key, value: value)
+                isTooLarge = joiner.count > bytesMax
+                return !isTooLarge
+            }
+            if isTooLarge { throw ReadError.tooLarge }
+            return joiner.finish()
+        } catch let error as StorageError {
+            throw .storage(error)
+        } catch {
+            throw .tooLarge
+        }
+    }
+
+    package enum ReadError: Error {
+        case tooLarge
+        case storage(StorageError)
+    }
+
+    /// Whether the known children of a spread node alone are larger than `limit`. Needs no order, so it is cheaper
+    /// than a visit.
+    func knownBytes(below node: RowNode, exceed limit: Int) -> Bool {
+        var bytes = 0
+        return node.children.contains { child in
+            bytes += child.value.isNull ? 0 : child.value.bytes.count
+            return bytes > limit
+        }
+    }
+
+    /// Visits every row at and below a node in key order, changed ones as they are now, until `body` answers false.
+    @discardableResult
+    func forEachRow(
+        at node: RowNode, key: [UInt8], _ body: ([UInt8], RowValue) -> Bool
+    ) throws(StorageError) -> Bool {
+        switch node.state {
+        case .packed:
+            return node.value.isNull || body(key, .subtree(node.value))
+        case .unknown:
+            return true
+        case .spread:
+            if !node.value.isNull, !body(key, .header(priority: node.value)) { return false }
+            return try forEachRowOfChildren(of: node, key: key, body)
+        }
+    }
+
+    private func forEachRowOfChildren(
+        of node: RowNode, key: [UInt8], _ body: ([UInt8], RowValue) -> Bool
+    ) throws(StorageError) -> Bool {
+        let known = node.children.sorted()
+        if node.isComplete {
+            for child in known where try !forEachRow(at: child, key: key + child.segment, body) { return false }
+            return true
+        }
+        // Rows of the store between the known children. Few rows inside a known child are skipped one by one.
+        let cursor = try store.rows(from: key + [0], below: Path.subtreeEnd(of: key))
+        var row = try cursor.next()
+        for child in known {
+            let childKey = key + child.segment
+            while let current = row, current.key.lexicographicallyPrecedes(childKey) {
+                if !body(current.key, current.value) { return false }
+                row = try cursor.next()
+            }
+            var skipped = 0
+            while let current = row, current.key.starts(with: childKey) {
+                skipped += 1
+                if skipped == 8 { try cursor.seek(to: Path.subtreeEnd(of: childKey)) }
+                row = try cursor.next()
+            }
+            if try !forEachRow(at: child, key: childKey, body) { return false }
+        }
+        while let current = row {
+            if !body(current.key, current.value) { return false }
+            row = try cursor.next()
+        }
+        return true
+    }
+}

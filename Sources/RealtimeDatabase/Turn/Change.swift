@@ -1,0 +1,26 @@
+package import JSONTree
+
+/// One place and what it was set to, with server values resolved.
+package struct Assignment: Hashable, Sendable {
+    package var target: WriteTarget
+    package var value: CanonicalJSON
+
+    package init(target: WriteTarget, value: CanonicalJSON) {
+        self.target = target
+        self.value = value
+    }
+}
+
+/// What one commit changed, as it was written. This is what the log keeps and what plain listeners get.
+package enum Change: Hashable, Sendable {
+    case set(Assignment)
+    /// An atomic update: the targets are absolute and lie at or below `base`.
+    case merge(base: Path, [Assignment])
+
+    package var assignments: [Assignment] {
+        switch self {
+        case .set(let assignment): [assignment]
+        case .merge(_, let assignments): assignments
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package import JSONTree
+
+/// One row of the commit log: everything that one turn changed.
+///
+/// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after the other:
+/// ```
+/// operation  = kind:byte uid:bytes [base:bytes count:varint] assignment…     kind 0 set (one assignment), 1 merge
+/// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
+/// bytes      = count:varint octets                                           varint: LEB128
+/// ```
+/// Paths are in their encoded form, values canonical with server values resolved, so replaying a record needs no clock and
+/// gives the same tree again.
+package struct LogRecord: Hashable, Sendable {
+    package var firstSequence: UInt64
+    package var count: Int
+    /// Milliseconds since 1970 at which the turn ran.
+    package var time: Int64
+    package var body: [UInt8]
+
+    package init(firstSequence: UInt64, count: Int = 0, time: Int64, body: [UInt8] = []) {
+        self.firstSequence = firstSequence
+        self.count = count
+        self.time = time
+        self.body = body
+    }
+
+    package var lastSequence: UInt64 { firstSequence + UInt64(count) - 1 }
+
+    /// Adds an operation; `uid` is that of the writer, empty for nobody.
+    package mutating func append(_ change: Change, uid: [UInt8]) {
+        switch change {
+        case .set(let assignment):
+            body.append(0)
+            appendBytes(uid)
+            append(assignment)
+        case .merge(let base, let assignments):
+            body.append(1)
+            appendBytes(uid)
+            appendBytes(base.encoded)
+            appendVarint(assignments.count)
+            for assignment in assignments { append(assignment) }
+        }
+        count += 1
+    }
+
+    private mutating func append(_ assignment: Assignment) {
+        body.append(assignment.target.isPriority ? 1 : 0)
+        appendBytes(assignment.target.path.encoded)
+        appendBytes(assignment.value.bytes)
+    }
+
+    private mutating func appendBytes(_ bytes: [UInt8]) {
+        appendVarint(bytes.count)
+        body.append(contentsOf: bytes)
+    }
+
+    private mutating func appendVarint(_ value: Int) {
+        var rest = UInt(value)
+        while rest >= 0x80 {
+            body.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        body.append(UInt8(rest))
+    }
+
+    package struct Operation: Hashable, Sendable {
+        package var sequence: UInt64
+        package var uid: [UInt8]
+        package var change: Change
+    }
+
+    /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
+    package func operations() throws(StorageError) -> [Operation] {
+        var reader = Reader(bytes: body)
+        var operations: [Operation] = []
+        operations.reserveCapacity(count)
+        while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) { operations.append(next) }
+        guard operations.count == count else { throw .damaged("log row \(firstSequence) is cut short") }
+        return operations
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var offset = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func operation(sequence: UInt64) throws(StorageError) -> Operation? {
+            guard offset < bytes.count else { return nil }
+            let kind = try byte()
+            let uid = try slice()
+            switch kind {
+            case 0: return Operation(sequence: sequence, uid: uid, change: .set(try assignment()))
+            case 1:
+                let base = try path()
+                var assignments: [Assignment] = []
+                for _ in 0..<(try varint()) { assignments.append(try assignment()) }
+                return Operation(sequence: sequence, uid: uid, change: .merge(base: base, assignments))
+            default: throw .damaged("log row has an operation of unknown kind \(kind)")
+            }
+        }
+
+        private mutating func assignment() throws(StorageError) -> Assignment {
+            let isPriority = try byte() == 1
+            let path = try path()
+            let value = CanonicalJSON(trusted: try slice())
+            return Assignment(target: WriteTarget(path: path, isPriority: isPriority), value: value)
+        }
+
+        private mutating func path() throws(StorageError) -> Path {
+            guard let path = Path(validatingEncoded: try slice()) else { throw .damaged("log row has a malformed path") }
+            return path
+        }
+
+        private mutating func byte() throws(StorageError) -> UInt8 {
+            guard offset < bytes.count else { throw .damaged("log row ends within an operation") }
+            defer { offset += 1 }
+            return bytes[offset]
+        }
+
+        private mutating func slice() throws(StorageError) -> [UInt8] {
+            let count = try varint()
+            guard count <= bytes.count - offset else { throw .damaged("log row ends within an operation") }
+            defer { offset += count }
+            return Array(bytes[offset..<offset + count])
+        }
+
+        private mutating func varint() throws(StorageError) -> Int {
+            var value: UInt = 0
+            for shift in stride(from: UInt(0), to: 56, by: 7) {
+                let byte = try byte()
+                value |= UInt(byte & 0x7F) << shift
+                if byte < 0x80 { return Int(value) }
+            }
+            throw .damaged("log row has a number that is too large")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package import JSONTree
+
+/// The listeners of one path on all connections. Numbers are never used again within a process.
+package struct GroupID: Hashable, Sendable {
+    package let raw: UInt64
+}
+
+/// A group, and the event loops on which it has members, one bit each.
+package struct GroupAddress: Hashable, Sendable {
+    package var group: GroupID
+    package var loops: UInt64
+}
+
+/// What a database has to say once the commit that caused it is durable. The order is the order in which each connection
+/// must see it: data first, then the acknowledgement (wire-protocol 3.6).
+package enum Output: Sendable {
+    /// A change, for every member of the groups.
+    case push(Change, to: [GroupAddress])
+    /// The value a new listener begins with.
+    case initial(ConnectionID, Path, CanonicalJSON)
+    case join(GroupID, ConnectionID)
+    case leave(GroupID, ConnectionID)
+    case reply(ConnectionID, number: Int64, Reply)
+    /// Data too large to be assembled in memory; it is streamed from a snapshot of the store.
+    case stream(SnapshotRead)
+}
+
+package enum Reply: Sendable {
+    case done
+    case value(CanonicalJSON, hash: [UInt8]?)
+    case failed(Failure)
+}
+
+package enum Failure: Error, Hashable, Sendable {
+    /// The precondition did not hold; the current value and its hash come along for those who asked by ETag.
+    case stale
+    /// A priority was set where there is no data.
+    case nothingThere
+    /// Storage refuses writes, or could not be read.
+    case unavailable(StorageError)
+
+    package var message: String {
+        switch self {
+        case .stale: "the data changed: its hash does not match"
+        case .nothingThere: "there is no data here that could have a priority"
+        case .unavailable(let error): error.message
+        }
+    }
+}
+
+/// A large read that goes on beside the database: the rows at `path` as they were at `sequence`.
+package struct SnapshotRead: Sendable {
+    package enum Purpose: Sendable { case get, listen }
+
+    package var connection: ConnectionID
+    package var number: Int64
+    package var path: Path
+    package var purpose: Purpose
+    package var sequence: UInt64
+}

@@ -1,0 +1,57 @@
+package import JSONTree
+
+/// A connection of some event loop, for as long as the process runs: numbers are never used again.
+package struct ConnectionID: Hashable, Sendable {
+    package let raw: UInt64
+
+    package init(loop: Int, serial: UInt64) {
+        precondition(loop >= 0 && loop < Self.loopsMax)
+        raw = UInt64(loop) << 56 | serial
+    }
+
+    /// The index of the event loop that owns the connection.
+    package var loop: Int { Int(raw >> 56) }
+
+    /// So that a set of loops fits in one word.
+    package static let loopsMax = 64
+}
+
+/// One thing a connection asks of a database. Requests of one connection are worked off, and answered, in order.
+package struct Request: Sendable {
+    package var connection: ConnectionID
+    /// The request's number on its connection, given back with the reply.
+    package var number: Int64
+    package var operation: Operation
+
+    package init(connection: ConnectionID, number: Int64, operation: Operation) {
+        self.connection = connection
+        self.number = number
+        self.operation = operation
+    }
+}
+
+/// A value as a client sent it: canonical, but perhaps with server values still to be resolved.
+package struct IncomingValue: Sendable {
+    package var json: CanonicalJSON
+    package var hasServerValues: Bool
+
+    package init(json: CanonicalJSON, hasServerValues: Bool = false) {
+        self.json = json
+        self.hasServerValues = hasServerValues
+    }
+}
+
+package enum Operation: Sendable {
+    /// Replaces a value or a priority. With `expecting`, only if the V1 hash of the current value is that one
+    /// (compare-and-set; empty text means "nothing there"; wire-protocol 3.4). With `echoes`, the reply is the stored value.
+    case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
+    /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
+    case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
+    /// Reads the value at a path. With `hash`, the reply carries its V1 hash.
+    case get(Path, hash: Bool = false)
+    /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
+    case listen(Path, hash: [UInt8]?)
+    case unlisten(Path)
+    /// The connection ended; nothing is answered.
+    case disconnect
+}

@@ -1,0 +1,73 @@
+import CSQLite
+import Glibc
+package import RealtimeDatabase
+
+/// The folder that holds everything: one pair of files per database, and a lock that keeps a second server out.
+package final class DataFolder {
+    package let path: String
+    package let durability: Durability
+    private let lock: Int32
+
+    /// Makes the folder if it is missing, and takes its lock for the life of the object.
+    package init(path: String, durability: Durability) throws(StorageError) {
+        if mkdir(path, 0o700) != 0, errno != EEXIST { throw Self.error("cannot make the data folder \(path)") }
+        let lock = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw Self.error("cannot open \(path)/lock") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            close(lock)
+            throw .busy("another server uses the data folder \(path)")
+        }
+        self.path = path
+        self.durability = durability
+        self.lock = lock
+    }
+
+    deinit { close(lock) }
+
+    /// Names of the databases that have files here, sorted.
+    package var databases: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let file = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if file.hasSuffix(".tree") { names.append(String(file.dropLast(5))) }
+        }
+        return names.sorted()
+    }
+
+    /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a file name.
+    package static func isValidName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Opens the two files of a database, and makes them if there are none.
+    package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
+        precondition(Self.isValidName(name))
+        let log = try LogFile(path: "\(path)/\(name).log", durability: durability, newEpoch: newEpoch)
+        let tree = try TreeFile(path: "\(path)/\(name).tree", durability: durability)
+        guard tree.sequence <= log.lastSequence else {
+            throw .damaged("\(name).tree is ahead of \(name).log: one of them does not belong here")
+        }
+        return (log, tree)
+    }
+
+    private static func error(_ what: String) -> StorageError {
+        let detail = "\(what): \(String(cString: strerror(errno)))"
+        return switch errno {
+        case ENOSPC, EDQUOT: .full
+        case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly(detail)
+        default: .inputOutput(detail)
+        }
+    }
+}

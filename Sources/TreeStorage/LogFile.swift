@@ -1,0 +1,113 @@
+import CSQLite
+package import RealtimeDatabase
+
+/// The commit log of one database: a SQLite file with one row per turn.
+///
+/// ```
+/// log(first INTEGER PRIMARY KEY, count INTEGER, time INTEGER, body BLOB)      body: see LogRecord
+/// meta(name TEXT PRIMARY KEY, value)                                          epoch
+/// ```
+/// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it. Used by the committer thread only.
+package final class LogFile {
+    private let connection: Connection
+    private let insert: Statement
+    /// The number of the last operation in the log, 0 for an empty one.
+    package private(set) var lastSequence: UInt64
+    /// Changes when history was cut (a restore, a new file), so that positions of different histories are not mixed up.
+    package let epoch: UInt64
+
+    package init(path: String, durability: Durability, newEpoch: UInt64) throws(StorageError) {
+        connection = try Connection(path: path, mode: .readWrite)
+        try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = \(durability.synchronous)")
+        // The log is written once and seldom read: large steps between checkpoints, small cache.
+        try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
+        try connection.execute(
+            """
+            CREATE TABLE IF NOT EXISTS log (
+                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+            INSERT OR IGNORE INTO meta VALUES ('epoch', \(Int64(bitPattern: newEpoch)));
+            """)
+        epoch = UInt64(bitPattern: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 0)
+        let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
+        lastSequence = UInt64(last ?? 0)
+        insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?)")
+    }
+
+    /// Appends records in one transaction: all of them or, when it throws, none.
+    package func append(_ records: [LogRecord]) throws(StorageError) {
+        guard let last = records.last else { return }
+        try connection.transaction { () throws(StorageError) in
+            for record in records {
+                insert.bind(1, Int64(record.firstSequence))
+                insert.bind(2, Int64(record.count))
+                insert.bind(3, record.time)
+                insert.bind(4, record.body)
+                try insert.run()
+            }
+        }
+        lastSequence = last.lastSequence
+    }
+
+    /// Visits the records that hold operations after `sequence`, in order. They must still be in the log.
+    package func forEachRecord(
+        after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let select = try connection.prepare(
+            "SELECT first, count, time, body FROM log WHERE first + count > ? ORDER BY first")
+        select.bind(1, Int64(sequence) + 1)
+        while try select.step() {
+            try body(
+                LogRecord(
+                    firstSequence: UInt64(select.integer(0)), count: Int(select.integer(1)), time: select.integer(2),
+                    body: select.blob(3)))
+        }
+    }
+
+    /// Removes rows that are older than `time` or exceed `bytesMax`, but none that the tree file has not got
+    /// (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows a call.
+    package func prune(
+        before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 512
+    ) throws(StorageError) {
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let free = try connection.integer("PRAGMA freelist_count") ?? 0
+        let pageSize = try connection.integer("PRAGMA page_size") ?? 4096
+        let isTooLarge = (pages - free) * pageSize > bytesMax
+        let limit = min(appliedSequence, lastSequence)
+        let delete = try connection.prepare(
+            """
+            DELETE FROM log WHERE first IN (
+                SELECT first FROM log WHERE first + count - 1 < ?1 AND (?2 OR time < ?3) ORDER BY first LIMIT ?4)
+            """)
+        delete.bind(1, Int64(limit))
+        delete.bind(2, isTooLarge ? 1 : 0)
+        delete.bind(3, time)
+        delete.bind(4, rowsMax)
+        try delete.run()
+    }
+
+    /// Finds out whether the disk takes commits again, by making one that changes nothing.
+    package func probe() throws(StorageError) {
+        try connection.transaction { () throws(StorageError) in
+            try connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', randomblob(16384))")
+        }
+        try connection.execute("DELETE FROM meta WHERE name = 'probe'")
+    }
+}
+
+/// What an acknowledged write survives.
+package enum Durability: String, Sendable, CaseIterable {
+    /// A power loss: every commit waits for the disk.
+    case full
+    /// A crash of the process, not of the machine.
+    case process
+    /// Nothing: files are temporary and removed at the end.
+    case memory
+
+    var synchronous: String {
+        switch self {
+        case .full: "full"
+        case .process, .memory: "off"
+        }
+    }
+}

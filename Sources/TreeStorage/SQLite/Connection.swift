@@ -1,0 +1,81 @@
+import CSQLite
+import RealtimeDatabase
+
+/// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
+final class Connection {
+    enum Mode {
+        case readWrite
+        case readOnly
+    }
+
+    private let handle: OpaquePointer
+
+    init(path: String, mode: Mode) throws(StorageError) {
+        var handle: OpaquePointer?
+        let flags =
+            switch mode {
+            case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .readOnly: SQLITE_OPEN_READONLY
+            }
+        let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let handle else {
+            let error = Self.error(code: code, handle: handle, path: path)
+            sqlite3_close(handle)
+            throw error
+        }
+        self.handle = handle
+        sqlite3_extended_result_codes(handle, 1)
+        // Another connection of this process may be checkpointing.
+        sqlite3_busy_timeout(handle, 10_000)
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    /// Runs statements without parameters or rows.
+    func execute(_ sql: String) throws(StorageError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
+    func prepare(_ sql: String) throws(StorageError) -> Statement {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code) }
+        return Statement(handle: statement, connection: self)
+    }
+
+    /// The first column of the first row, as an integer.
+    func integer(_ sql: String) throws(StorageError) -> Int64? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// Runs `body` in one transaction, which is undone when it throws.
+    func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            try body()
+            try execute("COMMIT")
+        } catch {
+            // A full disk ends the transaction by itself; then there is nothing to roll back.
+            if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    func error(_ code: Int32) -> StorageError {
+        Self.error(code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
+    }
+
+    private static func error(code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
+        let text = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+        let detail = "\(text) (\(path))"
+        return switch code & 0xFF {
+        case SQLITE_FULL: .full
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly(detail)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(detail)
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy(detail)
+        default: .inputOutput(detail)
+        }
+    }
+}

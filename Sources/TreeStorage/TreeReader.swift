@@ -1,0 +1,69 @@
+import CSQLite
+package import RealtimeDatabase
+
+/// Reads the rows of a tree file. Used by one thread at a time.
+package final class TreeReader: RowStore {
+    private let connection: Connection
+    private let clearing: ClearingFlag
+    /// Statements that are not in use, by whether they look out for dead rows.
+    private var idle: [Bool: [Statement]] = [:]
+
+    init(path: String, clearing: ClearingFlag, isSnapshot: Bool) throws(StorageError) {
+        connection = try Connection(path: path, mode: .readOnly)
+        self.clearing = clearing
+        try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 16384)")
+        if isSnapshot {
+            // The snapshot begins with the first read.
+            try connection.execute("BEGIN; SELECT value FROM meta LIMIT 1")
+        }
+    }
+
+    package var isClearing: Bool { clearing.isClearing }
+
+    package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
+        let skipsDead = clearing.isClearing
+        let statement = try idle[skipsDead]?.popLast() ?? connection.prepare(Self.select(skippingDead: skipsDead))
+        statement.bind(1, lower)
+        statement.bind(2, upper)
+        return Cursor(statement: statement, reader: self, skipsDead: skipsDead)
+    }
+
+    private static func select(skippingDead: Bool) -> String {
+        let isAlive =
+            """
+            NOT EXISTS (
+                SELECT 1 FROM cleared
+                WHERE cleared.lower <= row.key AND row.key < cleared.upper AND row.sequence < cleared.sequence)
+            """
+        return """
+            SELECT key, value FROM row WHERE key >= ?1 AND key < ?2 \(skippingDead ? "AND \(isAlive)" : "") ORDER BY key
+            """
+    }
+
+    private final class Cursor: RowCursor {
+        private let statement: Statement
+        private let reader: TreeReader
+        private let skipsDead: Bool
+
+        init(statement: Statement, reader: TreeReader, skipsDead: Bool) {
+            self.statement = statement
+            self.reader = reader
+            self.skipsDead = skipsDead
+        }
+
+        deinit {
+            statement.reset()
+            reader.idle[skipsDead, default: []].append(statement)
+        }
+
+        func next() throws(StorageError) -> Row? {
+            guard try statement.step() else { return nil }
+            return Row(key: statement.blob(0), value: statement.withBlob(1) { RowValue(encoded: $0) })
+        }
+
+        func seek(to lower: [UInt8]) {
+            statement.reset()
+            statement.bind(1, lower)
+        }
+    }
+}

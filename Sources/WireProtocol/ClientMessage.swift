@@ -1,0 +1,72 @@
+package import JSONTree
+
+/// A message from a client to the server (wire-protocol 1.4, 2.2).
+package enum ClientMessage: Sendable {
+    case request(number: Int64, ClientRequest)
+    /// A request whose number could be read but whose body is wrong; it must be answered with the error.
+    case invalidRequest(number: Int64, RequestError)
+    /// Control `p`: answer with a pong.
+    case ping
+    /// Control messages that matter to a transport switch only, or that are unknown.
+    case otherControl
+}
+
+/// The body of a request, by its action.
+package enum ClientRequest: Sendable {
+    /// `p`: set; with `hash`, only if the current value has that hash.
+    case put(WireAssignment, hash: [UInt8]?)
+    /// `m`: update. Targets are absolute, and none lies inside another.
+    case merge(Path, [WireAssignment])
+    /// `g`: read once.
+    case get(Path, query: [UInt8]?)
+    /// `q`: listen. `query` is the query object's text, nil for a default listen; `hash` is nil when the client did not say.
+    case listen(Path, query: [UInt8]?, tag: Int64?, hash: [UInt8]?)
+    /// `n`: unlisten.
+    case unlisten(Path, query: [UInt8]?, tag: Int64?)
+    /// `s`: statistics of the client, not kept.
+    case statistics
+    /// `auth` and `gauth`.
+    case authenticate(credential: [UInt8])
+    case unauthenticate
+    /// `appcheck` and its opposite.
+    case appCheck
+    /// An action that this server does not know (yet).
+    case unknown(action: [UInt8])
+}
+
+/// One entry of an update.
+package struct WireAssignment: Sendable {
+    package var target: WriteTarget
+    package var value: CanonicalJSON
+    package var hasServerValues: Bool
+
+    package init(target: WriteTarget, value: CanonicalJSON, hasServerValues: Bool = false) {
+        self.target = target
+        self.value = value
+        self.hasServerValues = hasServerValues
+    }
+}
+
+/// Why a request cannot be carried out as it stands.
+package enum RequestError: Error, Hashable, Sendable {
+    case missing(String)
+    case path(PathError)
+    case value(JSONError)
+    /// Two paths of an update where one contains the other.
+    case overlappingPaths
+
+    /// For people; the status on the wire is `invalid_argument`.
+    package var message: String {
+        switch self {
+        case .missing(let what): "the request has no valid \(what)"
+        case .path(let error): "invalid path: \(error)"
+        case .value(let error): "invalid data: \(error) at byte \(error.offset)"
+        case .overlappingPaths: "an update may not set a path and another one above it"
+        }
+    }
+}
+
+/// Why the bytes of a message are none of this protocol. The connection cannot go on.
+package struct MessageError: Error, Hashable, Sendable {
+    package var reason: String
+}

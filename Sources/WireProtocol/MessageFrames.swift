@@ -1,0 +1,122 @@
+import JSONTree
+
+/// How a message is cut into WebSocket frames (wire-protocol 1.6): one frame up to 16384 UTF-16 code units, otherwise a frame with the decimal number of chunks,
+/// then the chunks.
+package enum MessageChunks {
+    /// UTF-16 code units in one frame at most.
+    package static let unitsMax = 16384
+
+    /// The byte ranges of the chunks of a UTF-8 message, in order, none of them inside a character. One range when the message needs no cutting.
+    package static func ranges(of message: UnsafeRawBufferPointer) -> [Range<Int>] {
+        // A UTF-8 text has at least as many bytes as UTF-16 units.
+        if message.count <= unitsMax { return [0..<message.count] }
+        var ranges: [Range<Int>] = []
+        var cutter = ChunkCutter()
+        var start = 0
+        while start < message.count {
+            let rest = UnsafeRawBufferPointer(rebasing: message[start...])
+            let end = start + cutter.take(rest)
+            ranges.append(start..<end)
+            cutter = ChunkCutter()
+            start = end
+        }
+        return ranges
+    }
+}
+
+/// Measures one chunk of a text that may come in pieces.
+package struct ChunkCutter: Sendable {
+    private var units = 0
+
+    package init() {}
+
+    /// How many of these bytes still belong to the chunk; fewer than all when the chunk is full. Pieces must not be cut inside a character.
+    package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var offset = 0
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            let (length, width) =
+                switch byte {
+                case ..<0x80: (1, 1)
+                case ..<0xE0: (2, 1)
+                case ..<0xF0: (3, 1)
+                default: (4, 2)
+                }
+            if units + width > MessageChunks.unitsMax { return offset }
+            units += width
+            offset += length
+        }
+        return min(offset, bytes.count)
+    }
+}
+
+/// Joins the frames of a client's messages again.
+package struct FrameJoiner: Sendable {
+    private var chunksMissing = 0
+    private var chunks: [UInt8] = []
+    /// Bytes that one message may have.
+    private let bytesMax: Int
+
+    package init(bytesMax: Int = 32 << 20) { self.bytesMax = bytesMax }
+
+    package enum Result: Equatable, Sendable {
+        /// The frame itself is a message.
+        case message
+        /// The frame ended a message, whose bytes ``takeMessage()`` gives.
+        case joined
+        /// A keep-alive, a count, or a chunk that is not the last.
+        case more
+        /// The message is larger than this server takes.
+        case tooLarge
+    }
+
+    /// Takes the payload of a text frame.
+    package mutating func add(_ frame: UnsafeRawBufferPointer) -> Result {
+        if chunksMissing > 0 {
+            guard chunks.count + frame.count <= bytesMax else { return .tooLarge }
+            chunks.append(contentsOf: frame)
+            chunksMissing -= 1
+            // The C++ SDK announces one chunk too many for an exact multiple of the chunk size: a text that is complete is.
+            let isMiscounted = chunksMissing == 1 && chunks.count.isMultiple(of: MessageChunks.unitsMax) && isComplete
+            return chunksMissing == 0 || isMiscounted ? .joined : .more
+        }
+        guard frame.count <= 6, let count = Self.count(frame) else {
+            return frame.count <= bytesMax ? .message : .tooLarge
+        }
+        // `0` is the keep-alive of the SDKs.
+        if count == 0 { return .more }
+        guard count <= 1 + bytesMax / 1024 else { return .tooLarge }
+        chunksMissing = count
+        return .more
+    }
+
+    /// The message whose last chunk came.
+    package mutating func takeMessage() -> [UInt8] {
+        chunksMissing = 0
+        defer { chunks = [] }
+        return chunks
+    }
+
+    private var isComplete: Bool {
+        chunks.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            do throws(JSONError) {
+                _ = try reader.skipValue()
+                try reader.finish()
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    private static func count(_ frame: UnsafeRawBufferPointer) -> Int? {
+        guard !frame.isEmpty else { return nil }
+        var count = 0
+        for byte in frame {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            count = count * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return count
+    }
+}
