@@ -83,8 +83,8 @@ struct BodyDecoder {
         return .needsMore
     }
 
-    /// Everything of a chunked body but the data, byte by byte. White space is allowed before `;` only, an extension or a
-    /// trailer value may hold anything but control bytes, and a line ends with CRLF.
+    /// Everything of a chunked body but the data, byte by byte. White space is allowed before `;` only, an extension or
+    /// a trailer value may hold anything but control bytes, and a line ends with CRLF.
     private mutating func stateAfter(_ byte: UInt8, limits: HTTPLimits) throws(HTTPFailure) -> State {
         switch (state, byte) {
         case (.sizeStart, _):

@@ -1,4 +1,5 @@
-/// Why a peer's bytes are no message. After one, the stream has no known boundary any more: answer (a server), then close.
+/// Why a peer's bytes are no message. After one, the stream has no known boundary any more: answer (a server), then
+/// close.
 package enum HTTPFailure: Error, Equatable, Sendable, CaseIterable {
     case malformedRequestLine
     case malformedTarget

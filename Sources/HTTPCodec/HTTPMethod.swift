@@ -21,6 +21,8 @@ package enum HTTPMethod: UInt64, CaseIterable, Sendable {
         var packed: UInt64 = 0
         for index in name.indices { packed = packed << 8 | UInt64(letter(name[index])) }
         self.init(rawValue: packed)
+        // Leading NUL bytes leave no trace in the number.
+        guard self.name.utf8CodeUnitCount == name.count else { return nil }
     }
 
     package var name: StaticString {

@@ -9,8 +9,8 @@ package enum HTTPEvent<Head> {
     case failure(HTTPFailure)
 }
 
-/// The part of decoding that both roles share: where heads and bodies end. What a head means, the role decides: it answers
-/// each `.head` with `begin` or `fail`.
+/// The part of decoding that both roles share: where heads and bodies end. What a head means, the role decides: it
+/// answers each `.head` with `begin` or `fail`.
 struct MessageDecoder {
     struct RawHead {
         let bytes: [UInt8]

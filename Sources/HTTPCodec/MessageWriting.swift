@@ -27,8 +27,8 @@ extension [UInt8] {
         }
     }
 
-    /// Appends `text` with a space for every byte that could end a line or is refused in one: control bytes other than a tab
-    /// (RFC 9110 5.5). So no value can bring in a second field, a body or an event.
+    /// Appends `text` with a space for every byte that could end a line or is refused in one: control bytes other than
+    /// a tab (RFC 9110 5.5). So no value can bring in a second field, a body or an event.
     mutating func append(line text: Span<UInt8>) {
         text.withUnsafeBytes { bytes in
             var start = 0

@@ -1,7 +1,7 @@
 /// The parameters of a request target: `name=value` pairs between `&`, percent-encoded, with `+` for a space (rest 1).
 ///
-/// Nothing is decoded before it is asked for. Escapes that are none stand for themselves, a name without `=` has an empty value,
-/// and empty pairs are skipped.
+/// Nothing is decoded before it is asked for. Escapes that are none stand for themselves, a name without `=` has an
+/// empty value, and empty pairs are skipped.
 package struct QueryString: Sequence, Sendable {
     package struct Parameter: Sendable {
         /// Decoded.

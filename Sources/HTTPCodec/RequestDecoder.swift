@@ -5,9 +5,9 @@
 ///     while let event = decoder.next(&input) { … }
 ///
 /// Each call drops what it used from the front of `input`, so what is left says how far the decoder is: after `.end` it
-/// starts with the next, pipelined request, and after the `.end` of a request that is answered with 101 it belongs to the
-/// next protocol: hand it over and drop the decoder. A caller that answers one request at a time stops pulling at `.end` and
-/// keeps what is left. A nil has used all of `input`.
+/// starts with the next, pipelined request, and after the `.end` of a request that is answered with 101 it belongs to
+/// the next protocol: hand it over and drop the decoder. A caller that answers one request at a time stops pulling at
+/// `.end` and keeps what is left. A nil has used all of `input`.
 ///
 /// Costs one pass over the head and two allocations for it; body bytes are handed out where they lie. Between two
 /// requests the decoder owns no heap memory.
@@ -42,8 +42,8 @@ package struct RequestDecoder {
         }
     }
 
-    /// Skips empty lines: some clients send a CRLF too many after a body (RFC 9112 2.2). A client of another protocol is
-    /// told by its first byte, so that it need not wait for a timeout.
+    /// Skips empty lines: some clients send a CRLF too many after a body (RFC 9112 2.2). A client of another protocol
+    /// is told by its first byte, so that it need not wait for a timeout.
     private mutating func begin(_ input: inout UnsafeRawBufferPointer) -> HTTPFailure? {
         if message.begunHead.count == 1, message.begunHead[0] == carriageReturn, input.first == lineFeed {
             message.dropBegunHead()

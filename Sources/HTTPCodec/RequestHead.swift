@@ -12,8 +12,8 @@ package struct RequestHead: Sendable {
     package let keepAlive: Bool
     /// The client waits for `100 Continue` before it sends the body (RFC 9110 10.1.1).
     package let expectsContinue: Bool
-    /// A GET of HTTP/1.1 whose `Connection` has `upgrade` and whose `Upgrade` has `websocket` (RFC 6455 4.1). When it is
-    /// answered with 101, the bytes behind the head belong to the next protocol.
+    /// A GET of HTTP/1.1 whose `Connection` has `upgrade` and whose `Upgrade` has `websocket` (RFC 6455 4.1). When it
+    /// is answered with 101, the bytes behind the head belong to the next protocol.
     package let isWebSocketUpgrade: Bool
     private let methodRange: Range<Int>
     private let target: RequestTarget

@@ -1,7 +1,8 @@
-/// Writes one request behind what an output buffer already holds, in the role of the client: `begin`, any `header`s, `end`.
+/// Writes one request behind what an output buffer already holds, in the role of the client: `begin`, any `header`s,
+/// `end`.
 package enum RequestWriter {
-    /// `target` is the path with its query, percent-encoded; bytes that would end it are encoded here. `host` is `name` or
-    /// `name:port`.
+    /// `target` is the path with its query, percent-encoded; bytes that would end it are encoded here. `host` is `name`
+    /// or `name:port`.
     package static func begin(
         _ method: HTTPMethod, target: Span<UInt8>, host: Span<UInt8>, into output: inout [UInt8]
     ) {

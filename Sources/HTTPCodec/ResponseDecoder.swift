@@ -4,8 +4,8 @@
 /// Interim responses (1xx) are skipped, except 101: its head is an event, `.end` follows, and what is left of the input
 /// belongs to the next protocol.
 package struct ResponseDecoder {
-    /// The method of the request that is answered next; set it before the first byte of the answer is fed. The answer to
-    /// a HEAD has no body, whatever its fields say.
+    /// The method of the request that is answered next; set it before the first byte of the answer is fed. The answer
+    /// to a HEAD has no body, whatever its fields say.
     package var requestMethod = HTTPMethod.get
 
     private var message: MessageDecoder

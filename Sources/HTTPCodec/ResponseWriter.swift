@@ -1,8 +1,8 @@
 /// Writes one response behind what an output buffer already holds, in the role of the server.
 ///
-/// The order is `begin`, any `header`s, then either `end(body:)`, or `end(contentLength:)` with the body queued by the caller,
-/// or `beginStream`, `chunk`s and `endStream`. What the request decides, the writer knows: no body for HEAD, 204 and 304,
-/// no chunks for HTTP/1.0, `Connection: close` where the connection ends.
+/// The order is `begin`, any `header`s, then either `end(body:)`, or `end(contentLength:)` with the body queued by the
+/// caller, or `beginStream`, `chunk`s and `endStream`. What the request decides, the writer knows: no body for HEAD,
+/// 204 and 304, no chunks for HTTP/1.0, `Connection: close` where the connection ends.
 package struct ResponseWriter: Sendable {
     private enum Framing { case length, chunks, connection }
 
@@ -63,8 +63,8 @@ package struct ResponseWriter: Sendable {
         if end(contentLength: body.count, into: &output) { output.append(body) }
     }
 
-    /// Ends the head for a body of `contentLength` bytes. True when these bytes must follow; false when the answer has no
-    /// body.
+    /// Ends the head for a body of `contentLength` bytes. True when these bytes must follow; false when the answer has
+    /// no body.
     package func end(contentLength: Int, into output: inout [UInt8]) -> Bool {
         if !excludesBody { output.appendHeader("Content-Length", contentLength) }
         output.append(literal: "\r\n")

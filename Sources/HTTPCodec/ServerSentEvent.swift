@@ -10,15 +10,17 @@ package struct ServerSentEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Appends `event: <name>`, `data: <one line>` and the empty line, as Firebase frames them (rest 8). JSON text without white
-    /// space has no control bytes; should others come, each becomes a space, so no data can start an event.
+    /// Appends `event: <name>`, `data: <one line>` and the empty line, as Firebase frames them (rest 8). JSON text
+    /// without white space has no control bytes; should others come, each becomes a space, so no data can start an
+    /// event.
     package static func append(_ event: StaticString, data: Span<UInt8>, to output: inout [UInt8]) {
         begin(event, to: &output)
         append(data: data, to: &output)
         end(to: &output)
     }
 
-    /// The same in pieces, for data that is never in memory as a whole: `begin`, `append(data:)` any number of times, `end`.
+    /// The same in pieces, for data that is never in memory as a whole: `begin`, `append(data:)` any number of times,
+    /// `end`.
     package static func begin(_ event: StaticString, to output: inout [UInt8]) {
         output.append(literal: "event: ")
         output.append(literal: event)
