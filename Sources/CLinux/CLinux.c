@@ -1,1 +1,190 @@
 #include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(linux_event) == sizeof(struct epoll_event), "layout of an event");
+_Static_assert(offsetof(linux_event, slot) == offsetof(struct epoll_event, data), "layout of an event");
+_Static_assert((uint32_t)LINUX_READABLE == EPOLLIN && (uint32_t)LINUX_WRITABLE == EPOLLOUT, "values of epoll");
+_Static_assert((uint32_t)LINUX_ERROR == EPOLLERR && (uint32_t)LINUX_HANGUP == EPOLLHUP, "values of epoll");
+_Static_assert((uint32_t)LINUX_PEER_CLOSED == EPOLLRDHUP && (uint32_t)LINUX_EDGE == EPOLLET, "values of epoll");
+
+static ptrdiff_t negated_errno(ptrdiff_t result) { return result < 0 ? -errno : result; }
+
+#define RETRIED(call)                              \
+    ({                                             \
+        ptrdiff_t retried_result;                  \
+        do {                                       \
+            retried_result = (call);               \
+        } while (retried_result < 0 && errno == EINTR); \
+        negated_errno(retried_result);             \
+    })
+
+// epoll
+
+int linux_epoll_create(void) { return (int)negated_errno(epoll_create1(EPOLL_CLOEXEC)); }
+
+static int control(int epoll, int operation, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation) {
+    linux_event event = {.ready = interest, .slot = slot, .generation = generation};
+    struct epoll_event native;
+    memcpy(&native, &event, sizeof native);
+    return (int)negated_errno(epoll_ctl(epoll, operation, descriptor, &native));
+}
+
+int linux_epoll_add(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation) {
+    return control(epoll, EPOLL_CTL_ADD, descriptor, interest, slot, generation);
+}
+
+int linux_epoll_modify(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation) {
+    return control(epoll, EPOLL_CTL_MOD, descriptor, interest, slot, generation);
+}
+
+int linux_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0, 0); }
+
+int linux_epoll_wait(int epoll, linux_event *events, int capacity, int timeout_milliseconds) {
+    int count = epoll_wait(epoll, (struct epoll_event *)events, capacity, timeout_milliseconds);
+    return count < 0 && errno == EINTR ? 0 : (int)negated_errno(count);
+}
+
+int linux_eventfd(void) { return (int)negated_errno(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+int linux_eventfd_signal(int descriptor) {
+    uint64_t one = 1;
+    return (int)RETRIED(write(descriptor, &one, sizeof one));
+}
+
+// sockets
+
+int linux_socket(int domain) {
+    return (int)negated_errno(socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+int linux_bind(int descriptor, const void *address, uint32_t length) {
+    return (int)negated_errno(bind(descriptor, address, length));
+}
+
+int linux_listen(int descriptor, int backlog) { return (int)negated_errno(listen(descriptor, backlog)); }
+
+int linux_accept(int descriptor, void *address, uint32_t *length) {
+    return (int)RETRIED(accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+// Not repeated on EINTR: the kernel goes on connecting.
+int linux_connect(int descriptor, const void *address, uint32_t length) {
+    int result = (int)negated_errno(connect(descriptor, address, length));
+    return result == -EINTR ? -EINPROGRESS : result;
+}
+
+int linux_local_address(int descriptor, void *address, uint32_t *length) {
+    return (int)negated_errno(getsockname(descriptor, address, length));
+}
+
+int linux_set_option(int descriptor, int level, int option, int value) {
+    return (int)negated_errno(setsockopt(descriptor, level, option, &value, sizeof value));
+}
+
+int linux_get_option(int descriptor, int level, int option) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    int result = (int)negated_errno(getsockopt(descriptor, level, option, &value, &length));
+    return result < 0 ? result : value;
+}
+
+int linux_reset_on_close(int descriptor) {
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    return (int)negated_errno(setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
+}
+
+int linux_shutdown_output(int descriptor) { return (int)negated_errno(shutdown(descriptor, SHUT_WR)); }
+
+ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count) {
+    return RETRIED(recv(descriptor, bytes, count, 0));
+}
+
+ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count) {
+    return RETRIED(send(descriptor, bytes, count, MSG_NOSIGNAL));
+}
+
+int linux_reserve_descriptor(void) { return (int)RETRIED(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+// threads and machine
+
+void linux_set_thread_name(const char *name) {
+    char cut[16] = {0};
+    strncpy(cut, name, sizeof cut - 1);
+    pthread_setname_np(pthread_self(), cut);
+}
+
+void linux_block_broken_pipe_signal(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+int linux_available_cpu_count(void) {
+    // The kernel refuses a set smaller than its own, so a large machine needs a second, larger try.
+    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 8) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == NULL) break;
+        size_t size = CPU_ALLOC_SIZE(cpus);
+        int found = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        int too_small = found == 0 && errno == EINVAL;
+        CPU_FREE(set);
+        if (found > 0) return found;
+        if (!too_small) break;
+    }
+    return 1;
+}
+
+int linux_random(void *bytes, size_t count) {
+    uint8_t *next = bytes;
+    while (count > 0) {
+        ptrdiff_t got = RETRIED(getrandom(next, count, 0));
+        if (got < 0) return (int)got;
+        next += got;
+        count -= (size_t)got;
+    }
+    return 0;
+}
+
+// signals
+
+static volatile int signal_pipe = -1;
+
+static void write_signal(int signal) {
+    int saved = errno;
+    unsigned char number = (unsigned char)signal;
+    ssize_t ignored = write(signal_pipe, &number, 1);  // a full pipe means that the reader is awake already
+    (void)ignored;
+    errno = saved;
+}
+
+static int set_action(int signal, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    return (int)negated_errno(sigaction(signal, &action, NULL));
+}
+
+int linux_signal_to_pipe(int signal, int pipe) {
+    signal_pipe = pipe;
+    return set_action(signal, write_signal);
+}
+
+int linux_signal_default(int signal) { return set_action(signal, SIG_DFL); }
+
+int linux_signal_ignore(int signal) { return set_action(signal, SIG_IGN); }
+
+int linux_pipe(int ends[2]) { return (int)negated_errno(pipe2(ends, O_NONBLOCK | O_CLOEXEC)); }
+
+ptrdiff_t linux_read(int descriptor, void *bytes, size_t count) { return RETRIED(read(descriptor, bytes, count)); }

@@ -1,1 +1,234 @@
-// EventLoop
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread that waits for sockets, timers and work posted by other threads, and runs what they call for.
+///
+/// A turn of the loop is: wait; call the handlers of streams with news; run posted work; fire timers; send what all
+/// these staged, once per stream; report closed streams. Everything that a stream, timer or listener does happens on
+/// its loop's thread, so nothing there needs a lock. Other threads only call `execute(_:)`, `shutDown(grace:)`,
+/// `stop()`, `join()` and `isCurrent`.
+package final class EventLoop: @unchecked Sendable {
+    // Safe because: `inbox`, `thread` and `owner` are synchronised, `Poller.wake` may be called by any thread, and all
+    // other state is touched only by the thread that runs the loop, which debug builds assert.
+
+    private struct Inbox {
+        var work: [@Sendable () -> Void] = []
+        /// The loop waits, or is about to wait, for events. Whoever clears this wakes it.
+        var isAsleep = false
+        var hasEnded = false
+    }
+
+    /// Wake-ups for timers are this far apart (nanoseconds), so that many timers share one.
+    private static let timerGrain: Int64 = 10_000_000
+    /// Room for one read, and for putting together one write. Bytes beyond it wait for the next turn.
+    private static let scratchSize = 256 * 1024
+
+    package let name: String
+    private let inbox = Mutex(Inbox())
+    private let thread = Mutex<NamedThread?>(nil)
+    private let owner = Atomic<pthread_t>(0)
+
+    /// When the current turn began: the monotonic clock, read once per turn.
+    package private(set) var now = MonotonicTime.current
+    /// Streams of this loop that are not closed yet, connecting ones included.
+    package internal(set) var streamCount = 0
+    package internal(set) var bytesReceived: UInt64 = 0
+    package internal(set) var bytesSent: UInt64 = 0
+
+    let poller: Poller
+    var timers = TimerHeap()
+    let buffers = BufferPool()
+    /// Where reads go to and writes are put together. Valid for one use within a turn; nobody keeps bytes here.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchSize, alignment: 64)
+    private(set) var isShuttingDown = false
+    /// Streams that wait for a name to be looked up and have no descriptor yet.
+    var resolving: [Stream] = []
+
+    private var batch: [@Sendable () -> Void] = []
+    private var unread: [Stream] = []
+    private var staged: [Stream] = []
+    private var closed: [Stream] = []
+    private var spare: [Stream] = []
+
+    /// Prepares a loop that does not run yet. The name is shown for its thread.
+    package init(name: String) throws(SystemError) {
+        self.name = name
+        poller = try Poller()
+    }
+
+    deinit { scratch.deallocate() }
+
+    // MARK: Any thread
+
+    /// Whether the calling thread is the loop's.
+    package var isCurrent: Bool { owner.load(ordering: .relaxed) == pthread_self() }
+
+    /// Starts a thread that runs the loop.
+    package func start() throws(SystemError) {
+        let started = try NamedThread(name: name) { self.run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Runs `work` on the loop's thread, in the order of posting, at the latest when the turn under way is over. Costs
+    /// a lock, and a wake-up only if the loop is asleep: one per batch.
+    ///
+    /// - returns: false if the loop has ended and `work` will never run.
+    @discardableResult
+    package func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
+        let (isTaken, wasAsleep) = inbox.withLock { inbox in
+            if inbox.hasEnded { return (false, false) }
+            inbox.work.append(work)
+            defer { inbox.isAsleep = false }
+            return (true, inbox.isAsleep)
+        }
+        if wasAsleep { poller.wake() }
+        return isTaken
+    }
+
+    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends what
+    /// is staged and closes, and the loop ends when no stream is left. Those that are left after `grace` are aborted.
+    package func shutDown(grace: Duration) {
+        execute { self.beginShutdown(grace: grace) }
+    }
+
+    /// Ends the loop after the current turn; open streams are aborted.
+    package func stop() { shutDown(grace: .zero) }
+
+    /// Waits until the thread made by `start()` has ended.
+    package func join() {
+        let running = thread.withLock { $0 }
+        running?.join()
+    }
+
+    // MARK: The loop's thread
+
+    /// Runs the loop on the calling thread until it is told to stop. Once per loop.
+    package func run() {
+        // OpenSSL writes to sockets with plain write(2).
+        linux_block_broken_pipe_signal()
+        owner.store(pthread_self(), ordering: .relaxed)
+        defer { owner.store(0, ordering: .relaxed) }
+        repeat {
+            let count = poller.wait(milliseconds: prepareToWait())
+            now = .current
+            for index in 0..<count { poller.dispatch(index) }
+            readFurther()
+            runPostedWork()
+            while let timer = timers.popDue(at: now.nanoseconds) { timer.fire() }
+            sendStaged()
+            reportClosed()
+        } while !(isShuttingDown && streamCount == 0)
+        end()
+    }
+
+    /// Makes a timer, not armed yet. It keeps `action`, and so what that captures, until `Timer.cancel()`; capture the
+    /// timer's owner `unowned` or `weak`.
+    package func makeTimer(_ action: @escaping () -> Void) -> Timer { Timer(loop: self, action: action) }
+
+    /// Runs `action` once, `delay` after the current turn's start or up to 10 ms later. The timer may be cancelled.
+    @discardableResult
+    package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+        let timer = makeTimer(action)
+        timer.arm(after: delay)
+        return timer
+    }
+
+    func assertIsCurrent() { assert(isCurrent, "used outside of its loop's thread") }
+
+    private func prepareToWait() -> Int32 {
+        let isBusy = !(unread.isEmpty && staged.isEmpty && closed.isEmpty)
+        let mayWait = inbox.withLock { inbox in
+            inbox.isAsleep = !isBusy && inbox.work.isEmpty
+            return inbox.isAsleep
+        }
+        if !mayWait { return 0 }
+        let earliest = timers.earliest
+        if earliest == .max { return -1 }
+        let (rounded, overflow) = (earliest - 1).addingReportingOverflow(EventLoop.timerGrain)
+        let wakeUp = overflow ? earliest : rounded - rounded % EventLoop.timerGrain
+        let wait = max(wakeUp - MonotonicTime.current.nanoseconds, 0)
+        return Int32(clamping: wait / 1_000_000 + (wait % 1_000_000 == 0 ? 0 : 1))
+    }
+
+    private func runPostedWork() {
+        inbox.withLock { inbox in
+            inbox.isAsleep = false
+            swap(&inbox.work, &batch)
+        }
+        for work in batch { work() }
+        batch.removeAll(keepingCapacity: batch.capacity <= 4096)
+    }
+
+    // MARK: What streams ask of the turn
+
+    /// The stream has, or may have, bytes to read that no event will announce.
+    func readAgain(_ stream: Stream) { unread.append(stream) }
+
+    /// The stream has bytes to send at the turn's end.
+    func sendAtEndOfTurn(_ stream: Stream) { staged.append(stream) }
+
+    /// The stream is closed; its handler hears of it, and its descriptor is closed, at the turn's end.
+    func reportAtEndOfTurn(_ stream: Stream) { closed.append(stream) }
+
+    private func readFurther() {
+        let streams = takeOut(&unread)
+        for stream in streams { stream.readFurther() }
+        putBack(streams)
+    }
+
+    private func sendStaged() {
+        let streams = takeOut(&staged)
+        for stream in streams { stream.sendStaged() }
+        putBack(streams)
+    }
+
+    private func reportClosed() {
+        let streams = takeOut(&closed)
+        for stream in streams { stream.finishClosing() }
+        putBack(streams)
+    }
+
+    /// Empties the list, so that what handlers add to it while the old entries are worked on stays for the next turn.
+    private func takeOut(_ list: inout [Stream]) -> [Stream] {
+        var streams: [Stream] = []
+        if list.isEmpty { return streams }
+        swap(&streams, &spare)
+        swap(&streams, &list)
+        return streams
+    }
+
+    /// Keeps the memory of a list that was taken out.
+    private func putBack(_ streams: consuming [Stream]) {
+        guard (1...65_536).contains(streams.capacity) else { return }
+        streams.removeAll(keepingCapacity: true)
+        spare = streams
+    }
+
+    // MARK: The end
+
+    private func beginShutdown(grace: Duration) {
+        if !isShuttingDown {
+            isShuttingDown = true
+            for owner in poller.owners { owner.shutdownRequested() }
+            for stream in resolving { stream.shutdownRequested() }
+        }
+        if grace <= .zero { abortAll() } else { schedule(after: grace) { [unowned self] in abortAll() } }
+    }
+
+    private func abortAll() {
+        for case let stream as Stream in poller.owners { stream.abort(.shutdown) }
+        for stream in resolving { stream.abort(.shutdown) }
+    }
+
+    private func end() {
+        let rest = inbox.withLock { inbox in
+            inbox.hasEnded = true
+            defer { inbox.work = [] }
+            return inbox.work
+        }
+        // What was accepted by `execute` runs, so nobody waits for it in vain; streams can no longer be made.
+        for work in rest { work() }
+        timers = TimerHeap()
+    }
+}

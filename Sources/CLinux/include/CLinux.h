@@ -1,3 +1,80 @@
 #pragma once
-// Linux calls that Swift's Glibc module does not carry. Wrappers only: this header must not define _GNU_SOURCE,
-// which changes system types and breaks the module map of debug builds.
+// Linux calls that Swift's Glibc module does not carry, or whose errno Swift code cannot read safely, because a release
+// between the call and the read may change it. Wrappers only: this header must not define _GNU_SOURCE, which changes
+// system types and breaks the module map of debug builds.
+//
+// Every call returns its result, or the negated errno. Calls that the kernel may interrupt are repeated on EINTR,
+// except linux_epoll_wait, which then reports no events.
+
+#include <stddef.h>
+#include <stdint.h>
+
+// epoll
+
+enum {
+    LINUX_READABLE = 0x001,     // EPOLLIN
+    LINUX_WRITABLE = 0x004,     // EPOLLOUT
+    LINUX_ERROR = 0x008,        // EPOLLERR, always reported
+    LINUX_HANGUP = 0x010,       // EPOLLHUP, always reported
+    LINUX_PEER_CLOSED = 0x2000, // EPOLLRDHUP
+    LINUX_EDGE = 1u << 31,      // EPOLLET
+};
+
+// struct epoll_event with its 64 bits of user data in two halves, which gives natural alignment to the packed layout
+// of x86-64 too.
+typedef struct linux_event {
+    uint32_t ready;
+#ifndef __x86_64__
+    uint32_t padding;
+#endif
+    uint32_t slot;
+    uint32_t generation;
+} linux_event;
+
+int linux_epoll_create(void);
+int linux_epoll_add(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation);
+int linux_epoll_modify(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation);
+int linux_epoll_remove(int epoll, int descriptor);
+int linux_epoll_wait(int epoll, linux_event *events, int capacity, int timeout_milliseconds);
+
+// A non-blocking event descriptor, and one count added to it.
+int linux_eventfd(void);
+int linux_eventfd_signal(int descriptor);
+
+// sockets; all are non-blocking and closed on exec, and writing never raises SIGPIPE
+
+int linux_socket(int domain);
+int linux_bind(int descriptor, const void *address, uint32_t length);
+int linux_listen(int descriptor, int backlog);
+int linux_accept(int descriptor, void *address, uint32_t *length);
+int linux_connect(int descriptor, const void *address, uint32_t length);
+int linux_local_address(int descriptor, void *address, uint32_t *length);
+int linux_set_option(int descriptor, int level, int option, int value);
+int linux_get_option(int descriptor, int level, int option);
+// Makes the next close discard unsent bytes and answer the peer with a reset.
+int linux_reset_on_close(int descriptor);
+int linux_shutdown_output(int descriptor);
+ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count);
+ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count);
+// A descriptor that is only worth closing: it keeps one entry of the descriptor table in reserve.
+int linux_reserve_descriptor(void);
+
+// threads and machine
+
+// The name is cut to the 15 bytes that Linux keeps.
+void linux_set_thread_name(const char *name);
+// A write of this thread to a closed pipe or socket then fails with EPIPE and raises nothing.
+void linux_block_broken_pipe_signal(void);
+// CPUs that this process may run on; at least 1.
+int linux_available_cpu_count(void);
+// Fills the buffer from the kernel's generator.
+int linux_random(void *bytes, size_t count);
+
+// signals
+
+// From now on each arrival of the signal writes its number as one byte to the pipe. One pipe serves the process.
+int linux_signal_to_pipe(int signal, int pipe);
+int linux_signal_default(int signal);
+int linux_signal_ignore(int signal);
+int linux_pipe(int ends[2]);
+ptrdiff_t linux_read(int descriptor, void *bytes, size_t count);

@@ -1,0 +1,198 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A listening socket. One loop accepts and hands the connections to all loops of a group in turn.
+package final class Listener: @unchecked Sendable, Pollable {
+    // Safe because: the stored constants and counters may be read by any thread; the rest is touched only by the thread
+    // of the accepting loop.
+
+    package struct Options: Sendable {
+        /// Connections that the kernel may complete before they are accepted; it has a maximum of its own.
+        package var backlog: Int32 = 4096
+        /// Beyond this many open connections of this listener, further ones are accepted and closed at once.
+        package var connectionsMax = Int.max
+        package var limits = StreamLimits()
+
+        package init() {}
+    }
+
+    /// Connections accepted in one turn before the loop looks after its streams again.
+    private static let acceptedPerTurnMax = 128
+    /// Pause when the system lacks what a connection needs; nothing reports when it has that again.
+    private static let pauseAfterShortage = Duration.milliseconds(100)
+
+    /// Where it listens, with the real port if 0 was asked for.
+    package let address: SocketAddress
+    private let options: Options
+    private let loop: EventLoop
+    private let group: EventLoopGroup
+    private let makeHandler: @Sendable (Stream) -> any StreamHandler
+    private let gauge = ConnectionGauge()
+    private let refused = Atomic<Int>(0)
+
+    private var descriptor: Int32
+    private var token: Poller.Token?
+    /// Given up for a moment when the process is out of descriptors, so that a connection can be accepted and closed.
+    /// Otherwise it would stay in the backlog, its peer would wait, and the loop would be told about it in every turn.
+    private var reserve: Int32
+    private var nextLoop = 0
+
+    /// Binds and listens; connections are accepted from the return on.
+    ///
+    /// - parameter makeHandler: called on the loop that owns the new stream.
+    package init(
+        at address: SocketAddress, on group: EventLoopGroup, options: Options = Options(),
+        makeHandler: @escaping @Sendable (Stream) -> any StreamHandler
+    ) throws(SystemError) {
+        let (descriptor, bound) = try Listener.listen(at: address, backlog: options.backlog)
+        self.address = bound
+        self.descriptor = descriptor
+        self.options = options
+        self.group = group
+        self.makeHandler = makeHandler
+        reserve = linux_reserve_descriptor()
+        loop = group.loops[0]
+        loop.execute { self.begin() }
+    }
+
+    /// Stops accepting. Open connections stay; those in the backlog are reset. Any thread; a second call does nothing.
+    package func close() { loop.execute { self.closeNow() } }
+
+    /// Open connections. Any thread.
+    package var connectionCount: Int { gauge.count }
+
+    /// Connections closed at once because of `connectionsMax` or a lack of descriptors. Any thread.
+    package var refusedCount: Int { refused.load(ordering: .relaxed) }
+
+    private static func listen(
+        at address: SocketAddress, backlog: Int32
+    ) throws(SystemError) -> (Int32, SocketAddress) {
+        let socket = try SystemError.check(linux_socket(address.family), "make a socket")
+        do throws(SystemError) {
+            // A restarted server need not wait for old connections to time out.
+            _ = linux_set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+            // Accepted sockets inherit this one.
+            _ = linux_set_option(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+            // `::` leaves IPv4 to a listener of its own, so that both can be bound.
+            if address.isIPv6 { _ = linux_set_option(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+            let bound = address.withSystemAddress { linux_bind(socket, $0, $1) }
+            _ = try SystemError.check(bound, "bind \(address)")
+            _ = try SystemError.check(linux_listen(socket, backlog), "listen at \(address)")
+            let local = SocketAddress.filled { linux_local_address(socket, $0, $1) }
+            _ = try SystemError.check(local.result, "read the address of a socket")
+            return (socket, local.address ?? address)
+        } catch {
+            Descriptor.close(socket)
+            throw error
+        }
+    }
+
+    // MARK: The accepting loop's thread
+
+    private func begin() {
+        if loop.isShuttingDown { return closeNow() }
+        do throws(SystemError) {
+            // Level-triggered, unlike streams: what is left of the backlog is reported again in the next turn.
+            token = try loop.poller.add(self, descriptor, .readable)
+        } catch {
+            closeNow()
+        }
+    }
+
+    func shutdownRequested() { closeNow() }
+
+    private func closeNow() {
+        if let token { loop.poller.remove(token) }
+        token = nil
+        Descriptor.close(descriptor)
+        Descriptor.close(reserve)
+        descriptor = -1
+        reserve = -1
+    }
+
+    func ready(_ readiness: Readiness) {
+        var batches = [[Accepted]](repeating: [], count: group.loops.count)
+        for _ in 0..<Listener.acceptedPerTurnMax {
+            let (socket, peer) = SocketAddress.filled { linux_accept(descriptor, $0, $1) }
+            if socket >= 0 {
+                take(Accepted(socket: socket, peer: peer), into: &batches)
+            } else if !canGoOn(after: -socket) {
+                break
+            }
+        }
+        for (loop, batch) in zip(group.loops, batches) where !batch.isEmpty { hand(batch, to: loop) }
+    }
+
+    private struct Accepted: Sendable {
+        let socket: Int32
+        let peer: SocketAddress?
+    }
+
+    private func take(_ accepted: Accepted, into batches: inout [[Accepted]]) {
+        guard gauge.count < options.connectionsMax else {
+            refused.add(1, ordering: .relaxed)
+            return Descriptor.close(accepted.socket)
+        }
+        gauge.increment()
+        batches[nextLoop].append(accepted)
+        nextLoop = (nextLoop + 1) % batches.count
+    }
+
+    private func hand(_ batch: [Accepted], to loop: EventLoop) {
+        let limits = options.limits
+        let isTaken = loop.execute { [gauge, makeHandler] in
+            for accepted in batch {
+                loop.adopt(
+                    accepted.socket, peer: accepted.peer, limits: limits, gauge: gauge, makeHandler: makeHandler)
+            }
+        }
+        if isTaken { return }
+        for accepted in batch {
+            gauge.decrement()
+            Descriptor.close(accepted.socket)
+        }
+    }
+
+    /// Whether to go on accepting in this turn after a failure.
+    private func canGoOn(after code: Int32) -> Bool {
+        switch code {
+        case EAGAIN: return false
+        case EMFILE, ENFILE: return refuseWithReserve()
+        case ENOBUFS, ENOMEM:
+            pause()
+            return false
+        default: return true  // The connection failed before it was accepted (accept(2)); the next may be well.
+        }
+    }
+
+    private func refuseWithReserve() -> Bool {
+        Descriptor.close(reserve)
+        let (socket, _) = SocketAddress.filled { linux_accept(descriptor, $0, $1) }
+        Descriptor.close(socket)
+        if socket >= 0 { refused.add(1, ordering: .relaxed) }
+        reserve = linux_reserve_descriptor()
+        if reserve < 0 { pause() }
+        return socket >= 0 && reserve >= 0
+    }
+
+    private func pause() {
+        guard let token else { return }
+        loop.poller.change(token, descriptor, [])
+        loop.schedule(after: Listener.pauseAfterShortage) { [self] in
+            guard let token = self.token else { return }
+            if reserve < 0 { reserve = linux_reserve_descriptor() }
+            loop.poller.change(token, descriptor, .readable)
+        }
+    }
+}
+
+/// Counts the open connections of a listener, over all loops.
+final class ConnectionGauge: Sendable {
+    // Relaxed: the number stands for itself and orders nothing else.
+    private let value = Atomic<Int>(0)
+
+    var count: Int { value.load(ordering: .relaxed) }
+    func increment() { value.add(1, ordering: .relaxed) }
+    func decrement() { value.subtract(1, ordering: .relaxed) }
+}

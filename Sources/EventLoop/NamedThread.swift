@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A system thread with a name that tools show.
+package final class NamedThread: Sendable {
+    private let handle: Mutex<pthread_t?>
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    /// Starts a thread that runs `body` and ends with it. Linux keeps the first 15 bytes of the name.
+    package init(name: String, body: @escaping @Sendable () -> Void) throws(SystemError) {
+        var thread = pthread_t()
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        let code = pthread_create(&thread, nil, NamedThread.main, start.toOpaque())
+        if code != 0 {
+            start.release()
+            throw SystemError("start thread \(name)", code: code)
+        }
+        handle = Mutex(thread)
+    }
+
+    /// Waits for the thread's end. Any number of threads may wait, any number of times.
+    package func join() {
+        handle.withLock { thread in
+            guard let running = thread else { return }
+            precondition(pthread_equal(running, pthread_self()) == 0, "a thread cannot wait for itself")
+            pthread_join(running, nil)
+            thread = nil
+        }
+    }
+
+    deinit {
+        handle.withLock { if let running = $0 { pthread_detach(running) } }
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+        let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+        linux_set_thread_name(start.name)
+        start.body()
+        return nil
+    }
+}

@@ -1,0 +1,179 @@
+/// Bytes that wait to be sent, as a list of pieces that are either ranges of arrays shared with other connections or
+/// copies in a buffer of this queue's own. Small things are copied next to each other and large ones kept by
+/// reference, so a queue is nearly always one piece, and the list behind the first stays unallocated.
+package struct OutboundQueue {
+    private struct Piece {
+        var bytes: [UInt8]
+        var start: Int
+        var end: Int
+        /// The array came from the pool and nobody else refers to it, so it can grow in place.
+        var isOwn: Bool
+
+        var count: Int { end - start }
+    }
+
+    /// Up to this size, copying a shared range costs less than keeping a piece for it.
+    private static let copiedMax = 2048
+    /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
+    private static let ownPieceMax = 64 * 1024
+
+    private var first = Piece(bytes: [], start: 0, end: 0, isOwn: false)
+    /// What follows the first piece: empty, or with a last piece that is not used up.
+    private var others: [Piece] = []
+    /// Pieces of `others` before this are used up.
+    private var othersStart = 0
+    package private(set) var byteCount = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { byteCount == 0 }
+
+    /// Adds `bytes[range]`, by reference or by copy. Costs a reference count where the queue was empty or the range
+    /// continues the one before it.
+    package mutating func append(shared bytes: [UInt8], _ range: Range<Int>, pool: BufferPool) {
+        if range.isEmpty { return }
+        if isEmpty {
+            first = Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false)
+        } else if continues(bytes, at: range.lowerBound) {
+            withLast { $0.end = range.upperBound }
+        } else if range.count <= OutboundQueue.copiedMax {
+            bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
+        } else {
+            others.append(Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false))
+        }
+        byteCount += range.count
+    }
+
+    /// Adds a copy of the bytes.
+    package mutating func append(copying bytes: UnsafeBufferPointer<UInt8>, pool: BufferPool) {
+        if bytes.isEmpty { return }
+        copy(bytes, pool: pool)
+        byteCount += bytes.count
+    }
+
+    /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or, if
+    /// that is shorter than `gatherMax` and more follow, up to `gatherMax` bytes put together in `scratch`.
+    package func withHead<Result>(
+        gatheringIn scratch: UnsafeMutableRawBufferPointer, _ gatherMax: Int,
+        _ send: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        if others.isEmpty || first.count >= gatherMax {
+            return first.bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[first.start..<first.end])) }
+        }
+        var gathered = 0
+        func gather(_ piece: Piece) {
+            let count = min(piece.count, gatherMax - gathered)
+            piece.bytes.withUnsafeBytes { bytes in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[piece.start..<piece.start + count])
+                UnsafeMutableRawBufferPointer(rebasing: scratch[gathered...]).copyMemory(from: part)
+            }
+            gathered += count
+        }
+        gather(first)
+        var index = othersStart
+        while index < others.count, gathered < gatherMax {
+            gather(others[index])
+            index += 1
+        }
+        return send(UnsafeRawBufferPointer(rebasing: scratch[..<gathered]))
+    }
+
+    /// Drops bytes from the head that were sent.
+    package mutating func consume(_ count: Int, pool: BufferPool) {
+        precondition(count <= byteCount, "more was sent than was queued")
+        byteCount -= count
+        var left = count
+        while left >= first.count {
+            left -= first.count
+            dropFirst(pool: pool)
+            if byteCount == 0 { return }
+        }
+        first.start += left
+    }
+
+    package mutating func removeAll(pool: BufferPool) {
+        byteCount = 0
+        others = []
+        othersStart = 0
+        dropFirst(pool: pool)
+    }
+
+    private mutating func dropFirst(pool: BufferPool) {
+        if first.isOwn { pool.give(&first.bytes) }
+        if others.isEmpty {
+            first = Piece(bytes: [], start: 0, end: 0, isOwn: false)
+            return
+        }
+        first = others[othersStart]
+        others[othersStart].bytes = []
+        othersStart += 1
+        if othersStart == others.count {
+            others = []
+            othersStart = 0
+        } else if othersStart >= 64, othersStart * 2 >= others.count {
+            others.removeFirst(othersStart)
+            othersStart = 0
+        }
+    }
+
+    private mutating func copy(_ bytes: UnsafeBufferPointer<UInt8>, pool: BufferPool) {
+        if isEmpty {
+            first = OutboundQueue.ownPiece(pool)
+        } else if others.isEmpty, !first.isOwn, first.count <= OutboundQueue.copiedMax {
+            let shared = first
+            first = OutboundQueue.ownPiece(pool)
+            shared.bytes.withUnsafeBufferPointer {
+                first.bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[shared.start..<shared.end]))
+            }
+        } else if !canGrowLast(by: bytes.count) {
+            others.append(OutboundQueue.ownPiece(pool))
+        }
+        withLast {
+            $0.bytes.append(contentsOf: bytes)
+            $0.end = $0.bytes.count
+        }
+    }
+
+    private static func ownPiece(_ pool: BufferPool) -> Piece {
+        Piece(bytes: pool.take(), start: 0, end: 0, isOwn: true)
+    }
+
+    private func continues(_ bytes: [UInt8], at start: Int) -> Bool {
+        // The queue holds its array alive, so the same address means the same array.
+        let last = others.last ?? first
+        return !last.isOwn && last.end == start
+            && last.bytes.withUnsafeBufferPointer { $0.baseAddress }
+                == bytes.withUnsafeBufferPointer { $0.baseAddress }
+    }
+
+    private func canGrowLast(by count: Int) -> Bool {
+        let last = others.last ?? first
+        return last.isOwn && last.end + count <= OutboundQueue.ownPieceMax
+    }
+
+    private mutating func withLast(_ body: (inout Piece) -> Void) {
+        if others.isEmpty { body(&first) } else { body(&others[others.count - 1]) }
+    }
+}
+
+/// Small buffers that queues of one loop take for copied bytes and give back when these are sent.
+package final class BufferPool {
+    /// A buffer that grew beyond this is not kept; together with the count this bounds the pool to 4 MiB.
+    private static let keptCapacityMax = 8 * 1024
+    private static let keptCountMax = 512
+
+    private var buffers: [[UInt8]] = []
+
+    package init() {}
+
+    func take() -> [UInt8] { buffers.popLast() ?? [] }
+
+    /// Takes the buffer out of `buffer`, which becomes empty.
+    func give(_ buffer: inout [UInt8]) {
+        var given: [UInt8] = []
+        swap(&given, &buffer)
+        guard given.capacity <= BufferPool.keptCapacityMax, buffers.count < BufferPool.keptCountMax else { return }
+        given.removeAll(keepingCapacity: true)
+        buffers.append(given)
+    }
+}

@@ -1,0 +1,69 @@
+import CLinux
+import Glibc
+
+extension Stream {
+    /// Stops calling `received` until `resumeReading`. The kernel then stops taking bytes from the peer when its buffer
+    /// is full. An end or error of the connection is noticed at the latest after resuming.
+    package func pauseReading() {
+        loop.assertIsCurrent()
+        isPaused = true
+    }
+
+    package func resumeReading() {
+        loop.assertIsCurrent()
+        isPaused = false
+        readInNextTurn()
+    }
+
+    var isReadingStopped: Bool { state == .open && (isPaused || isAboveHighWater) || inputHasEnded }
+
+    /// Arranges for a read that no event will cause.
+    func readInNextTurn() {
+        guard mayHaveBytes, !isInUnread, !isReadingStopped else { return }
+        isInUnread = true
+        loop.readAgain(self)
+    }
+
+    func readFurther() {
+        isInUnread = false
+        readOnce()
+    }
+
+    /// Reads once, if there may be something to read and somebody who wants it.
+    func readOnce() {
+        guard mayHaveBytes, !isReadingStopped else { return }
+        switch state {
+        case .open, .draining, .lingering: break
+        case .connecting, .handshaking, .closed: return
+        }
+        let scratch = loop.scratch
+        let count = linux_receive(descriptor, scratch.baseAddress, scratch.count)
+        if count > 0 {
+            // A short read has emptied the socket, and what comes later causes an event of its own. An end that was
+            // already reported does not.
+            mayHaveBytes = count == scratch.count || hasEndAhead
+            loop.bytesReceived &+= UInt64(count)
+            if state == .open {
+                handler?.received(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]), on: self)
+            }
+            readInNextTurn()
+        } else if count == 0 {
+            readEnd()
+        } else if count == -Int(EAGAIN) {
+            mayHaveBytes = false
+            hasEndAhead = false
+        } else {
+            fail(code: Int32(-count))
+        }
+    }
+
+    private func readEnd() {
+        inputHasEnded = true
+        mayHaveBytes = false
+        switch state {
+        case .open: handler?.receivedEnd(on: self)
+        case .lingering: markClosed(.peer)
+        case .connecting, .handshaking, .draining, .closed: break
+        }
+    }
+}

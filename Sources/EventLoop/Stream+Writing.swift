@@ -1,0 +1,105 @@
+import CLinux
+import Glibc
+
+extension Stream {
+    /// Up to this many bytes from several pieces are put together for one write.
+    private static let gatherMax = 64 * 1024
+    /// What one stream may send in a turn before the others get theirs.
+    private static let bytesPerTurnMax = 1024 * 1024
+
+    /// Bytes that wait to be sent, staged in this turn or left by the kernel.
+    package var outboundBytes: Int { outbound.byteCount }
+
+    /// Whether less than `highWater` bytes wait. A producer that can wait stops when this turns false and goes on with
+    /// `drained`.
+    package var isWritable: Bool { isOpen && !isAboveHighWater }
+
+    /// Stages a copy of the bytes. Without effect on a stream that is closed or closing.
+    package func send(copying bytes: UnsafeRawBufferPointer) {
+        loop.assertIsCurrent()
+        guard isOpen else { return }
+        bytes.withMemoryRebound(to: UInt8.self) { outbound.append(copying: $0, pool: loop.buffers) }
+        staged()
+    }
+
+    /// Stages a copy of the bytes. Without effect on a stream that is closed or closing.
+    package func send(copying bytes: Span<UInt8>) {
+        bytes.withUnsafeBytes { send(copying: $0) }
+    }
+
+    /// Stages the bytes by reference: many streams may send the same array, and one that sends consecutive ranges of it
+    /// sends them as one. Small ranges of different arrays may be copied next to each other. Without effect on a stream
+    /// that is closed or closing.
+    package func send(shared bytes: [UInt8], _ range: Range<Int>) {
+        loop.assertIsCurrent()
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "range outside of the shared bytes")
+        guard isOpen else { return }
+        outbound.append(shared: bytes, range, pool: loop.buffers)
+        staged()
+    }
+
+    /// Stages all bytes by reference, as `send(shared:_:)`.
+    package func send(shared bytes: [UInt8]) { send(shared: bytes, 0..<bytes.count) }
+
+    private func staged() {
+        let waiting = outbound.byteCount
+        if waiting > limits.highWater { isAboveHighWater = true }
+        if state == .open, !isWriteBlocked {
+            stage()
+        } else if waiting > limits.hardLimit {
+            abort(.slowConsumer)
+        }
+    }
+
+    /// Has `sendStaged` called at the turn's end.
+    func stage() {
+        guard !isInStaged else { return }
+        isInStaged = true
+        loop.sendAtEndOfTurn(self)
+    }
+
+    /// Sends until all is sent, the kernel takes no more, or this stream had its share of the turn.
+    func sendStaged() {
+        isInStaged = false
+        guard state == .open || state == .draining else { return }
+        var sent = 0
+        while !outbound.isEmpty, !isWriteBlocked, sent < Stream.bytesPerTurnMax {
+            let count = sendHead()
+            if state == .closed { return }
+            sent += count
+        }
+        loop.bytesSent &+= UInt64(sent)
+        sentStaged()
+    }
+
+    /// Makes one write of what is at the head of the queue, and returns how much of it is done.
+    private func sendHead() -> Int {
+        var offered = 0
+        let count = outbound.withHead(gatheringIn: loop.scratch, Stream.gatherMax) { bytes in
+            offered = bytes.count
+            return linux_send(descriptor, bytes.baseAddress, bytes.count)
+        }
+        if count >= 0 {
+            // The kernel takes less than it is offered only when it has no room, and tells when it has again.
+            isWriteBlocked = count < offered
+            outbound.consume(count, pool: loop.buffers)
+            return count
+        }
+        if count == -Int(EAGAIN) { isWriteBlocked = true } else { fail(code: Int32(-count)) }
+        return 0
+    }
+
+    private func sentStaged() {
+        if outbound.byteCount > limits.hardLimit, state == .open { return abort(.slowConsumer) }
+        if isAboveHighWater, outbound.byteCount <= limits.lowWater {
+            isAboveHighWater = false
+            readInNextTurn()
+            if state == .open { handler?.drained(self) }
+        }
+        if !outbound.isEmpty {
+            if !isWriteBlocked { stage() }
+        } else if state == .draining {
+            endOutput()
+        }
+    }
+}

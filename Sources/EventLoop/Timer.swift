@@ -1,0 +1,136 @@
+/// A deadline on a loop. Only the loop's thread may touch it; made by `EventLoop.makeTimer`.
+///
+/// Moving the deadline further away, which is what every message of a healthy connection does, costs two stores: the
+/// heap keeps the old place and corrects it when that comes up.
+package final class Timer {
+    fileprivate enum Place {
+        static let none = -1
+    }
+
+    unowned let loop: EventLoop
+    fileprivate var action: (() -> Void)?
+    /// When the timer is due; `.max` while it is not armed.
+    fileprivate(set) var deadline = Int64.max
+    /// The deadline by which the heap sorts it, never later than `deadline`.
+    fileprivate var sortedBy = Int64.max
+    /// Orders timers of one deadline by when they were put in the heap.
+    fileprivate var sequence: UInt64 = 0
+    fileprivate var index = Place.none
+
+    init(loop: EventLoop, action: @escaping () -> Void) {
+        self.loop = loop
+        self.action = action
+    }
+
+    package var isArmed: Bool { deadline != .max }
+
+    /// Sets the deadline to `delay` after the current turn's start, whether or not the timer was armed. It fires at
+    /// the first turn after that, up to 10 ms late on an idle loop, and never within the current turn.
+    package func arm(after delay: Duration) {
+        loop.assertIsCurrent()
+        guard action != nil else { return }
+        loop.timers.arm(self, at: (loop.now + max(delay, .nanoseconds(1))).nanoseconds)
+    }
+
+    /// Takes the deadline away; the timer can be armed again.
+    package func disarm() {
+        loop.assertIsCurrent()
+        loop.timers.remove(self)
+    }
+
+    /// Ends the timer and releases its action, and what that holds.
+    package func cancel() {
+        disarm()
+        action = nil
+    }
+
+    func fire() { action?() }
+}
+
+/// The armed timers of a loop: a binary heap in which every timer knows its place.
+struct TimerHeap {
+    private var heap: [Timer] = []
+    private var sequence: UInt64 = 0
+
+    /// The earliest moment at which something may be due, in nanoseconds; `.max` if nothing is armed.
+    var earliest: Int64 { heap.first?.sortedBy ?? .max }
+
+    var count: Int { heap.count }
+
+    fileprivate mutating func arm(_ timer: Timer, at moment: Int64) {
+        let deadline = min(moment, .max - 1)
+        timer.deadline = deadline
+        if timer.index == Timer.Place.none {
+            timer.index = heap.count
+            heap.append(timer)
+        } else if deadline >= timer.sortedBy {
+            return
+        }
+        sort(timer, by: deadline)
+        siftUp(timer.index)
+    }
+
+    fileprivate mutating func remove(_ timer: Timer) {
+        timer.deadline = .max
+        let index = timer.index
+        guard index != Timer.Place.none else { return }
+        timer.index = Timer.Place.none
+        let last = heap.removeLast()
+        guard last !== timer else { return }
+        heap[index] = last
+        last.index = index
+        siftUp(index)
+        siftDown(last.index)
+    }
+
+    /// Takes out the next timer that is due at `now`, disarmed, or nil.
+    mutating func popDue(at now: Int64) -> Timer? {
+        while let first = heap.first, first.sortedBy <= now {
+            if first.deadline <= now {
+                remove(first)
+                return first
+            }
+            sort(first, by: first.deadline)
+            siftDown(0)
+        }
+        return nil
+    }
+
+    private mutating func sort(_ timer: Timer, by deadline: Int64) {
+        timer.sortedBy = deadline
+        timer.sequence = sequence
+        sequence &+= 1
+    }
+
+    private func precedes(_ left: Timer, _ right: Timer) -> Bool {
+        left.sortedBy != right.sortedBy ? left.sortedBy < right.sortedBy : left.sequence < right.sequence
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard precedes(heap[index], heap[parent]) else { return }
+            exchange(index, parent)
+            index = parent
+        }
+    }
+
+    private mutating func siftDown(_ start: Int) {
+        var index = start
+        while true {
+            var least = 2 * index + 1
+            guard least < heap.count else { return }
+            if least + 1 < heap.count, precedes(heap[least + 1], heap[least]) { least += 1 }
+            guard precedes(heap[least], heap[index]) else { return }
+            exchange(index, least)
+            index = least
+        }
+    }
+
+    private mutating func exchange(_ left: Int, _ right: Int) {
+        heap.swapAt(left, right)
+        heap[left].index = left
+        heap[right].index = right
+    }
+}

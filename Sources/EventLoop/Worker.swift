@@ -1,0 +1,115 @@
+import Glibc
+import Synchronization
+
+/// One thread with a mailbox: whatever was posted while it worked is handed to it as one batch. This is how a thread
+/// that owns something (a database, a log) is reached from the event loops and from other workers.
+package final class Worker<Item: Sendable>: Sendable {
+    /// Handles one batch, in the order of posting. It may take the array; what it leaves there is dropped.
+    package typealias Body = (_ batch: inout [Item]) -> Void
+
+    private struct Mailbox {
+        var items: [Item] = []
+        /// The thread waits, or is about to wait, for the semaphore. Whoever clears this posts it, exactly once.
+        var isAsleep = false
+        var isStopping = false
+    }
+
+    private final class Shared: @unchecked Sendable {
+        // Safe because: the mailbox is behind its mutex, and the semaphore is made for use by many threads; its
+        // memory is allocated apart, so its address never changes.
+        let mailbox = Mutex(Mailbox())
+        let wakeUp: UnsafeMutablePointer<sem_t>
+
+        init() {
+            wakeUp = .allocate(capacity: 1)
+            sem_init(wakeUp, 0, 0)
+        }
+
+        deinit {
+            sem_destroy(wakeUp)
+            wakeUp.deallocate()
+        }
+    }
+
+    private let shared = Shared()
+    private let thread: NamedThread
+    private let capacity: Int
+
+    /// Starts the thread.
+    ///
+    /// - parameter capacity: how many items may wait; a post that finds this many or more is refused.
+    /// - parameter makeBody: runs first on the new thread and returns what handles the batches, so the state that
+    ///   the handler captures belongs to that thread and need not be `Sendable`.
+    package init(
+        name: String, capacity: Int = .max, makeBody: @escaping @Sendable () -> Body
+    ) throws(SystemError) {
+        self.capacity = capacity
+        let shared = shared
+        thread = try NamedThread(name: name) { Worker.run(shared, makeBody()) }
+    }
+
+    /// Hands items to the thread; posts of one thread keep their order. Never waits.
+    ///
+    /// - returns: false if nothing was taken, because the mailbox is full or the worker was told to stop. A batch is
+    ///   taken whole or not at all, and may exceed the capacity by its size.
+    @discardableResult
+    package func post(_ items: [Item]) -> Bool {
+        items.isEmpty || put { if $0.isEmpty { $0 = items } else { $0.append(contentsOf: items) } }
+    }
+
+    /// Hands one item to the thread, as `post(_:)` with several.
+    @discardableResult
+    package func post(_ item: Item) -> Bool { put { $0.append(item) } }
+
+    /// How many items wait; those of the batch under way are not among them.
+    package var waitingCount: Int { shared.mailbox.withLock { $0.items.count } }
+
+    /// Refuses further posts, lets the thread finish what was posted, and waits for its end. Not from its own thread.
+    package func stop() {
+        requestStop()
+        thread.join()
+    }
+
+    // The thread keeps `shared` alive by itself; without an owner nobody can post any more, so it is let go.
+    deinit { requestStop() }
+
+    private func requestStop() {
+        let wasAsleep = shared.mailbox.withLock { mailbox in
+            mailbox.isStopping = true
+            defer { mailbox.isAsleep = false }
+            return mailbox.isAsleep
+        }
+        if wasAsleep { sem_post(shared.wakeUp) }
+    }
+
+    private func put(_ append: (inout [Item]) -> Void) -> Bool {
+        let (taken, wasAsleep) = shared.mailbox.withLock { mailbox in
+            if mailbox.isStopping || mailbox.items.count >= capacity { return (false, false) }
+            append(&mailbox.items)
+            defer { mailbox.isAsleep = false }
+            return (true, mailbox.isAsleep)
+        }
+        if wasAsleep { sem_post(shared.wakeUp) }
+        return taken
+    }
+
+    private static func run(_ shared: Shared, _ body: Body) {
+        var batch: [Item] = []
+        while true {
+            let isStopping = shared.mailbox.withLock { mailbox in
+                // The emptied array goes back as the next mailbox, so a busy worker allocates nothing.
+                swap(&mailbox.items, &batch)
+                mailbox.isAsleep = batch.isEmpty && !mailbox.isStopping
+                return mailbox.isStopping
+            }
+            if !batch.isEmpty {
+                body(&batch)
+                batch.removeAll(keepingCapacity: batch.capacity <= 4096)
+            } else if isStopping {
+                return
+            } else {
+                while sem_wait(shared.wakeUp) != 0 {}
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// Undoes percent-encoding (RFC 3986 2.1) in a part of a query. A `%` without two hexadecimal digits behind it stands
+/// for itself: clients send such values (rest 1), and what reads the value decides.
+struct PercentDecoder {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// The next decoded byte; `+` is a space, as form encoders write it.
+    mutating func next() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        let byte = bytes[position]
+        position += 1
+        guard byte == UInt8(ascii: "%") else { return byte == UInt8(ascii: "+") ? space : byte }
+        guard position + 1 < bytes.count, let high = bytes[position].hexDigitValue,
+            let low = bytes[position + 1].hexDigitValue
+        else { return byte }
+        position += 2
+        return high << 4 | low
+    }
+
+    /// The decoded form of `part`, which shares its storage when there is nothing to decode.
+    static func decode(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let decoded: [UInt8]? = part.withUnsafeBytes { bytes in
+            guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return nil }
+            return [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
+                var decoder = PercentDecoder(bytes)
+                while let byte = decoder.next() {
+                    // Never more bytes than came in.
+                    buffer[count] = byte
+                    count += 1
+                }
+            }
+        }
+        return decoded.map { $0[...] } ?? part
+    }
+}
