@@ -30,7 +30,7 @@ extension Database {
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
-            turn.outputs.append(.reply(connection, number: request.number, .done))
+            turn.outputs.append(.reply(connection, number: request.number, .listening))
         }
     }
 

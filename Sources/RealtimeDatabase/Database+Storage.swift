@@ -80,6 +80,11 @@ extension Database {
         }
     }
 
+    /// Begins to refuse writes; what was accepted so far stays.
+    package func refuse(because error: StorageError) {
+        refusal = error
+    }
+
     /// Takes writes again.
     package func accept() {
         refusal = nil

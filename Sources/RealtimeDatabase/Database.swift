@@ -23,7 +23,7 @@ package final class Database {
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
     /// Set when storage failed in the middle of a change, so memory may hold half of it.
-    var isTorn = false
+    package internal(set) var isTorn = false
 
     /// What a turn has to say, and what it was asked, in case its record does not reach the log.
     struct PendingTurn {
@@ -102,6 +102,7 @@ package final class Database {
         case .get(let path, let hash): get(path, hash: hash, for: request, in: &turn)
         case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
         case .unlisten(let path): unlisten(path, for: request, in: &turn)
+        case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
         case .disconnect: disconnect(connection)
         }
     }

@@ -27,6 +27,8 @@ package enum Output: Sendable {
 
 package enum Reply: Sendable {
     case done
+    /// A listener is registered.
+    case listening
     case value(CanonicalJSON, hash: [UInt8]?)
     case failed(Failure)
 }
@@ -38,12 +40,15 @@ package enum Failure: Error, Hashable, Sendable {
     case nothingThere
     /// Storage refuses writes, or could not be read.
     case unavailable(StorageError)
+    /// The request was refused before it reached the database: a status word and a text for people.
+    case refused(status: StaticText, String)
 
     package var message: String {
         switch self {
         case .stale: "the data changed: its hash does not match"
         case .nothingThere: "there is no data here that could have a priority"
         case .unavailable(let error): error.message
+        case .refused(_, let text): text
         }
     }
 }
@@ -57,4 +62,15 @@ package struct SnapshotRead: Sendable {
     package var path: Path
     package var purpose: Purpose
     package var sequence: UInt64
+}
+
+/// A word of the program text that can be compared.
+package struct StaticText: Hashable, Sendable {
+    package let text: StaticString
+
+    package init(_ text: StaticString) { self.text = text }
+
+    package static func == (a: StaticText, b: StaticText) -> Bool { a.text.description == b.text.description }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text.description) }
 }

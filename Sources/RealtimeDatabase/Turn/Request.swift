@@ -2,15 +2,24 @@ package import JSONTree
 
 /// A connection of some event loop, for as long as the process runs: numbers are never used again.
 package struct ConnectionID: Hashable, Sendable {
+    /// How the connection wants to be answered.
+    package enum Kind: UInt64, Sendable {
+        case realtime = 0
+        case http = 1
+    }
+
+    /// `loop:8 kind:8 serial:48`
     package let raw: UInt64
 
-    package init(loop: Int, serial: UInt64) {
-        precondition(loop >= 0 && loop < Self.loopsMax)
-        raw = UInt64(loop) << 56 | serial
+    package init(loop: Int, kind: Kind, serial: UInt64) {
+        precondition(loop >= 0 && loop < Self.loopsMax && serial < 1 << 48)
+        raw = UInt64(loop) << 56 | kind.rawValue << 48 | serial
     }
 
     /// The index of the event loop that owns the connection.
     package var loop: Int { Int(raw >> 56) }
+
+    package var kind: Kind { raw >> 48 & 0xFF == Kind.http.rawValue ? .http : .realtime }
 
     /// So that a set of loops fits in one word.
     package static let loopsMax = 64
@@ -52,6 +61,8 @@ package enum Operation: Sendable {
     /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
     case listen(Path, hash: [UInt8]?)
     case unlisten(Path)
+    /// Answers what is known already, in its place among the replies of the connection.
+    case relay(Reply)
     /// The connection ended; nothing is answered.
     case disconnect
 }

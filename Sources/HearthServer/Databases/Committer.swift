@@ -1,0 +1,76 @@
+import EventLoop
+import RealtimeDatabase
+import TreeStorage
+
+/// The thread that writes commit logs. All records that wait for one database become one synced transaction (group commit).
+///
+/// After a failed commit it drops the records of that database until a `resume` passes: they build on the one that is missing.
+final class Committer: Sendable {
+    enum Job: Sendable {
+        case append(database: UInt32, LogFile, LogRecord)
+        /// All records before it are written or dropped; records are taken again.
+        case resume(database: UInt32)
+        /// Finds out whether commits succeed again.
+        case probe(database: UInt32, LogFile)
+        case prune(database: UInt32, LogFile, before: Int64, keepingBytes: Int64, appliedSequence: UInt64)
+    }
+
+    private let worker: Worker<Job>
+
+    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
+        worker = try Worker(name: "committer") {
+            var group = CommitGroup(report: report)
+            return { jobs in group.run(jobs) }
+        }
+    }
+
+    func post(_ job: Job) { worker.post(job) }
+
+    func stop() { worker.stop() }
+}
+
+/// The records of one batch, by database, and the databases whose log has failed.
+private struct CommitGroup {
+    let report: @Sendable (DatabaseThread.Message) -> Void
+    private var waiting: [UInt32: (log: LogFile, records: [LogRecord])] = [:]
+    private var failed: Set<UInt32> = []
+
+    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) { self.report = report }
+
+    mutating func run(_ jobs: [Committer.Job]) {
+        for job in jobs {
+            switch job {
+            case .append(let database, let log, let record):
+                if failed.contains(database) { continue }
+                waiting[database, default: (log, [])].records.append(record)
+            case .resume(let database):
+                commit(database)
+                failed.remove(database)
+                report(.commitsDropped(database))
+            case .probe(let database, let log):
+                do throws(StorageError) {
+                    try log.probe()
+                    report(.probed(database, nil))
+                } catch {
+                    report(.probed(database, error))
+                }
+            case .prune(let database, let log, let time, let bytes, let applied):
+                commit(database)
+                // Nobody waits for this, and the next call tries again.
+                try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+            }
+        }
+        for database in waiting.keys.sorted() { commit(database) }
+    }
+
+    private mutating func commit(_ database: UInt32) {
+        guard let (log, records) = waiting.removeValue(forKey: database), let last = records.last else { return }
+        do throws(StorageError) {
+            try log.append(records)
+            report(.committed(database, through: last.lastSequence))
+        } catch {
+            failed.insert(database)
+            report(.commitFailed(database, error))
+        }
+    }
+}

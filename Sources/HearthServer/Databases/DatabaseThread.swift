@@ -1,0 +1,87 @@
+import EventLoop
+import RealtimeDatabase
+import Synchronization
+import TreeStorage
+
+/// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
+///
+/// A turn is everything that is in the mailbox: the requests of one database become one turn of it. The committer and the applier have
+/// threads of their own and report back through the same mailbox, so the database never waits for the disk.
+package final class DatabaseThread: Sendable {
+    enum Message: Sendable {
+        case requests(UInt32, [Request])
+        case committed(UInt32, through: UInt64)
+        case commitFailed(UInt32, StorageError)
+        case commitsDropped(UInt32)
+        case probed(UInt32, StorageError?)
+        case applied(UInt32, FrozenRows, StorageError?)
+        case cleared(UInt32)
+        /// Time has passed: freeze, probe, prune.
+        case tick
+        /// Finish what is under way, write everything to the tree files, then call back.
+        case finish(@Sendable () -> Void)
+    }
+
+    private let worker: Worker<Message>
+    private let committer: Committer
+    private let applier: Applier
+
+    /// - parameter deliver: called on this thread with what each loop must send.
+    init(
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
+        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+    ) throws(SystemError) {
+        // The committer and the applier exist before the thread they report to.
+        let address = Address()
+        let report: @Sendable (Message) -> Void = { address.post($0) }
+        let committer = try Committer(report: report)
+        let applier = try Applier(report: report)
+        self.committer = committer
+        self.applier = applier
+        worker = try Worker(name: "database") {
+            let state = HostedDatabases(
+                folder: folder, directory: directory, limits: limits, loops: loops, log: log, committer: committer,
+                applier: applier, deliver: deliver)
+            return { messages in state.run(messages) }
+        }
+        address.worker.withLock { $0 = worker }
+    }
+
+    func post(_ database: UInt32, _ requests: [Request]) { worker.post(.requests(database, requests)) }
+
+    func tick() { worker.post(.tick) }
+
+    /// Ends the thread once everything accepted is durable and the tree files are up to date. Not from an event loop.
+    func finish() {
+        let isDone = Semaphore()
+        worker.post(.finish { isDone.signal() })
+        isDone.wait()
+        worker.stop()
+        committer.stop()
+        applier.stop()
+    }
+
+    private final class Address: Sendable {
+        let worker = Mutex<Worker<Message>?>(nil)
+
+        func post(_ message: Message) { worker.withLock { $0 }?.post(message) }
+    }
+}
+
+/// Sizes and times that a database keeps to.
+package struct DatabaseLimits: Sendable {
+    /// Memory for nodes that are in use, per database, in bytes.
+    package var residentBytesMax = 32 << 20
+    /// Changed rows in memory that make the applier start at once, in bytes.
+    package var changedBytesSoft = 16 << 20
+    /// Changed rows in memory at which further requests wait for the applier, in bytes.
+    package var changedBytesHard = 64 << 20
+    /// Changed rows are written to the tree file at least this often, in milliseconds.
+    package var applyIntervalMilliseconds: Int64 = 1000
+    /// How long the commit log reaches back, in milliseconds.
+    package var logWindowMilliseconds: Int64 = 24 * 3_600_000
+    /// Size at which the commit log loses its oldest rows even within the window, in bytes.
+    package var logBytesMax: Int64 = 4 << 30
+
+    package init() {}
+}

@@ -1,0 +1,223 @@
+import RealtimeDatabase
+import TreeStorage
+
+/// One open database with its files, on the database thread: runs its turns, and keeps the committer and the applier busy.
+///
+/// Requests are held back while memory must not change: when so many changed rows wait that the applier has to catch up, and
+/// between a failed commit and the recovery from it, which needs both other threads at rest.
+final class HostedDatabase {
+    private enum Phase: Equatable {
+        case running
+        /// A commit failed or memory is torn: the committer is asked to drop what is on its way, then memory is built anew.
+        case recovering(StorageError, commitsDropped: Bool)
+    }
+
+    private let name: String
+    private let database: Database
+    private let logFile: LogFile
+    private let tree: TreeFile
+    private let limits: DatabaseLimits
+    private let loops: Int
+    private let log: Log
+    private let committer: Committer
+    private let applier: Applier
+    private let deliver: @Sendable (Int, LoopDelivery) -> Void
+
+    private var phase = Phase.running
+    private var held: [Request] = []
+    /// Rows on their way to the tree file.
+    private var isApplying = false
+    /// Rows that the tree file could not take yet.
+    private var unapplied: FrozenRows?
+    private var isClearing = false
+    private var isProbing = false
+    private var lastFreeze: Int64
+    private var lastTime: Int64 = 0
+
+    init(
+        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits, loops: Int, log: Log,
+        committer: Committer, applier: Applier, deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
+    ) throws(StorageError) {
+        self.name = name
+        self.logFile = logFile
+        self.tree = tree
+        self.limits = limits
+        self.loops = loops
+        self.log = log
+        self.committer = committer
+        self.applier = applier
+        self.deliver = deliver
+        lastFreeze = WallClock.milliseconds
+        database = Database(
+            index: index, store: try tree.makeReader(), sequence: tree.sequence,
+            residentBytesMax: limits.residentBytesMax)
+        let replayedFrom = tree.sequence
+        try logFile.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+            try database.replay(record.operations())
+        }
+        log.info(
+            "database.open",
+            [("database", name), ("sequence", "\(database.sequence)"), ("replayed", "\(database.sequence - replayedFrom)")])
+    }
+
+    // MARK: Requests
+
+    func run(_ requests: [Request]) {
+        guard phase == .running, database.changedBytes < limits.changedBytesHard || !isApplying else {
+            held.append(contentsOf: requests)
+            return
+        }
+        // Time never goes back: server timestamps keep the order of commits.
+        lastTime = max(lastTime, WallClock.milliseconds)
+        let record = database.process(requests, now: lastTime)
+        if let record { committer.post(.append(database: database.index, logFile, record)) }
+        release()
+        if database.isTorn { recover(because: .inputOutput("a change could not be completed")) }
+        if database.changedBytes >= limits.changedBytesSoft { freeze() }
+    }
+
+    private func runHeld() {
+        guard !held.isEmpty else { return }
+        let requests = held
+        held = []
+        run(requests)
+    }
+
+    private func release() {
+        let outputs = database.takeReady()
+        guard !outputs.isEmpty else { return }
+        var builder = DeliveryBuilder(loops: loops)
+        for output in outputs { builder.add(output) }
+        builder.finish(deliver)
+    }
+
+    // MARK: The commit log
+
+    func committed(through sequence: UInt64) {
+        database.committed(through: sequence)
+        release()
+        applyNext()
+    }
+
+    func commitFailed(_ error: StorageError) {
+        log.error("log.commit-failed", [("database", name), ("error", error.message)])
+        recover(because: error)
+    }
+
+    private func recover(because error: StorageError) {
+        guard phase == .running else { return }
+        phase = .recovering(error, commitsDropped: false)
+        committer.post(.resume(database: database.index))
+    }
+
+    func commitsDropped() {
+        guard case .recovering(let error, _) = phase else { return }
+        phase = .recovering(error, commitsDropped: true)
+        finishRecovery()
+    }
+
+    /// Once both other threads are at rest, memory is built from what is durable.
+    private func finishRecovery() {
+        guard case .recovering(let error, commitsDropped: true) = phase, !isApplying else { return }
+        unapplied = nil
+        do throws(StorageError) {
+            var operations: [LogRecord.Operation] = []
+            try logFile.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+                operations.append(contentsOf: try record.operations())
+            }
+            try database.refuse(because: error, storeSequence: tree.sequence, replaying: operations)
+        } catch {
+            // Not even readable: stay in this phase and try again with the next tick.
+            log.error("database.recovery-failed", [("database", name), ("error", error.message)])
+            return
+        }
+        phase = .running
+        log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
+        release()
+        runHeld()
+    }
+
+    func probed(_ error: StorageError?) {
+        isProbing = false
+        guard error == nil, database.refusal != nil, phase == .running, unapplied == nil else { return }
+        database.accept()
+        log.info("database.writes-accepted", [("database", name)])
+    }
+
+    // MARK: The tree file
+
+    private func freeze() {
+        guard phase == .running, !isApplying, unapplied == nil else { return }
+        lastFreeze = lastTime
+        do throws(StorageError) {
+            try database.freeze()
+        } catch {
+            log.error("tree.freeze-failed", [("database", name), ("error", error.message)])
+        }
+        applyNext()
+    }
+
+    private func applyNext() {
+        guard phase == .running, !isApplying else { return }
+        if let frozen = unapplied ?? database.takeFrozen() {
+            unapplied = nil
+            isApplying = true
+            applier.post(.apply(database: database.index, tree, frozen))
+        } else if tree.isClearing, !isClearing {
+            isClearing = true
+            applier.post(.clear(database: database.index, tree))
+        }
+    }
+
+    func applied(_ frozen: FrozenRows, _ error: StorageError?) {
+        isApplying = false
+        if let error {
+            unapplied = frozen
+            log.error("tree.apply-failed", [("database", name), ("error", error.message)])
+            if database.refusal == nil { database.refuse(because: error) }
+        } else {
+            if let generation = frozen.generation { database.applied(generation) }
+            applyNext()
+        }
+        finishRecovery()
+        if phase == .running { runHeld() }
+    }
+
+    func cleared() {
+        isClearing = false
+        applyNext()
+    }
+
+    // MARK: Time
+
+    func tick(_ ticks: Int) {
+        lastTime = max(lastTime, WallClock.milliseconds)
+        finishRecovery()
+        if database.refusal != nil, !isProbing, phase == .running {
+            isProbing = true
+            applyNext()
+            committer.post(.probe(database: database.index, logFile))
+        }
+        if lastTime - lastFreeze >= limits.applyIntervalMilliseconds, database.changedBytes > 0 { freeze() }
+        if ticks.isMultiple(of: 50) {
+            committer.post(
+                .prune(
+                    database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
+                    keepingBytes: limits.logBytesMax, appliedSequence: tree.sequence))
+        }
+    }
+
+    /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
+    func settle() -> Bool {
+        if database.refusal != nil { return !isApplying }
+        freeze()
+        applyNext()
+        return phase == .running && !isApplying && database.durableSequence == database.sequence
+            && database.changedBytes == 0 && held.isEmpty
+    }
+
+    func close() {
+        // What the write-ahead file holds is safe there as well; this only tidies up.
+        try? tree.checkpoint()
+    }
+}

@@ -1,0 +1,103 @@
+import RealtimeDatabase
+import TreeStorage
+
+/// The databases that are open, on their thread.
+final class HostedDatabases {
+    private let folder: DataFolder
+    private let directory: DatabaseDirectory
+    private let limits: DatabaseLimits
+    private let loops: Int
+    private let log: Log
+    private let committer: Committer
+    private let applier: Applier
+    private let deliver: @Sendable (Int, LoopDelivery) -> Void
+
+    private var open: [UInt32: HostedDatabase] = [:]
+    private var finished: (@Sendable () -> Void)?
+    private var ticks = 0
+
+    init(
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
+        committer: Committer, applier: Applier, deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
+    ) {
+        self.folder = folder
+        self.directory = directory
+        self.limits = limits
+        self.loops = loops
+        self.log = log
+        self.committer = committer
+        self.applier = applier
+        self.deliver = deliver
+    }
+
+    /// Works off one mailbox. News from storage first, then the requests, one turn per database.
+    func run(_ messages: [DatabaseThread.Message]) {
+        var requests: [(index: UInt32, requests: [Request])] = []
+        for message in messages {
+            if case .requests(let index, let batch) = message {
+                if let place = requests.firstIndex(where: { $0.index == index }) {
+                    requests[place].requests.append(contentsOf: batch)
+                } else {
+                    requests.append((index, batch))
+                }
+            } else {
+                handle(message)
+            }
+        }
+        for (index, batch) in requests { run(batch, on: index) }
+        endIfFinished()
+    }
+
+    private func handle(_ message: DatabaseThread.Message) {
+        switch message {
+        case .requests: break
+        case .committed(let index, let sequence): open[index]?.committed(through: sequence)
+        case .commitFailed(let index, let error): open[index]?.commitFailed(error)
+        case .commitsDropped(let index): open[index]?.commitsDropped()
+        case .probed(let index, let error): open[index]?.probed(error)
+        case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
+        case .cleared(let index): open[index]?.cleared()
+        case .tick:
+            ticks += 1
+            for database in open.values { database.tick(ticks) }
+        case .finish(let callBack): finished = callBack
+        }
+    }
+
+    private func run(_ requests: [Request], on index: UInt32) {
+        do throws(StorageError) {
+            try database(index).run(requests)
+        } catch {
+            log.error("database.open-failed", [("database", directory.name(of: index)), ("error", error.message)])
+            var builder = DeliveryBuilder(loops: loops)
+            for request in requests {
+                if case .disconnect = request.operation { continue }
+                builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
+            }
+            builder.finish(deliver)
+        }
+    }
+
+    private func database(_ index: UInt32) throws(StorageError) -> HostedDatabase {
+        if let database = open[index] { return database }
+        let name = directory.name(of: index)
+        var random = SystemRandomNumberGenerator()
+        let (logFile, tree) = try folder.open(name, newEpoch: random.next())
+        let database = try HostedDatabase(
+            index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
+            committer: committer, applier: applier, deliver: deliver)
+        open[index] = database
+        return database
+    }
+
+    private func endIfFinished() {
+        guard let finished else { return }
+        var isIdle = true
+        for database in open.values where !database.settle() { isIdle = false }
+        guard isIdle else { return }
+        for database in open.values { database.close() }
+        open = [:]
+        self.finished = nil
+        finished()
+    }
+}

@@ -1,0 +1,99 @@
+import JSONTree
+import RealtimeDatabase
+import WebSocketCodec
+import WireProtocol
+
+/// Encodes what databases say: each push once, whoever gets it, into one array of frames that all loops share.
+struct DeliveryBuilder {
+    private var bytes: [UInt8] = []
+    private var message: [UInt8] = []
+    private var entries: [[LoopDelivery.Entry]]
+
+    init(loops: Int) { entries = Array(repeating: [], count: loops) }
+
+    mutating func add(_ output: Output) {
+        switch output {
+        case .push(let change, let groups):
+            let range = frames { Self.append(change, to: &$0) }
+            for address in groups {
+                for loop in entries.indices where address.loops >> UInt64(loop) & 1 == 1 {
+                    entries[loop].append(.push(address.group, range))
+                }
+            }
+        case .initial(let connection, let path, let value):
+            let range = frames { ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0) }
+            entries[connection.loop].append(.frames(connection, range))
+        case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
+        case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
+        case .reply(let connection, let number, let reply):
+            switch connection.kind {
+            case .http: entries[connection.loop].append(.reply(connection, reply))
+            case .realtime:
+                let range = frames { Self.append(reply, number: number, to: &$0) }
+                entries[connection.loop].append(.frames(connection, range))
+            }
+        case .stream(let read):
+            // Data too large for one piece of memory.
+            let reply = Reply.failed(.refused(status: StaticText("too_big"), "the data is too large"))
+            add(.reply(read.connection, number: read.number, reply))
+        }
+    }
+
+    /// Hands each loop its part.
+    consuming func finish(_ deliver: (Int, LoopDelivery) -> Void) {
+        for loop in entries.indices where !entries[loop].isEmpty {
+            deliver(loop, LoopDelivery(bytes: bytes, entries: entries[loop]))
+        }
+    }
+
+    /// Writes a message and frames it; messages of more than one frame get their count first (wire-protocol 1.6).
+    private mutating func frames(_ write: (inout [UInt8]) -> Void) -> Range<Int> {
+        let start = bytes.count
+        message.removeAll(keepingCapacity: true)
+        write(&message)
+        RealtimeFrames.append(message.span, to: &bytes)
+        return start..<bytes.count
+    }
+
+    private static func append(_ change: Change, to out: inout [UInt8]) {
+        switch change {
+        case .set(let assignment): ServerMessageWriter.appendData(assignment.target, assignment.value, to: &out)
+        case .merge(let base, let assignments):
+            ServerMessageWriter.appendMerge(base: base, assignments.map { ($0.target, $0.value) }, to: &out)
+        }
+    }
+
+    private static func append(_ reply: Reply, number: Int64, to out: inout [UInt8]) {
+        switch reply {
+        case .done: ServerMessageWriter.appendResponse(number: number, data: "\"\"".utf8, to: &out)
+        case .listening: ServerMessageWriter.appendResponse(number: number, data: "{}".utf8, to: &out)
+        case .value(let value, _): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
+        case .failed(let failure):
+            ServerMessageWriter.appendFailure(
+                number: number, status: failure.status, text: failure.message, to: &out)
+        }
+    }
+}
+
+extension Failure {
+    /// The word that SDKs know the failure by (wire-protocol 2.7).
+    var status: StaticString {
+        switch self {
+        case .stale: "datastale"
+        case .nothingThere: "invalid_argument"
+        case .unavailable: "unavailable"
+        case .refused(let status, _): status.text
+        }
+    }
+}
+
+/// Puts a message of the realtime protocol into a server's WebSocket frames.
+enum RealtimeFrames {
+    static func append(_ message: Span<UInt8>, to out: inout [UInt8]) {
+        message.withUnsafeBytes { bytes in
+            let chunks = MessageChunks.ranges(of: bytes)
+            if chunks.count > 1 { FrameEncoder.append(.text, Array(String(chunks.count).utf8).span, to: &out) }
+            for chunk in chunks { FrameEncoder.append(.text, message.extracting(chunk), to: &out) }
+        }
+    }
+}

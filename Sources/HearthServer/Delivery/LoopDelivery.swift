@@ -1,0 +1,20 @@
+import JSONTree
+import RealtimeDatabase
+
+/// What one event loop must send, in order: everything that databases had to say in one turn, encoded once.
+package struct LoopDelivery: Sendable {
+    enum Entry: Sendable {
+        /// Frames for one connection.
+        case frames(ConnectionID, Range<Int>)
+        /// Frames for every member of a group on this loop.
+        case push(GroupID, Range<Int>)
+        case join(GroupID, ConnectionID)
+        case leave(GroupID, ConnectionID)
+        /// A reply that the connection itself puts into its protocol's form.
+        case reply(ConnectionID, Reply)
+    }
+
+    /// WebSocket frames of all loops, shared between them and their connections.
+    var bytes: [UInt8]
+    var entries: [Entry]
+}
