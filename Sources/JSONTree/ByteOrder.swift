@@ -4,12 +4,10 @@
 func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let count = min(a.count, b.count)
     var offset = 0
-    // Invariant: offset + 8 <= count inside the loop, so both loads stay within their buffers.
-    while offset + 8 <= count {
-        let x = UInt64(littleEndian: a.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        let y = UInt64(littleEndian: b.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        if x != y { return offset + (x ^ y).trailingZeroBitCount / 8 }
-        offset += 8
+    while offset + ByteLanes.count <= count {
+        let difference = ByteLanes.load(a, offset) ^ ByteLanes.load(b, offset)
+        if difference != 0 { return offset + ByteLanes.first(difference) }
+        offset += ByteLanes.count
     }
     while offset < count, a[offset] == b[offset] { offset += 1 }
     return offset
