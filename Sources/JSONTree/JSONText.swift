@@ -45,7 +45,7 @@ package enum JSONText {
 
     /// Appends the bytes that the text between the quotes stands for; `text` must be well-formed. Accepts every escape
     /// of RFC 8259, unpaired surrogates become three bytes (ED A0…BF xx).
-    static func appendUnescaped(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    package static func appendUnescaped(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var offset = 0
         var start = 0
         while offset < text.count {

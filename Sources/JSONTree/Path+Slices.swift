@@ -39,3 +39,21 @@ extension Key {
         JSONText.appendQuoted(utf8, to: &out)
     }
 }
+
+extension WriteTarget {
+    /// The text form: `a/b`, `a/b/.priority`.
+    package var text: [UInt8] {
+        guard isPriority else { return path.text }
+        return path.text + (path.isRoot ? ".priority" : "/.priority").utf8
+    }
+}
+
+extension CanonicalJSON {
+    /// Whether the value may be a priority: null, a number or a string (wire-protocol 4.2).
+    package var isPriority: Bool {
+        switch bytes.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "t"), UInt8(ascii: "f"): false
+        default: true
+        }
+    }
+}

@@ -1,4 +1,4 @@
-package import JSONTree
+import JSONTree
 
 /// Rows that are ready to be written to the store: everything up to `sequence`.
 package struct FrozenRows: Sendable {

@@ -7,7 +7,7 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         if let refusal { throw .unavailable(refusal) }
         if let expecting {
-            guard NodeHash.matches(expecting, try value(at: target.path)) else { throw .stale }
+            guard NodeHash.matches(expecting, try self.value(at: target.path)) else { throw .stale }
         }
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }

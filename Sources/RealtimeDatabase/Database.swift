@@ -1,4 +1,4 @@
-package import JSONTree
+import JSONTree
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
 ///

@@ -3,7 +3,7 @@ import Glibc
 package import RealtimeDatabase
 
 /// The folder that holds everything: one pair of files per database, and a lock that keeps a second server out.
-package final class DataFolder {
+package final class DataFolder: Sendable {
     package let path: String
     package let durability: Durability
     private let lock: Int32
@@ -11,7 +11,7 @@ package final class DataFolder {
     /// Makes the folder if it is missing, and takes its lock for the life of the object.
     package init(path: String, durability: Durability) throws(StorageError) {
         if mkdir(path, 0o700) != 0, errno != EEXIST { throw Self.error("cannot make the data folder \(path)") }
-        let lock = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = Glibc.open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.error("cannot open \(path)/lock") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)

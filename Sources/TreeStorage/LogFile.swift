@@ -7,8 +7,12 @@ package import RealtimeDatabase
 /// log(first INTEGER PRIMARY KEY, count INTEGER, time INTEGER, body BLOB)      body: see LogRecord
 /// meta(name TEXT PRIMARY KEY, value)                                          epoch
 /// ```
-/// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it. Used by the committer thread only.
-package final class LogFile {
+/// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
+package final class LogFile: @unchecked Sendable {
+    // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at rest; otherwise it
+    // is the committer's. They hand it over through their mailboxes.
+
+
     private let connection: Connection
     private let insert: Statement
     /// The number of the last operation in the log, 0 for an empty one.

@@ -15,7 +15,11 @@ import Synchronization
 /// (``clearSome()``), so other writes do not wait for them. A row is dead when a range that covers it has a greater sequence.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
-package final class TreeFile {
+package final class TreeFile: @unchecked Sendable {
+    // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and an atomic
+    // flag. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
+
+
     /// Ranges up to this many rows are deleted at once.
     static let deletedAtOnceMax: Int64 = 256
     /// Rows looked at in one step of clearing.

@@ -5,12 +5,15 @@ package import RealtimeDatabase
 package final class TreeReader: RowStore {
     private let connection: Connection
     private let clearing: ClearingFlag
+    /// A snapshot may hold dead rows that have gone from the file since.
+    private let isSnapshot: Bool
     /// Statements that are not in use, by whether they look out for dead rows.
     private var idle: [Bool: [Statement]] = [:]
 
     init(path: String, clearing: ClearingFlag, isSnapshot: Bool) throws(StorageError) {
         connection = try Connection(path: path, mode: .readOnly)
         self.clearing = clearing
+        self.isSnapshot = isSnapshot
         try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 16384)")
         if isSnapshot {
             // The snapshot begins with the first read.
@@ -21,11 +24,16 @@ package final class TreeReader: RowStore {
     package var isClearing: Bool { clearing.isClearing }
 
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
-        let skipsDead = clearing.isClearing
-        let statement = try idle[skipsDead]?.popLast() ?? connection.prepare(Self.select(skippingDead: skipsDead))
+        let skipsDead = isSnapshot || clearing.isClearing
+        let statement = try idleStatement(skippingDead: skipsDead)
         statement.bind(1, lower)
         statement.bind(2, upper)
         return Cursor(statement: statement, reader: self, skipsDead: skipsDead)
+    }
+
+    private func idleStatement(skippingDead: Bool) throws(StorageError) -> Statement {
+        if let statement = idle[skippingDead]?.popLast() { return statement }
+        return try connection.prepare(Self.select(skippingDead: skippingDead))
     }
 
     private static func select(skippingDead: Bool) -> String {

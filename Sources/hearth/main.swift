@@ -1,1 +1,4 @@
-print("hearth")
+import Glibc
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+exit(Command.run(arguments).rawValue)

@@ -31,6 +31,8 @@ final class HostedDatabase {
     private var unapplied: FrozenRows?
     private var isClearing = false
     private var isProbing = false
+    /// The last operation that the tree file includes, as far as the applier has reported.
+    private var appliedSequence: UInt64
     private var lastFreeze: Int64
     private var lastTime: Int64 = 0
 
@@ -47,17 +49,17 @@ final class HostedDatabase {
         self.committer = committer
         self.applier = applier
         self.deliver = deliver
+        appliedSequence = tree.sequence
         lastFreeze = WallClock.milliseconds
         database = Database(
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: limits.residentBytesMax)
-        let replayedFrom = tree.sequence
-        try logFile.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+        try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
         log.info(
             "database.open",
-            [("database", name), ("sequence", "\(database.sequence)"), ("replayed", "\(database.sequence - replayedFrom)")])
+            [("database", name), ("sequence", "\(database.sequence)"), ("replayed", "\(database.sequence - appliedSequence)")])
     }
 
     // MARK: Requests
@@ -122,10 +124,10 @@ final class HostedDatabase {
         unapplied = nil
         do throws(StorageError) {
             var operations: [LogRecord.Operation] = []
-            try logFile.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+            try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
                 operations.append(contentsOf: try record.operations())
             }
-            try database.refuse(because: error, storeSequence: tree.sequence, replaying: operations)
+            try database.refuse(because: error, storeSequence: appliedSequence, replaying: operations)
         } catch {
             // Not even readable: stay in this phase and try again with the next tick.
             log.error("database.recovery-failed", [("database", name), ("error", error.message)])
@@ -176,7 +178,10 @@ final class HostedDatabase {
             log.error("tree.apply-failed", [("database", name), ("error", error.message)])
             if database.refusal == nil { database.refuse(because: error) }
         } else {
-            if let generation = frozen.generation { database.applied(generation) }
+            if let generation = frozen.generation {
+                appliedSequence = frozen.sequence
+                database.applied(generation)
+            }
             applyNext()
         }
         finishRecovery()
@@ -203,7 +208,7 @@ final class HostedDatabase {
             committer.post(
                 .prune(
                     database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
-                    keepingBytes: limits.logBytesMax, appliedSequence: tree.sequence))
+                    keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence))
         }
     }
 

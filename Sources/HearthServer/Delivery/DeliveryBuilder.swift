@@ -22,7 +22,7 @@ struct DeliveryBuilder {
             }
         case .initial(let connection, let path, let value):
             let range = frames { ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0) }
-            entries[connection.loop].append(.frames(connection, range))
+            entries[connection.loop].append(.frames(connection, range, answers: false))
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -30,7 +30,7 @@ struct DeliveryBuilder {
             case .http: entries[connection.loop].append(.reply(connection, reply))
             case .realtime:
                 let range = frames { Self.append(reply, number: number, to: &$0) }
-                entries[connection.loop].append(.frames(connection, range))
+                entries[connection.loop].append(.frames(connection, range, answers: true))
             }
         case .stream(let read):
             // Data too large for one piece of memory.
@@ -51,6 +51,7 @@ struct DeliveryBuilder {
         let start = bytes.count
         message.removeAll(keepingCapacity: true)
         write(&message)
+        let message = message
         RealtimeFrames.append(message.span, to: &bytes)
         return start..<bytes.count
     }

@@ -4,8 +4,8 @@ import RealtimeDatabase
 /// What one event loop must send, in order: everything that databases had to say in one turn, encoded once.
 package struct LoopDelivery: Sendable {
     enum Entry: Sendable {
-        /// Frames for one connection.
-        case frames(ConnectionID, Range<Int>)
+        /// Frames for one connection; `answers` when they answer a request of it.
+        case frames(ConnectionID, Range<Int>, answers: Bool)
         /// Frames for every member of a group on this loop.
         case push(GroupID, Range<Int>)
         case join(GroupID, ConnectionID)

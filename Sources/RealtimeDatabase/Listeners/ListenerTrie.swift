@@ -1,4 +1,4 @@
-package import JSONTree
+import JSONTree
 
 /// Who listens where: a trie of path segments with the group of each path that has listeners.
 ///

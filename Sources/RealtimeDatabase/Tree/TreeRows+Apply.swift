@@ -1,4 +1,4 @@
-package import JSONTree
+import JSONTree
 
 extension TreeRows {
     /// Ends the current generation and answers what a store must change to hold it, with the number to hand to

@@ -58,7 +58,7 @@ extension TreeRows {
     }
 
     /// Makes `value` the whole subtree of a node.
-    private func replace(_ node: RowNode, with value: CanonicalJSON) {
+    func replace(_ node: RowNode, with value: CanonicalJSON) {
         let footprint = node.footprint
         if node.state == .spread {
             detachChildren(of: node)
@@ -81,9 +81,11 @@ extension TreeRows {
         node.isComplete = true
         node.clearsBelow = true
         node.value = value.priority
-        value.forEachChild { segment, bytes in
-            let json = CanonicalJSON(trusted: Array(bytes))
-            let child = RowNode(segment: Array(segment), parent: node, state: .packed, value: json)
+        for member in value.children {
+            let json = value.part(member.value)
+            var segment: [UInt8] = []
+            member.appendSegment(to: &segment)
+            let child = RowNode(segment: segment, parent: node, state: .packed, value: json)
             if json.bytes.count > Self.packedBytesMax, !json.isLeaf { spread(child) }
             add(child, to: node)
             markChanged(child)

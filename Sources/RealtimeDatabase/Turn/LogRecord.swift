@@ -1,4 +1,4 @@
-package import JSONTree
+import JSONTree
 
 /// One row of the commit log: everything that one turn changed.
 ///

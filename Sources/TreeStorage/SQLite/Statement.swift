@@ -20,7 +20,7 @@ final class Statement {
     func bind(_ index: Int32, _ value: String) { sqlite3_bind_text(handle, index, value, -1, Self.copied) }
 
     func bind(_ index: Int32, _ value: [UInt8]) {
-        value.withUnsafeBytes { bytes in
+        _ = value.withUnsafeBytes { bytes in
             // An empty array has no address, and a null pointer would bind NULL.
             if let address = bytes.baseAddress, bytes.count > 0 {
                 sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), Self.copied)

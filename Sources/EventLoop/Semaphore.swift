@@ -1,0 +1,22 @@
+import Glibc
+
+/// Lets one thread wait for another. Not for event loops, which never wait.
+package final class Semaphore: @unchecked Sendable {
+    // Safe because: a POSIX semaphore is made for use by many threads, and its memory is allocated apart, so its address
+    // never changes.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    package init(value: UInt32 = 0) {
+        semaphore = .allocate(capacity: 1)
+        sem_init(semaphore, 0, value)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    package func signal() { sem_post(semaphore) }
+
+    package func wait() { while sem_wait(semaphore) != 0 {} }
+}

@@ -1,0 +1,128 @@
+import EventLoop
+import RealtimeDatabase
+
+/// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on that loop only.
+final class LoopContext: @unchecked Sendable {
+    // Safe because: other threads only carry a reference into `loop.execute`.
+
+    let index: Int
+    let loop: EventLoop
+    let services: Services
+
+    private var sessions: [UInt64: RealtimeSession] = [:]
+    private var exchanges: [UInt64: HTTPConnection] = [:]
+    private var groups: [UInt64: ListenerGroup] = [:]
+    private var connectionsMade: UInt64 = 0
+    /// Requests of this turn by database; handed over as one batch each when the turn's events are worked off.
+    private var requests: [(database: UInt32, batch: [Request])] = []
+    private var isHandOverPosted = false
+
+    init(index: Int, loop: EventLoop, services: Services) {
+        self.index = index
+        self.loop = loop
+        self.services = services
+    }
+
+    // MARK: Connections
+
+    func makeID(_ kind: ConnectionID.Kind) -> ConnectionID {
+        connectionsMade += 1
+        return ConnectionID(loop: index, kind: kind, serial: connectionsMade)
+    }
+
+    func add(_ session: RealtimeSession) { sessions[session.id.raw] = session }
+
+    func remove(_ session: RealtimeSession) {
+        sessions[session.id.raw] = nil
+        for group in session.groups { leave(group, session) }
+    }
+
+    func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
+
+    func remove(_ connection: HTTPConnection) { exchanges[connection.id.raw] = nil }
+
+    // MARK: Requests
+
+    /// Hands a request to its database, together with all others of this turn.
+    func submit(_ request: Request, to database: UInt32) {
+        if let place = requests.firstIndex(where: { $0.database == database }) {
+            requests[place].batch.append(request)
+        } else {
+            requests.append((database, [request]))
+        }
+        guard !isHandOverPosted else { return }
+        isHandOverPosted = true
+        // Posted work runs behind the events of the same turn.
+        loop.execute { self.handOver() }
+    }
+
+    private func handOver() {
+        isHandOverPosted = false
+        let batches = requests
+        requests.removeAll(keepingCapacity: true)
+        for (database, batch) in batches { services.databases.post(database, batch) }
+    }
+
+    // MARK: Deliveries
+
+    /// Queues what databases say, in order; the loop sends it at the end of the turn, once per connection.
+    func deliver(_ delivery: LoopDelivery) {
+        for entry in delivery.entries {
+            switch entry {
+            case .frames(let connection, let range, let answers):
+                sessions[connection.raw]?.send(delivery.bytes, range, answers: answers)
+            case .push(let group, let range): groups[group.raw]?.send(delivery.bytes, range)
+            case .join(let group, let connection):
+                if let session = sessions[connection.raw] { join(group, session) }
+            case .leave(let group, let connection):
+                if let session = sessions[connection.raw] { leave(group.raw, session) }
+            case .reply(let connection, let reply): exchanges[connection.raw]?.answer(reply)
+            }
+        }
+    }
+
+    private func join(_ id: GroupID, _ session: RealtimeSession) {
+        guard !session.groups.contains(id.raw) else { return }
+        session.groups.append(id.raw)
+        if let group = groups[id.raw] {
+            group.add(session)
+        } else {
+            let group = ListenerGroup()
+            group.add(session)
+            groups[id.raw] = group
+        }
+    }
+
+    private func leave(_ id: UInt64, _ session: RealtimeSession) {
+        session.groups.removeAll { $0 == id }
+        guard let group = groups[id] else { return }
+        group.remove(session)
+        if group.isEmpty { groups[id] = nil }
+    }
+}
+
+/// The members of a group on one loop.
+final class ListenerGroup {
+    private var members: [RealtimeSession] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+
+    var isEmpty: Bool { members.isEmpty }
+
+    func add(_ session: RealtimeSession) {
+        places[ObjectIdentifier(session)] = members.count
+        members.append(session)
+    }
+
+    func remove(_ session: RealtimeSession) {
+        guard let place = places.removeValue(forKey: ObjectIdentifier(session)) else { return }
+        let last = members.removeLast()
+        if last !== session {
+            members[place] = last
+            places[ObjectIdentifier(last)] = place
+        }
+    }
+
+    func send(_ bytes: [UInt8], _ range: Range<Int>) {
+        for member in members { member.send(bytes, range, answers: false) }
+    }
+}

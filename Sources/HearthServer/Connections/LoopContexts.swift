@@ -1,0 +1,21 @@
+import EventLoop
+import Synchronization
+
+/// The contexts of all loops. They are made after the database thread, which delivers to them.
+final class LoopContexts: Sendable {
+    private let contexts = Mutex<[LoopContext]>([])
+
+    func set(_ contexts: [LoopContext]) { self.contexts.withLock { $0 = contexts } }
+
+    func context(of loop: EventLoop) -> LoopContext {
+        let context = contexts.withLock { contexts in contexts.first { $0.loop === loop } }
+        guard let context else { preconditionFailure("a stream of a foreign loop") }
+        return context
+    }
+
+    /// From the database thread; costs one wake-up of the loop.
+    func deliver(_ delivery: LoopDelivery, to loop: Int) {
+        let context = contexts.withLock { $0[loop] }
+        context.loop.execute { context.deliver(delivery) }
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPCodec
+
+/// Where a request goes.
+enum Route {
+    case health
+    case readiness
+    /// `/path.json`
+    case data
+    /// A browser asks what it may do from another origin.
+    case preflight
+    /// `/.ws` without the handshake of a WebSocket.
+    case notWebSocket
+    case unknown
+
+    init(_ head: RequestHead) {
+        let path = head.path
+        if head.method == .options {
+            self = .preflight
+        } else if path.elementsEqual("/healthz".utf8) {
+            self = .health
+        } else if path.elementsEqual("/readyz".utf8) {
+            self = .readiness
+        } else if path.elementsEqual("/.ws".utf8) {
+            self = .notWebSocket
+        } else if path.suffix(5).elementsEqual(".json".utf8) {
+            self = .data
+        } else {
+            self = .unknown
+        }
+    }
+}
+
+extension RequestHead {
+    /// The database that a request means (wire-protocol 1.2, rest 1): `ns`, or the first label of a host name of three labels or
+    /// more; empty for the default one. A client that was given an IP address may take its first number for a name.
+    var databaseName: String {
+        let host = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false).first ?? []
+        let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let isAddress = labels.allSatisfy { $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+        let firstLabel = String(decoding: labels.first ?? [], as: UTF8.self).lowercased()
+        if let name = query.first("ns"), !name.isEmpty {
+            let name = String(decoding: name, as: UTF8.self)
+            return isAddress && name == firstLabel ? "" : name
+        }
+        return isAddress || labels.count < 3 ? "" : firstLabel
+    }
+}
+
+extension HeaderFields {
+    /// All fields of a name as one list (RFC 9110 5.3); nil if there is none. The name is in lower case.
+    func combined(_ name: String) -> [UInt8]? {
+        var value: [UInt8]?
+        for field in self where field.name.count == name.utf8.count {
+            let isSame = zip(field.name, name.utf8).allSatisfy { ($0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0) == $1 }
+            if !isSame { continue }
+            value = value.map { $0 + ", ".utf8 + field.value } ?? Array(field.value)
+        }
+        return value
+    }
+}

@@ -1,0 +1,226 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import WebSocketCodec
+import WireProtocol
+
+/// One connection of the realtime protocol (wire-protocol 1 and 2): reads messages, hands their requests to the database, and sends
+/// what comes back. Its requests are worked off, and answered, in order.
+final class RealtimeSession: StreamHandler {
+    let id: ConnectionID
+    /// The groups this session is a member of; almost always few.
+    var groups: [UInt64] = []
+
+    private unowned let context: LoopContext
+    private unowned let stream: Stream
+    private let database: UInt32
+    private var decoder: WebSocketDecoder
+    private var joiner: FrameJoiner
+    private var goodbye = CloseHandshake(role: .server)
+    /// Requests that wait for their answers.
+    private var requestsWaiting = 0
+    private var isPaused = false
+
+    /// `host` is what the client called this server; it is told to come back to the same.
+    init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8]) {
+        id = context.makeID(.realtime)
+        self.stream = stream
+        self.context = context
+        self.database = database
+        let limits = context.services.configuration.connectionLimits
+        decoder = WebSocketDecoder(
+            role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
+            validatesUTF8: false)
+        joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
+        context.add(self)
+        stream.handler = self
+        var hello: [UInt8] = []
+        ServerMessageWriter.appendHello(
+            time: WallClock.milliseconds, host: host, session: SessionToken.random(), to: &hello)
+        send(hello)
+        stream.setTimeout(after: limits.realtimeTimeout)
+    }
+
+    // MARK: Receiving
+
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
+        var input = bytes
+        while let event = decoder.next(&input) {
+            switch event {
+            case .message(_, let payload): receive(payload)
+            case .ping(let payload):
+                if goodbye.maySend { sendFrame(.pong, payload) }
+            case .pong: break
+            case .close(let code, _): follow(goodbye.received(code))
+            case .failure(let violation):
+                context.services.log.info("connection.protocol-error", [("reason", "\(violation.reason)")])
+                follow(goodbye.failed(violation))
+            }
+        }
+    }
+
+    private func receive(_ frame: UnsafeRawBufferPointer) {
+        guard goodbye.maySend else { return }
+        switch joiner.add(frame) {
+        case .message: handle(frame)
+        case .joined:
+            let message = joiner.takeMessage()
+            message.withUnsafeBytes { handle($0) }
+        case .more: break
+        case .tooLarge: follow(goodbye.close(.messageTooBig, reason: "the message is too large"))
+        }
+    }
+
+    private func handle(_ bytes: UnsafeRawBufferPointer) {
+        do throws(MessageError) {
+            switch try ClientMessage.parse(bytes) {
+            case .request(let number, let request): submit(number, Operation(request))
+            case .invalidRequest(let number, let error):
+                let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
+                submit(number, .relay(.failed(refusal)))
+            case .ping:
+                var pong: [UInt8] = []
+                ServerMessageWriter.appendPong(to: &pong)
+                send(pong)
+            case .otherControl: break
+            }
+        } catch {
+            follow(goodbye.close(.policyViolation, reason: error.reason))
+        }
+    }
+
+    private func submit(_ number: Int64, _ operation: Operation) {
+        requestsWaiting += 1
+        let limit = context.services.configuration.connectionLimits.requestsWaitingMax
+        if requestsWaiting >= limit, !isPaused {
+            isPaused = true
+            stream.pauseReading()
+        }
+        context.submit(Request(connection: id, number: number, operation: operation), to: database)
+    }
+
+    // MARK: Sending
+
+    /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
+    func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
+        if answers { answered() }
+        if goodbye.maySend { stream.send(shared: bytes, range) }
+    }
+
+    private func answered() {
+        requestsWaiting -= 1
+        let limit = context.services.configuration.connectionLimits.requestsWaitingMax
+        if isPaused, requestsWaiting <= limit / 2 {
+            isPaused = false
+            stream.resumeReading()
+        }
+    }
+
+    private func send(_ message: [UInt8]) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        stream.send(shared: frames)
+    }
+
+    private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
+        var frame: [UInt8] = []
+        FrameEncoder.append(opcode, Array(payload).span, to: &frame)
+        stream.send(shared: frame)
+    }
+
+    // MARK: Ending
+
+    private func follow(_ step: CloseHandshake.Step) {
+        if let frame = step.send {
+            var bytes: [UInt8] = []
+            FrameEncoder.appendClose(frame.code, reason: frame.reason, to: &bytes)
+            stream.send(shared: bytes)
+        }
+        switch step.transport {
+        case .keep: break
+        case .awaitPeer: stream.setTimeout(after: .seconds(5))
+        case .shut: stream.close()
+        }
+    }
+
+    func timedOut(_ stream: Stream) {
+        stream.close(.timedOut)
+    }
+
+    func shutdownRequested(_ stream: Stream) {
+        follow(goodbye.close(.goingAway, reason: "the server is shutting down"))
+        stream.close(.shutdown)
+    }
+
+    func closed(_ stream: Stream, reason: CloseReason) {
+        context.remove(self)
+        context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database)
+        context.services.log.debug("connection.closed", [("connection", "\(id.raw)"), ("reason", "\(reason)")])
+    }
+}
+
+extension Operation {
+    /// What a request of the realtime protocol asks of the database.
+    init(_ request: ClientRequest) {
+        switch request {
+        case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
+        case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
+        case .get(let path, let query):
+            self = QueryText.selectsEverything(query) ? .get(path) : .relay(.failed(.queriesUnsupported))
+        case .listen(let path, let query, let tag, let hash):
+            let isPlain = tag == nil && QueryText.selectsEverything(query)
+            self = isPlain ? .listen(path, hash: hash) : .relay(.failed(.queriesUnsupported))
+        case .unlisten(let path, _, let tag): self = tag == nil ? .unlisten(path) : .relay(.done)
+        case .statistics, .appCheck: self = .relay(.done)
+        case .authenticate:
+            // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
+            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8)), hash: nil))
+        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8)), hash: nil))
+        case .unknown(let action):
+            let text = "unknown action \"\(String(decoding: action, as: UTF8.self))\""
+            self = .relay(.failed(.refused(status: StaticText("error"), text)))
+        }
+    }
+}
+
+extension IncomingValue {
+    init(_ entry: WireAssignment) { self.init(json: entry.value, hasServerValues: entry.hasServerValues) }
+}
+
+extension Failure {
+    fileprivate static let queriesUnsupported = Failure.refused(
+        status: StaticText("unavailable"), "this server does not answer queries yet, only whole locations")
+}
+
+/// Query objects as far as they matter here.
+enum QueryText {
+    /// Whether a query object narrows nothing: it is missing or only names an order (wire-protocol 2.3).
+    static func selectsEverything(_ text: [UInt8]?) -> Bool {
+        guard let text else { return true }
+        return text.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            var isPlain = true
+            do throws(JSONError) {
+                try reader.forEachMember { (reader, key) throws(JSONError) in
+                    if !key.equals("i") { isPlain = false }
+                    _ = try reader.skipValue()
+                }
+                return isPlain
+            } catch {
+                return false
+            }
+        }
+    }
+}
+
+/// An identifier that cannot be guessed.
+enum SessionToken {
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_".utf8)
+
+    /// 24 characters of 6 random bits each.
+    static func random() -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<24).map { _ in alphabet[Int(random.next() & 63)] }
+    }
+}

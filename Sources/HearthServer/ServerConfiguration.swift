@@ -1,0 +1,61 @@
+package import EventLoop
+package import TreeStorage
+
+/// Everything that can be set when a server is started.
+package struct ServerConfiguration: Sendable {
+    package var address: SocketAddress
+    package var dataFolder: String
+    package var durability = Durability.full
+    /// Development mode: everything is open, on loopback only.
+    package var isDevelopment = false
+    /// The database that a client means who names none.
+    package var defaultDatabase = "default"
+    package var databasesMax = 1024
+    /// Event loops; nil for one per CPU.
+    package var loops: Int?
+    package var connectionsMax = 200_000
+    package var tls: TLSFiles?
+    /// What realtime clients are told to reconnect to; nil for the host that they used.
+    package var advertisedHost: String?
+    package var logLevel = Log.Level.info
+    package var databaseLimits = DatabaseLimits()
+    package var connectionLimits = ConnectionLimits()
+
+    package init(address: SocketAddress, dataFolder: String) {
+        self.address = address
+        self.dataFolder = dataFolder
+    }
+
+    /// PEM files of the server's certificate chain and its key.
+    package struct TLSFiles: Sendable {
+        package var certificate: String
+        package var key: String
+
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
+    }
+}
+
+/// What one connection may take.
+package struct ConnectionLimits: Sendable {
+    /// From the first byte of a request to the end of its head.
+    package var headTimeout = Duration.seconds(10)
+    /// Between two pieces of a request's body.
+    package var bodyTimeout = Duration.seconds(30)
+    /// Between two requests of a connection that is kept open.
+    package var keepAliveTimeout = Duration.seconds(75)
+    /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (wire-protocol 1.5).
+    package var realtimeTimeout = Duration.seconds(90)
+    /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
+    package var messageBytesMax = 17 << 20
+    /// A value written over REST, in bytes.
+    package var bodyBytesMax = 256 << 20
+    /// Requests of one connection that may wait for their answers before it is no longer read.
+    package var requestsWaitingMax = 1024
+    /// Bytes that may wait for a slow reader before it is closed.
+    package var outboundBytesMax = 64 << 20
+
+    package init() {}
+}

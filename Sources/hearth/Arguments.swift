@@ -1,0 +1,124 @@
+import Glibc
+
+/// Why a command line is wrong: one line for people.
+struct UsageError: Error {
+    var message: String
+}
+
+/// The words behind a command: options in the forms `--name value`, `--name=value` and `--flag`, the rest positional. What is
+/// not on the line may come from the environment as `HEARTH_NAME` or from a configuration file with lines `name = value`.
+struct Arguments {
+    /// An option that a command takes.
+    struct Option: Sendable {
+        var name: String
+        /// The word for its value in the help text; nil for a flag.
+        var value: String?
+        var help: String
+    }
+
+    private var options: [String: String] = [:]
+    private(set) var positional: [String] = []
+
+    init(_ words: [String], options known: [Option]) throws(UsageError) {
+        var index = 0
+        var onlyPositional = false
+        while index < words.count {
+            let word = words[index]
+            index += 1
+            if onlyPositional || !word.hasPrefix("--") {
+                positional.append(word)
+                continue
+            }
+            if word == "--" {
+                onlyPositional = true
+                continue
+            }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            guard let option = known.first(where: { $0.name == name }) else {
+                throw UsageError(message: "unknown option --\(name)")
+            }
+            if option.value == nil {
+                guard parts.count == 1 else { throw UsageError(message: "--\(name) takes no value") }
+                options[name] = "true"
+            } else if parts.count == 2 {
+                options[name] = String(parts[1])
+            } else {
+                guard index < words.count else { throw UsageError(message: "--\(name) needs a value") }
+                options[name] = words[index]
+                index += 1
+            }
+        }
+        for option in known where options[option.name] == nil {
+            let variable = "HEARTH_" + option.name.uppercased().replacing("-", with: "_")
+            if let value = getenv(variable) { options[option.name] = String(cString: value) }
+        }
+        if let path = options["config"] { try readFile(path, known) }
+    }
+
+    /// Lines `name = value`; empty ones and those that begin with `#` do not count. The command line and the environment win.
+    private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
+        guard let text = TextFile.read(path) else { throw UsageError(message: "cannot read \(path)") }
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmed
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts[0].trimmed
+            guard parts.count == 2, known.contains(where: { $0.name == name }) else {
+                throw UsageError(message: "\(path):\(number + 1): not a line 'option = value': \(line)")
+            }
+            if options[name] == nil { options[name] = parts[1].trimmed }
+        }
+    }
+
+    subscript(name: String) -> String? { options[name] }
+
+    func flag(_ name: String) -> Bool { options[name] == "true" }
+
+    func integer(_ name: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        guard let text = options[name] else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw UsageError(
+                message: "--\(name) must be a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+        }
+        return value
+    }
+
+    /// The positional words, by the names that the help text gives them.
+    func positional(_ names: String...) throws(UsageError) -> [String] {
+        guard positional.count == names.count else {
+            throw UsageError(message: names.isEmpty ? "unexpected '\(positional[0])'" : "needs \(names.joined(separator: " "))")
+        }
+        return positional
+    }
+}
+
+extension StringProtocol {
+    /// Without the white space around it.
+    var trimmed: String {
+        var text = Substring(self)
+        while let first = text.first, first.isWhitespace { text.removeFirst() }
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// Small text files.
+enum TextFile {
+    /// The whole file, or nil when it cannot be read.
+    static func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while true {
+            let count = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { buffer in
+                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
+                return count
+            }
+            if count < 0 { return nil }
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+        }
+    }
+}

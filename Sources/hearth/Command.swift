@@ -1,0 +1,99 @@
+import Glibc
+
+/// A subcommand: its name, its place in the help text, and what it does.
+struct Command: Sendable {
+    var name: String
+    /// What stands behind the name on the line.
+    var synopsis: String
+    var summary: String
+    var options: [Arguments.Option]
+    var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
+
+    static let all: [Command] = [serve, version]
+
+    static func run(_ words: [String]) -> ExitCode {
+        guard let name = words.first, name != "help", name != "--help", name != "-h" else {
+            if words.count > 1, let command = all.first(where: { $0.name == words[1] }) {
+                StandardOutput.line(command.help)
+            } else {
+                StandardOutput.line(overview)
+            }
+            return words.isEmpty ? .usage : .success
+        }
+        if name == "--version" { return run(["version"]) }
+        guard let command = all.first(where: { $0.name == name }) else {
+            return complain("unknown command '\(name)'; 'hearth help' lists the commands", as: "hearth")
+        }
+        let rest = Array(words.dropFirst())
+        if rest.contains("--help") || rest.contains("-h") {
+            StandardOutput.line(command.help)
+            return .success
+        }
+        do throws(UsageError) {
+            return try command.run(try Arguments(rest, options: command.options))
+        } catch {
+            return complain("\(error.message); 'hearth help \(name)' explains the command", as: "hearth \(name)")
+        }
+    }
+
+    private static func complain(_ message: String, as name: String) -> ExitCode {
+        StandardError.write("\(name): \(message)\n")
+        return .usage
+    }
+
+    private static var overview: String {
+        let width = all.map(\.name.count).max() ?? 0
+        let lines = all.map { "  \($0.name.padded(to: width))  \($0.summary)" }
+        return """
+            hearth: the realtime database you can run at home
+
+            usage: hearth COMMAND [OPTIONS]
+
+            \(lines.joined(separator: "\n"))
+
+            'hearth help COMMAND' explains a command. Every option can also be set in the environment, --log-level as
+            HEARTH_LOG_LEVEL.
+            """
+    }
+
+    private var help: String {
+        let names = options.map { option in "--\(option.name)" + (option.value.map { " \($0)" } ?? "") }
+        let width = names.map(\.count).max() ?? 0
+        let lines = zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }
+        return """
+            usage: hearth \(name) \(synopsis)
+
+            \(summary)
+            \(lines.isEmpty ? "" : "\n" + lines.joined(separator: "\n"))
+            """
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}
+
+/// Where messages for people go, so that output stays clean for pipes.
+enum StandardError {
+    static func write(_ text: String) {
+        var text = text
+        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}
+
+/// Where results go. Each line is written at once, also into a pipe.
+enum StandardOutput {
+    static func line(_ text: String) { write(text + "\n") }
+
+    static func write(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(STDOUT_FILENO, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno != EINTR { return }
+                rest = rest.dropFirst(max(count, 0))
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// How a command ended, for scripts (sysexits.h where it has a fitting one).
+enum ExitCode: Int32 {
+    case success = 0
+    /// The operation was refused or failed.
+    case failure = 1
+    /// The command line or the configuration is wrong.
+    case usage = 64
+    /// The server cannot be reached.
+    case unavailable = 69
+}

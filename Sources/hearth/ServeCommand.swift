@@ -1,0 +1,69 @@
+import EventLoop
+import Glibc
+import HearthServer
+import TreeStorage
+
+extension Command {
+    static let serve = Command(
+        name: "serve", synopsis: "[OPTIONS]", summary: "Run the server.",
+        options: [
+            .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
+            .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(name: "dev", value: nil, help: "development mode: everything is open, on loopback only"),
+            .init(name: "rules", value: "FILE", help: "the rules file"),
+            .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
+            .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
+            .init(name: "databases-max", value: "N", help: "databases served at most (default 1024)"),
+            .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
+            .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
+            .init(name: "tls-cert", value: "FILE", help: "certificate chain in PEM form; read again on SIGHUP"),
+            .init(name: "tls-key", value: "FILE", help: "its private key in PEM form"),
+            .init(name: "advertise", value: "HOST:PORT", help: "what clients reconnect to (default: what they used)"),
+            .init(name: "log-level", value: "LEVEL", help: "debug, info (default), warning or error"),
+            .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
+        ]
+    ) { arguments throws(UsageError) in
+        _ = try arguments.positional()
+        let configuration = try ServerConfiguration(arguments)
+        Signals.hold()
+        let server: Server
+        do throws(Server.StartError) {
+            server = try Server(configuration)
+        } catch {
+            StandardError.write("hearth serve: \(error.message)\n")
+            return .failure
+        }
+        StandardOutput.line("hearth: ready on \(server.address)")
+        Signals.waitForEnd()
+        server.stop()
+        return .success
+    }
+}
+
+extension ServerConfiguration {
+    fileprivate init(_ arguments: Arguments) throws(UsageError) {
+        let listen = arguments["listen"] ?? "127.0.0.1:9000"
+        guard let address = SocketAddress(hostAndPort: listen) else {
+            throw UsageError(message: "--listen must be an address and a port, not '\(listen)'")
+        }
+        self.init(address: address, dataFolder: arguments["data"] ?? "./data")
+        isDevelopment = arguments.flag("dev")
+        if let text = arguments["durability"] {
+            guard let mode = Durability(rawValue: text) else {
+                throw UsageError(message: "--durability must be full, process or memory, not '\(text)'")
+            }
+            durability = mode
+        }
+        if let text = arguments["log-level"] {
+            guard let level = Log.Level(text) else {
+                throw UsageError(message: "--log-level must be debug, info, warning or error, not '\(text)'")
+            }
+            logLevel = level
+        }
+        if let name = arguments["database"] { defaultDatabase = name }
+        if let count = try arguments.integer("databases-max", 1...1_000_000) { databasesMax = count }
+        if let count = try arguments.integer("loops", 1...64) { loops = count }
+        if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }
+        advertisedHost = arguments["advertise"]
+    }
+}
