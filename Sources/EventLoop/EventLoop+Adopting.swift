@@ -2,19 +2,20 @@ extension EventLoop {
     /// Makes a stream of a connected, non-blocking socket, which from now on belongs to the loop. Only on the loop's
     /// thread. The handler's `opened` follows.
     ///
-    /// - returns: nil, with the socket closed, if the loop is to end or the system cannot watch one more descriptor.
+    /// - parameter tls: a server's context; nil for a plain connection.
+    /// - returns: nil, with the socket closed, if the loop is to end or the system lacks what a connection needs.
     @discardableResult
     package func adopt(
-        _ socket: Int32, peer: SocketAddress? = nil, limits: StreamLimits = StreamLimits(),
+        _ socket: Int32, peer: SocketAddress? = nil, tls: TLSContext? = nil, limits: StreamLimits = StreamLimits(),
         makeHandler: (Stream) -> any StreamHandler
     ) -> Stream? {
-        adopt(socket, peer: peer, limits: limits, gauge: nil, makeHandler: makeHandler)
+        adopt(socket, peer: peer, tls: tls, limits: limits, gauge: nil, makeHandler: makeHandler)
     }
 
     /// - parameter gauge: has counted the connection already, and is told of its end.
     @discardableResult
     func adopt(
-        _ socket: Int32, peer: SocketAddress?, limits: StreamLimits, gauge: ConnectionGauge?,
+        _ socket: Int32, peer: SocketAddress?, tls: TLSContext?, limits: StreamLimits, gauge: ConnectionGauge?,
         makeHandler: (Stream) -> any StreamHandler
     ) -> Stream? {
         assertIsCurrent()
@@ -25,14 +26,23 @@ extension EventLoop {
         }
         let stream = Stream(loop: self, peer: peer, limits: limits)
         stream.gauge = gauge
-        do throws(SystemError) {
-            try stream.watch(socket)
-        } catch {
+        guard stream.begin(socket, tls) else {
             Descriptor.close(socket)
-            stream.markClosed(.system(error))
+            stream.markClosed(.reset)
             return nil
         }
         stream.handler = makeHandler(stream)
         return stream
+    }
+}
+
+extension Stream {
+    fileprivate func begin(_ socket: Int32, _ context: TLSContext?) -> Bool {
+        if let context {
+            guard let session = try? context.makeSession(socket, serverName: "") else { return false }
+            tls = session
+            armTimer(after: limits.openTimeout)
+        }
+        return (try? watch(socket)) != nil
     }
 }

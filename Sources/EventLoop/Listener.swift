@@ -13,6 +13,8 @@ package final class Listener: @unchecked Sendable, Pollable {
         /// Beyond this many open connections of this listener, further ones are accepted and closed at once.
         package var connectionsMax = Int.max
         package var limits = StreamLimits()
+        /// A server's context for TLS connections; nil for plain ones.
+        package var tls: TLSContext?
 
         package init() {}
     }
@@ -45,6 +47,7 @@ package final class Listener: @unchecked Sendable, Pollable {
         at address: SocketAddress, on group: EventLoopGroup, options: Options = Options(),
         makeHandler: @escaping @Sendable (Stream) -> any StreamHandler
     ) throws(SystemError) {
+        precondition(options.tls?.isServer != false, "a server's TLS context is needed")
         let (descriptor, bound) = try Listener.listen(at: address, backlog: options.backlog)
         self.address = bound
         self.descriptor = descriptor
@@ -140,11 +143,11 @@ package final class Listener: @unchecked Sendable, Pollable {
     }
 
     private func hand(_ batch: [Accepted], to loop: EventLoop) {
-        let limits = options.limits
-        let isTaken = loop.execute { [gauge, makeHandler] in
+        let isTaken = loop.execute { [options, gauge, makeHandler] in
             for accepted in batch {
                 loop.adopt(
-                    accepted.socket, peer: accepted.peer, limits: limits, gauge: gauge, makeHandler: makeHandler)
+                    accepted.socket, peer: accepted.peer, tls: options.tls, limits: options.limits, gauge: gauge,
+                    makeHandler: makeHandler)
             }
         }
         if isTaken { return }

@@ -83,10 +83,10 @@ package struct OutboundQueue {
         precondition(count <= byteCount, "more was sent than was queued")
         byteCount -= count
         var left = count
-        while left >= first.count {
+        // No piece is empty, except the first of an empty queue.
+        while first.count > 0, left >= first.count {
             left -= first.count
             dropFirst(pool: pool)
-            if byteCount == 0 { return }
         }
         first.start += left
     }

@@ -38,6 +38,7 @@ extension Stream {
     /// All is sent: tell the peer, and wait for its end. A descriptor closed with bytes unread would reset the
     /// connection, and the peer could lose what it has not read yet.
     func endOutput() {
+        tls?.sendCloseNotify()
         _ = linux_shutdown_output(descriptor)
         if inputHasEnded { return markClosed(.peer) }
         state = .lingering
@@ -58,6 +59,7 @@ extension Stream {
         timer?.cancel()
         timer = nil
         attempt = nil
+        tls = nil
         if let token { loop.poller.remove(token) }
         token = nil
         Descriptor.close(descriptor)

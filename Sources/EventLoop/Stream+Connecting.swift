@@ -3,10 +3,22 @@ import Glibc
 
 /// What an outgoing connection needs until it is made.
 final class ConnectAttempt {
+    private let serverName: String
+    private let tls: TLSContext?
     /// Addresses of the host that were not tried yet.
     var untried: ArraySlice<SocketAddress> = []
     /// Why the connection will fail if no address is left.
     var failure = CloseReason.notConnected(SystemError("connect", code: EADDRNOTAVAIL))
+
+    init(serverName: String, tls: TLSContext?) {
+        self.serverName = serverName
+        self.tls = tls
+    }
+
+    /// The TLS session for the connected socket, if there is to be one.
+    func makeSession(_ descriptor: Int32) throws(TLSError) -> TLSSession? {
+        try tls?.makeSession(descriptor, serverName: serverName)
+    }
 }
 
 extension EventLoop {
@@ -14,14 +26,18 @@ extension EventLoop {
     /// thread. Bytes may be staged at once; they are sent after the handler's `opened`. A failure is reported to the
     /// handler's `closed`. Names are looked up on a thread of their own.
     ///
-    /// - parameter host: a name, or an address without brackets.
+    /// - parameter host: a name, or an address without brackets. With TLS the server's certificate must name it.
+    /// - parameter tls: a client's context; nil for a plain connection.
+    @discardableResult
     package func connect(
-        host: String, port: UInt16, limits: StreamLimits = StreamLimits(), handler: any StreamHandler
+        host: String, port: UInt16, tls: TLSContext? = nil, limits: StreamLimits = StreamLimits(),
+        handler: any StreamHandler
     ) -> Stream {
         assertIsCurrent()
+        precondition(tls?.isServer != true, "a client's TLS context is needed")
         let stream = Stream(loop: self, peer: nil, limits: limits)
         stream.handler = handler
-        stream.attempt = ConnectAttempt()
+        stream.attempt = ConnectAttempt(serverName: host, tls: tls)
         stream.armTimer(after: limits.openTimeout)
         if isShuttingDown {
             stream.markClosed(.shutdown)

@@ -12,9 +12,11 @@ extension Stream: Pollable {
         case .connecting:
             finishConnecting(readiness)
         case .handshaking:
-            break
+            continueHandshake()
         case .open, .draining, .lingering:
-            if isWriteBlocked, !readiness.isDisjoint(with: [.writable, .error, .hangUp]) {
+            // Either direction of TLS may wait for the other one of the socket.
+            if tls != nil, state == .open { mayHaveBytes = true }
+            if isWriteBlocked, tls != nil || !readiness.isDisjoint(with: [.writable, .error, .hangUp]) {
                 isWriteBlocked = false
                 stage()
             }
@@ -35,11 +37,31 @@ extension Stream: Pollable {
 
     /// The connection is there: go on to TLS, or open.
     func becomeConnected() {
+        do throws(TLSError) {
+            if let attempt { tls = try attempt.makeSession(descriptor) }
+        } catch {
+            return markClosed(.tls(error.description))
+        }
         attempt = nil
-        becomeOpen()
+        guard tls != nil else { return becomeOpen() }
+        state = .handshaking
+        continueHandshake()
     }
 
-    func becomeOpen() {
+    private func continueHandshake() {
+        guard let tls else { return }
+        switch tls.shakeHands() {
+        case 1:
+            // The end of the handshake may have been read together with what follows it.
+            mayHaveBytes = true
+            becomeOpen()
+        case -Int(EAGAIN): break
+        case 0: markClosed(.reset)
+        case let failure: fail(failure)
+        }
+    }
+
+    private func becomeOpen() {
         state = .open
         timer?.disarm()
         handler?.opened(self)
@@ -49,11 +71,13 @@ extension Stream: Pollable {
 
     /// An error was reported while nobody reads: take it from the socket.
     private func failWithSocketError() {
-        fail(code: linux_get_option(descriptor, SOL_SOCKET, SO_ERROR))
+        fail(-Int(abs(linux_get_option(descriptor, SOL_SOCKET, SO_ERROR))))
     }
 
-    /// Closes at once because of an `errno` value.
-    func fail(code: Int32) {
+    /// Closes at once because of a negated `errno` value, or `TLSSession.failed`.
+    func fail(_ result: Int) {
+        if result == TLSSession.failed { return markClosed(.tls(tls?.failure.description ?? "")) }
+        let code = Int32(truncatingIfNeeded: -result)
         switch code {
         case ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ECONNABORTED, 0: markClosed(.reset)
         default: markClosed(.system(SystemError("use socket", code: code)))

@@ -37,11 +37,8 @@ extension Stream {
         case .connecting, .handshaking, .closed: return
         }
         let scratch = loop.scratch
-        let count = linux_receive(descriptor, scratch.baseAddress, scratch.count)
+        let count = read(into: scratch)
         if count > 0 {
-            // A short read has emptied the socket, and what comes later causes an event of its own. An end that was
-            // already reported does not.
-            mayHaveBytes = count == scratch.count || hasEndAhead
             loop.bytesReceived &+= UInt64(count)
             if state == .open {
                 handler?.received(UnsafeMutableRawBufferPointer(rebasing: scratch[..<count]), on: self)
@@ -50,11 +47,25 @@ extension Stream {
         } else if count == 0 {
             readEnd()
         } else if count == -Int(EAGAIN) {
-            mayHaveBytes = false
             hasEndAhead = false
         } else {
-            fail(code: Int32(-count))
+            fail(count)
         }
+    }
+
+    /// Reads from TLS or the socket, and finds out whether there may be more.
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        // Nobody wants to know what arrives after `close`, only when it ends.
+        if let tls, state == .open {
+            let (count, isDry) = tls.read(into: buffer)
+            mayHaveBytes = !isDry
+            return count
+        }
+        let count = linux_receive(descriptor, buffer.baseAddress, buffer.count)
+        // A short read has emptied the socket, and what comes later causes an event of its own. An end that was already
+        // reported does not.
+        mayHaveBytes = count == buffer.count || count > 0 && hasEndAhead
+        return count
     }
 
     private func readEnd() {

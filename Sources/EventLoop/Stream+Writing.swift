@@ -75,17 +75,19 @@ extension Stream {
     /// Makes one write of what is at the head of the queue, and returns how much of it is done.
     private func sendHead() -> Int {
         var offered = 0
-        let count = outbound.withHead(gatheringIn: loop.scratch, Stream.gatherMax) { bytes in
+        let gatherMax = tls == nil ? Stream.gatherMax : TLSSession.recordSize
+        let count = outbound.withHead(gatheringIn: loop.scratch, gatherMax) { bytes in
             offered = bytes.count
-            return linux_send(descriptor, bytes.baseAddress, bytes.count)
+            return tls?.write(bytes) ?? linux_send(descriptor, bytes.baseAddress, bytes.count)
         }
         if count >= 0 {
-            // The kernel takes less than it is offered only when it has no room, and tells when it has again.
-            isWriteBlocked = count < offered
+            // The kernel takes less than it is offered only when it has no room, and tells when it has again. TLS takes
+            // one record at a time.
+            isWriteBlocked = count < offered && tls == nil
             outbound.consume(count, pool: loop.buffers)
             return count
         }
-        if count == -Int(EAGAIN) { isWriteBlocked = true } else { fail(code: Int32(-count)) }
+        if count == -Int(EAGAIN) { isWriteBlocked = true } else { fail(count) }
         return 0
     }
 

@@ -38,6 +38,8 @@ package final class Stream: @unchecked Sendable {
     var state = State.connecting
     /// Present while an outgoing connection is being made.
     var attempt: ConnectAttempt?
+    /// Present on a TLS connection, from the moment it is connected.
+    var tls: TLSSession?
     var outbound = OutboundQueue()
     var timer: Timer?
     var reason: CloseReason?

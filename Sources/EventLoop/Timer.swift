@@ -86,7 +86,7 @@ struct TimerHeap {
     /// Takes out the next timer that is due at `now`, disarmed, or nil.
     mutating func popDue(at now: Int64) -> Timer? {
         while let first = heap.first, first.sortedBy <= now {
-            if first.deadline <= now {
+            if first.deadline == first.sortedBy {
                 remove(first)
                 return first
             }

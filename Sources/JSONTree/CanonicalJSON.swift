@@ -76,16 +76,16 @@ extension CanonicalJSON {
 // MARK: Leaves
 
 extension CanonicalJSON {
-    package init(_ value: Bool) { self.init(trusted: Array((value ? "true" : "false").utf8)) }
+    package init(bool value: Bool) { self.init(trusted: Array((value ? "true" : "false").utf8)) }
 
-    package init(_ value: Int64) {
+    package init(integer value: Int64) {
         var bytes: [UInt8] = []
         appendDecimal(value, to: &bytes)
         self.init(trusted: bytes)
     }
 
     /// Nil for a value that is not finite.
-    package init?(_ value: Double) {
+    package init?(double value: Double) {
         guard value.isFinite else { return nil }
         var bytes: [UInt8] = []
         JSONNumber(value).appendText(to: &bytes)

@@ -202,8 +202,9 @@ extension JSONParser {
     /// By key, then by place.
     private func sort(_ top: UnsafeMutableBufferPointer<JSONMember>) {
         func isBefore(_ a: JSONMember, _ b: JSONMember) -> Bool {
-            if precedes(a, b) { return true }
-            return a.start < b.start && !precedes(b, a)
+            if a.order != b.order { return a.order < b.order }
+            let order = a.isOrderExact ? 0 : compareLongKeys(a, b)
+            return order != 0 ? order < 0 : a.start < b.start
         }
         guard top.count <= 16 else {
             var top = top

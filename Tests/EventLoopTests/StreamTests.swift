@@ -85,4 +85,136 @@ struct StreamTests {
         }
         #expect(try closed.next() == .reset)
     }
+
+    @Test("calls nothing but closed after its handler aborted it")
+    func abortWhileReceiving() throws {
+        let events = Channel<String>()
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onReceived = { _, stream in
+                    events.put("received")
+                    stream.send(shared: [1])
+                    stream.setTimeout(after: .milliseconds(1))
+                    stream.abort()
+                    stream.close()
+                    stream.send(shared: [2])
+                    stream.resumeReading()
+                    stream.setTimeout(after: .milliseconds(1))
+                    events.put("aborted \(stream.isOpen) \(stream.outboundBytes)")
+                }
+                $0.onTimeout = { _ in events.put("timed out") }
+                $0.onClosed = { stream, reason in
+                    stream.abort()
+                    events.put("closed \(reason) \(stream.handler == nil)")
+                }
+            }
+        }
+        let client = try server.connect()
+        try client.send([UInt8](repeating: 0, count: 1_000_000))
+        #expect(client.errorAtEnd() == ECONNRESET)
+        #expect(try events.next(3) == ["received", "aborted false 0", "closed local true"])
+        #expect(events.waiting.isEmpty)
+    }
+
+    @Test("is not called for an event fetched before another handler aborted it")
+    func abortOfOthersInOneTurn() throws {
+        let loop = try TestLoop()
+        let events = Channel<String>()
+        let pairs = try (0..<10).map { _ in try TestSocket.pair(SOCK_STREAM) }
+        let fresh = try TestSocket.pair(SOCK_STREAM)
+        let opened = Channel<Void>()
+        loop.loop.execute { [loop = loop.loop] in
+            let all = Group()
+            for pair in pairs {
+                let stream = loop.adopt(pair.loopEnd) { _ in
+                    ScriptedHandler {
+                        $0.onOpened = { _ in opened.put(()) }
+                        $0.onReceived = { _, stream in
+                            events.put("received")
+                            for other in all.streams where other !== stream { other.abort() }
+                            // Takes a place that one of the others has left, at the latest in a later turn.
+                            stream.loop.adopt(fresh.loopEnd) { _ in ScriptedHandler.echo() }
+                        }
+                        $0.onClosed = { _, _ in events.put("closed") }
+                    }
+                }
+                all.streams.append(stream!)
+            }
+        }
+        _ = try opened.next(pairs.count)
+        let goOn = Channel<Void>()
+        loop.loop.execute { try? goOn.next() }
+        // All of these are in one batch of events, because the loop is kept from fetching them one by one.
+        for pair in pairs { try pair.test.send([1]) }
+        goOn.put(())
+        #expect(try events.next(10) == ["received"] + [String](repeating: "closed", count: 9))
+        try fresh.test.send("new")
+        #expect(try fresh.test.receiveText(3) == "new")
+        #expect(events.waiting.isEmpty)
+    }
+
+    private final class Group {
+        var streams: [Stream] = []
+    }
+
+    @Test("can hand its bytes on to another handler")
+    func changeOfHandler() throws {
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onReceived = { bytes, stream in
+                    let next = ScriptedHandler.echo()
+                    stream.handler = next
+                    next.received(UnsafeMutableRawBufferPointer(rebasing: bytes[1...]), on: stream)
+                }
+            }
+        }
+        let client = try server.connect()
+        try client.send("!one")
+        #expect(try client.receiveText(3) == "one")
+        try client.send("two")
+        #expect(try client.receiveText(3) == "two")
+    }
+
+    @Test("that closes while the peer still sends lets it read everything")
+    func closeWithUnreadInput() throws {
+        let answer = [UInt8](repeating: 5, count: 2_000_000)
+        let closed = Channel<CloseReason>()
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onReceived = { _, stream in
+                    stream.send(shared: answer)
+                    stream.close()
+                }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        let client = try server.connect()
+        let sender = try NamedThread(name: "sender") {
+            try? client.send([UInt8](repeating: 1, count: 5_000_000))
+            client.endOutput()
+        }
+        #expect(try client.receiveToEnd() == answer)
+        sender.join()
+        #expect(try closed.next() == .local)
+    }
+
+    @Test("that closes gives up on a peer that does not read")
+    func closeTimeout() throws {
+        let closed = Channel<CloseReason>()
+        var options = Listener.Options()
+        options.limits.hardLimit = 1 << 30
+        options.limits.closeTimeout = .milliseconds(20)
+        let server = try TestServer(options: options) { _ in
+            ScriptedHandler {
+                $0.onOpened = { stream in
+                    stream.send(shared: [UInt8](repeating: 0, count: 20_000_000))
+                    stream.close()
+                }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        let client = try server.connect(receiveBuffer: 4096)
+        #expect(try closed.next() == .local)
+        #expect(client.errorAtEnd() == ECONNRESET)
+    }
 }

@@ -41,7 +41,7 @@ import Testing
         #expect(inner.children.map { inner.part($0.value).description } == ["2", #"{"c":1}"#])
         #expect(CanonicalJSON.null.isNull && !CanonicalJSON.null.isLeaf && CanonicalJSON.null.childCount == 0)
         #expect(!CanonicalJSON.null.hasValue(at: .root))
-        #expect(CanonicalJSON(true).isLeaf && CanonicalJSON(true).priority.isNull)
+        #expect(CanonicalJSON(bool: true).isLeaf && CanonicalJSON(bool: true).priority.isNull)
         let placeholder = try CanonicalEditTests.json(#"{".sv":"timestamp"}"#)
         #expect(placeholder.isLeaf && placeholder.childCount == 0)
     }
@@ -124,7 +124,7 @@ import Testing
                 }
                 if random.chance(1, in: 8) {
                     builder.key(Key(-5))
-                    builder.openObject(priority: CanonicalJSON(1))
+                    builder.openObject(priority: CanonicalJSON(integer: 1))
                     builder.closeObject()
                 }
                 let segment = Path.root.appending(child.key).encoded
@@ -143,7 +143,7 @@ import Testing
         var nothing = CanonicalBuilder()
         nothing.openObject()
         nothing.key(Key(1))
-        nothing.openObject(priority: CanonicalJSON(1))
+        nothing.openObject(priority: CanonicalJSON(integer: 1))
         nothing.closeObject()
         nothing.closeObject()
         #expect(nothing.finish() == .null)
@@ -163,9 +163,9 @@ import Testing
             let value = CanonicalJSON(trusted: bytes)
             let path = try path(random.path(in: tree))
             _ = value.value(at: path)
-            _ = value.setting(CanonicalJSON(1), at: path)
+            _ = value.setting(CanonicalJSON(integer: 1), at: path)
             _ = value.setting(.null, at: path)
-            _ = value.settingPriority(CanonicalJSON(1), at: path)
+            _ = value.settingPriority(CanonicalJSON(integer: 1), at: path)
             #expect(value.childCount <= bytes.count, "seed \(seed)")
         }
     }

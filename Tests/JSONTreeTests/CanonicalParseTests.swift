@@ -55,7 +55,7 @@ import Testing
             #expect(try CanonicalJSON.parse(Array(source.utf8)).value.description == wanted)
         }
         let double = try #require(Double(text))
-        if Int64(text) == nil { #expect(CanonicalJSON(double)?.description == expected) }
+        if Int64(text) == nil { #expect(CanonicalJSON(double: double)?.description == expected) }
     }
 
     @Test(

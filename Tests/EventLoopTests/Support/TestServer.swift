@@ -41,6 +41,7 @@ final class TestLoop {
     }
 
     /// Runs `body` on the loop and waits for its result.
+    @discardableResult
     func run<Result: Sendable>(
         _ location: SourceLocation = #_sourceLocation, _ body: @escaping @Sendable (EventLoop) -> Result
     ) throws -> Result {

@@ -13,21 +13,30 @@ final class TestSocket: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// Connects over IPv4 loopback.
-    convenience init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    /// Makes a socket that is not connected.
+    convenience init() throws {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         self.init(descriptor)
+    }
+
+    /// Connects over IPv4 loopback.
+    convenience init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+        try self.init()
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
+        try connect(port: port)
+    }
+
+    func connect(port: UInt16) throws {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         try #require(result == 0, "connect to port \(port): \(errno)")

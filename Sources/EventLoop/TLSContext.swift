@@ -1,0 +1,183 @@
+import COpenSSL
+import Synchronization
+
+/// What TLS connections have in common: certificate and key of a server, or whom a client trusts. Any thread.
+///
+/// TLS 1.2 and 1.3, forward-secret AEAD ciphers, ALPN `http/1.1`, no compression, no renegotiation. A client verifies
+/// the server's certificate and name.
+package final class TLSContext: Sendable {
+    package enum Authorities: Sendable {
+        /// Those that the system trusts.
+        case system
+        /// Those in a PEM file, and nobody else.
+        case file(String)
+    }
+
+    private enum Source: Sendable {
+        case server(certificateFile: String, keyFile: String)
+        case client(Authorities)
+    }
+
+    /// One OpenSSL context. Connections hold it for as long as they last.
+    private final class Handle: @unchecked Sendable {
+        // Safe because: a context is not changed after it was set up, and OpenSSL counts its users atomically.
+        let context: OpaquePointer
+
+        init(_ context: OpaquePointer) { self.context = context }
+
+        deinit { SSL_CTX_free(context) }
+    }
+
+    private let source: Source
+    private let current: Mutex<Handle>
+
+    private init(_ source: Source) throws(TLSError) {
+        self.source = source
+        current = Mutex(try TLSContext.load(source))
+    }
+
+    /// For a server.
+    ///
+    /// - parameter certificateFile: PEM, the server's certificate first, then those that lead to a trusted one.
+    /// - parameter keyFile: PEM, not encrypted; the certificate's private key.
+    package static func server(certificateFile: String, keyFile: String) throws(TLSError) -> TLSContext {
+        try TLSContext(.server(certificateFile: certificateFile, keyFile: keyFile))
+    }
+
+    /// For a client.
+    package static func client(trusting authorities: Authorities = .system) throws(TLSError) -> TLSContext {
+        try TLSContext(.client(authorities))
+    }
+
+    /// Reads the files again. Connections made from now on use them; if anything is wrong with them, the old ones stay
+    /// in use.
+    package func reload() throws(TLSError) {
+        let loaded = try TLSContext.load(source)
+        current.withLock { $0 = loaded }
+    }
+
+    package var isServer: Bool {
+        switch source {
+        case .server: true
+        case .client: false
+        }
+    }
+
+    /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. A server ignores it.
+    func makeSession(_ descriptor: Int32, serverName: String) throws(TLSError) -> TLSSession {
+        let handle = current.withLock { $0 }
+        guard let ssl = SSL_new(handle.context) else { throw TLSError.last("make a TLS session") }
+        // Takes care of `ssl` in any case.
+        let session = TLSSession(ssl)
+        guard SSL_set_fd(ssl, descriptor) == 1 else { throw TLSError.last("make a TLS session") }
+        if isServer {
+            SSL_set_accept_state(ssl)
+        } else {
+            try expect(serverName, of: ssl)
+            SSL_set_connect_state(ssl)
+        }
+        return session
+    }
+
+    private func expect(_ serverName: String, of ssl: OpaquePointer) throws(TLSError) {
+        // An address is checked against the certificate's addresses, and is not a name that SNI could carry.
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), serverName) == 1 { return }
+        ERR_clear_error()
+        SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        guard SSL_set1_host(ssl, serverName) == 1, openssl_set_server_name(ssl, serverName) == 1 else {
+            throw TLSError.last("expect the server name \(serverName)")
+        }
+    }
+
+    // MARK: Loading
+
+    private static func load(_ source: Source) throws(TLSError) -> Handle {
+        ERR_clear_error()
+        let method = if case .server = source { TLS_server_method() } else { TLS_client_method() }
+        guard let context = SSL_CTX_new(method) else { throw TLSError.last("make a TLS context") }
+        let handle = Handle(context)
+        guard openssl_configure(context) == 1,
+            SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1
+        else { throw TLSError.last("configure TLS") }
+        switch source {
+        case .server(let certificateFile, let keyFile):
+            try loadServer(context, certificateFile, keyFile)
+        case .client(let authorities):
+            try loadClient(context, authorities)
+        }
+        return handle
+    }
+
+    private static func loadServer(
+        _ context: OpaquePointer, _ certificateFile: String, _ keyFile: String
+    ) throws(TLSError) {
+        guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1 else {
+            throw TLSError.last("read the certificate \(certificateFile)")
+        }
+        // An encrypted key is an error; OpenSSL would ask for its password on the terminal.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+        guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
+            throw TLSError.last("read the private key \(keyFile)")
+        }
+        guard SSL_CTX_check_private_key(context) == 1 else {
+            throw TLSError.last("use \(keyFile) with \(certificateFile)")
+        }
+        SSL_CTX_set_alpn_select_cb(context, TLSContext.selectProtocol, nil)
+    }
+
+    private static func loadClient(_ context: OpaquePointer, _ authorities: Authorities) throws(TLSError) {
+        switch authorities {
+        case .system:
+            guard SSL_CTX_set_default_verify_paths(context) == 1 else {
+                throw TLSError.last("read the system's certificate authorities")
+            }
+        case .file(let path):
+            guard SSL_CTX_load_verify_locations(context, path, nil) == 1 else {
+                throw TLSError.last("read the certificate authorities \(path)")
+            }
+        }
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        // Unlike its sisters, this function returns 0 for success.
+        guard SSL_CTX_set_alpn_protos(context, protocolList, UInt32(protocolList.count)) == 0 else {
+            throw TLSError.last("offer a protocol")
+        }
+    }
+
+    /// What is spoken over TLS: a list of protocols, each after its length (RFC 7301, section 3.1).
+    private static let protocolList = [8] + [UInt8]("http/1.1".utf8)
+
+    /// Takes `http/1.1` if it is offered, and refuses a client that offers only others (RFC 7301, section 3.2).
+    private static let selectProtocol: SSL_CTX_alpn_select_cb_func = { _, selected, selectedCount, offered, count, _ in
+        let list = UnsafeBufferPointer(start: offered, count: Int(count))
+        var start = 0
+        while start < list.count {
+            let end = start + 1 + Int(list[start])
+            guard end <= list.count else { break }
+            if list[start..<end].elementsEqual(protocolList) {
+                selectedCount?.pointee = list[start]
+                selected?.pointee = list.baseAddress! + start + 1
+                return SSL_TLSEXT_ERR_OK
+            }
+            start = end
+        }
+        return SSL_TLSEXT_ERR_ALERT_FATAL
+    }
+}
+
+/// Why TLS could not be set up, with OpenSSL's text.
+package struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// The first error that OpenSSL noted on this thread, which names the cause; forgets it and the rest.
+    static func last(_ attempt: String) -> TLSError {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        if code == 0 { return TLSError(attempt) }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+            ERR_error_string_n(code, text.baseAddress!, text.count)
+            return TLSError("\(attempt): \(String(cString: text.baseAddress!))")
+        }
+    }
+}

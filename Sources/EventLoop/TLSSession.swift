@@ -1,0 +1,96 @@
+import COpenSSL
+import Glibc
+
+/// TLS over one socket: turns its records into bytes and bytes into records. Belongs to a stream.
+///
+/// Reads and writes give results like the system's: a count, 0 at the end, or a negated `errno`.
+final class TLSSession {
+    /// The result after which `failure` says more.
+    static let failed = Int.min
+    /// What one record carries at most (RFC 8446, section 5.1).
+    static let recordSize = 16 * 1024
+
+    private let ssl: OpaquePointer
+    /// Why the session is of no use any more.
+    private(set) var failure = TLSError("TLS failed")
+    private var hasFailed = false
+
+    init(_ ssl: OpaquePointer) { self.ssl = ssl }
+
+    deinit { SSL_free(ssl) }
+
+    /// Goes on with the handshake.
+    ///
+    /// - returns: 1 when it is done, `-EAGAIN` until then.
+    func shakeHands() -> Int {
+        forgetErrors()
+        let result = SSL_do_handshake(ssl)
+        return result == 1 ? 1 : outcome(result, "shake hands")
+    }
+
+    /// Reads until the buffer is full or the socket is empty. What the socket holds is taken over, so only `isDry` and
+    /// the next event say whether there is more.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isDry: Bool) {
+        if hasFailed { return (TLSSession.failed, true) }
+        var filled = 0
+        while filled < buffer.count {
+            forgetErrors()
+            var count = 0
+            let result = SSL_read_ex(ssl, buffer.baseAddress! + filled, buffer.count - filled, &count)
+            if result != 1 {
+                let outcome = outcome(result, "read")
+                return (filled > 0 ? filled : outcome, outcome == -Int(EAGAIN))
+            }
+            filled += count
+        }
+        return (filled, false)
+    }
+
+    /// Writes at most one record. After `-EAGAIN` the same bytes, and perhaps more behind them, must be offered again.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if hasFailed { return TLSSession.failed }
+        forgetErrors()
+        var count = 0
+        let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
+        return result == 1 ? count : outcome(result, "write")
+    }
+
+    /// Tells the peer that nothing more will come. Not repeated if the socket is full: the end of the connection says
+    /// the same.
+    func sendCloseNotify() {
+        if hasFailed { return }
+        ERR_clear_error()
+        _ = SSL_shutdown(ssl)
+        ERR_clear_error()
+    }
+
+    /// `outcome` looks at what the call before it left, and other users of OpenSSL on this thread may leave something too.
+    private func forgetErrors() {
+        ERR_clear_error()
+        errno = 0
+    }
+
+    private func outcome(_ result: Int32, _ attempt: String) -> Int {
+        let systemCode = errno
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+            return -Int(EAGAIN)
+        case SSL_ERROR_ZERO_RETURN:
+            return 0
+        case SSL_ERROR_SYSCALL where systemCode != 0:
+            ERR_clear_error()
+            return -Int(systemCode)
+        default:
+            hasFailed = true
+            failure = describeFailure(attempt)
+            return TLSSession.failed
+        }
+    }
+
+    private func describeFailure(_ attempt: String) -> TLSError {
+        let verification = SSL_get_verify_result(ssl)
+        guard verification != X509_V_OK else { return TLSError.last(attempt) }
+        ERR_clear_error()
+        return TLSError("verify the certificate: \(String(cString: X509_verify_cert_error_string(verification)))")
+    }
+}

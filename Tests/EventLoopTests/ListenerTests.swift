@@ -1,0 +1,151 @@
+import EventLoop
+import Glibc
+import Testing
+
+@Suite("A listener")
+struct ListenerTests {
+    @Test("tells the port it got, over IPv4 and IPv6")
+    func port() throws {
+        let group = try EventLoopGroup(count: 1)
+        defer {
+            group.stop()
+            group.join()
+        }
+        for host in ["127.0.0.1", "::1"] {
+            let address = try #require(SocketAddress(numeric: host, port: 0))
+            let listener = try Listener(at: address, on: group) { stream in
+                ScriptedHandler { $0.onOpened = { $0.send(shared: [UInt8]("\($0.peer?.host ?? "nobody")".utf8)) } }
+            }
+            #expect(listener.address.port != 0)
+            let received = Channel<[UInt8]>()
+            group.loops[0].execute {
+                group.loops[0].connect(
+                    host: host, port: listener.address.port, handler: ScriptedHandler.collecting(received))
+            }
+            #expect(String(decoding: try received.next(), as: UTF8.self) == host)
+        }
+    }
+
+    @Test("does not share its port")
+    func portInUse() throws {
+        let server = try TestServer { _ in ScriptedHandler() }
+        #expect(throws: SystemError("bind 127.0.0.1:\(server.port)", code: EADDRINUSE)) {
+            try Listener(at: .loopback(port: server.port), on: server.group) { _ in ScriptedHandler() }
+        }
+    }
+
+    @Test("hands connections to all loops in turn")
+    func roundRobin() throws {
+        let names = Channel<String>()
+        let server = try TestServer(loops: 3) { stream in
+            ScriptedHandler { $0.onOpened = { names.put($0.loop.name) } }
+        }
+        let clients = try (0..<6).map { _ in try server.connect() }
+        #expect(try names.next(6).sorted() == ["test-0", "test-0", "test-1", "test-1", "test-2", "test-2"])
+        _ = clients
+    }
+
+    @Test("refuses connections above its limit, and takes them again below it")
+    func connectionLimit() throws {
+        var options = Listener.Options()
+        options.connectionsMax = 2
+        let closed = Channel<CloseReason>()
+        let server = try TestServer(loops: 2, options: options) { _ in ScriptedHandler.echo(closed) }
+        let first = try server.connect()
+        let second = try server.connect()
+        for client in [first, second] {
+            try client.send("x")
+            #expect(try client.receiveText(1) == "x")
+        }
+        let third = try server.connect()
+        #expect(try third.receiveToEnd() == [])
+        #expect(server.listener.refusedCount == 1)
+        #expect(server.listener.connectionCount == 2)
+        first.endOutput()
+        #expect(try first.receiveToEnd() == [])
+        #expect(try closed.next() == .peer)
+        let fourth = try server.connect()
+        try fourth.send("y")
+        #expect(try fourth.receiveText(1) == "y")
+    }
+
+    @Test("stops accepting when closed, and leaves open connections alone")
+    func close() throws {
+        let server = try TestServer { _ in ScriptedHandler.echo() }
+        let client = try server.connect()
+        try client.send("x")
+        #expect(try client.receiveText(1) == "x")
+        server.listener.close()
+        server.listener.close()
+        try client.send("y")
+        #expect(try client.receiveText(1) == "y")
+        let result = Channel<CloseReason>()
+        server.group.loops[0].execute { [group = server.group, port = server.port] in
+            group.loops[0].connect(
+                host: "127.0.0.1", port: port,
+                handler: ScriptedHandler { $0.onClosed = { _, reason in result.put(reason) } })
+        }
+        let refusal = SystemError("connect to 127.0.0.1:\(server.port)", code: ECONNREFUSED)
+        #expect(try result.next() == .notConnected(refusal))
+    }
+
+    @Test("leaves no descriptors behind after a thousand connections")
+    func noLeak() async {
+        // In a process of its own, where nobody else opens descriptors.
+        await #expect(processExitsWith: .success) {
+            let closed = Channel<CloseReason>()
+            let server = try TestServer(loops: 2) { _ in ScriptedHandler.echo(closed) }
+            let before = openDescriptors()
+            for round in 0..<4 {
+                var clients = try (0..<250).map { _ in try server.connect() }
+                for client in clients { try client.send("x") }
+                for client in clients { try #require(try client.receiveText(1) == "x") }
+                try #require(openDescriptors() == before + 500)
+                for client in clients {
+                    if round % 2 == 0 { client.resetOnClose() } else { client.endOutput() }
+                }
+                clients = []
+                _ = try closed.next(250)
+            }
+            try #require(openDescriptors() == before)
+            try #require(server.listener.connectionCount == 0)
+        }
+    }
+
+    @Test("refuses connections while the process has no descriptors, and recovers")
+    func descriptorsExhausted() async {
+        await #expect(processExitsWith: .success) {
+            let closed = Channel<CloseReason>()
+            let server = try TestServer { _ in ScriptedHandler.echo(closed) }
+            var clients = try (0..<20).map { _ in try TestSocket() }
+            // Room for five more; the next free number is what a new descriptor gets.
+            let next = dup(0)
+            Glibc.close(next)
+            var limit = rlimit(rlim_cur: rlim_t(next + 5), rlim_max: rlim_t(next + 5))
+            try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            for client in clients { try client.connect(port: server.port) }
+            var served = 0
+            for client in clients {
+                var byte: UInt8 = 1
+                _ = send(client.descriptor, &byte, 1, Int32(MSG_NOSIGNAL))
+                if recv(client.descriptor, &byte, 1, 0) == 1 { served += 1 }
+            }
+            try #require(served == 5)
+            try #require(server.listener.refusedCount == 15)
+            clients = []
+            _ = try closed.next(5)
+            let client = try server.connect()
+            try client.send("y")
+            try #require(try client.receiveText(1) == "y")
+        }
+    }
+}
+
+/// How many descriptors the process has open, the one that looks not among them.
+private func openDescriptors() -> Int {
+    guard let directory = opendir("/proc/self/fd") else { return -1 }
+    defer { closedir(directory) }
+    var count = -3  // itself, "." and ".."
+    while readdir(directory) != nil { count += 1 }
+    return count
+}

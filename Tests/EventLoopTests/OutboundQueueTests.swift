@@ -1,0 +1,84 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@Suite("An outbound queue")
+struct OutboundQueueTests {
+    private let pool = BufferPool()
+    private let scratch = [UInt8](repeating: 0, count: 4096)
+
+    private func head(_ queue: OutboundQueue, gatherMax: Int = 4096) -> [UInt8] {
+        var scratch = scratch
+        return scratch.withUnsafeMutableBytes { room in queue.withHead(gatheringIn: room, gatherMax) { [UInt8]($0) } }
+    }
+
+    @Test("joins consecutive ranges of one array")
+    func consecutiveRanges() {
+        let array = (0..<5000).map { UInt8(truncatingIfNeeded: $0) }
+        var queue = OutboundQueue()
+        queue.append(shared: array, 0..<3000, pool: pool)
+        queue.append(shared: array, 3000..<3001, pool: pool)
+        queue.append(shared: array, 3001..<5000, pool: pool)
+        // One piece is offered where it lies, however large it is; several would be cut at the limit.
+        #expect(head(queue, gatherMax: 10) == array)
+    }
+
+    @Test("does not take a range of another array for the next one")
+    func otherArray() {
+        let first = [UInt8](repeating: 1, count: 100)
+        let second = [UInt8](repeating: 2, count: 200)
+        var queue = OutboundQueue()
+        queue.append(shared: first, 0..<100, pool: pool)
+        queue.append(shared: second, 100..<200, pool: pool)
+        #expect(head(queue) == first + second[100...])
+    }
+
+    @Test("leaves shared arrays as they are when bytes are added behind them")
+    func sharedArraysStay() {
+        let shared = [UInt8](repeating: 7, count: 10)
+        var queue = OutboundQueue()
+        var other = OutboundQueue()
+        for _ in 0..<2 { queue.append(shared: shared, 0..<10, pool: pool) }
+        other.append(shared: shared, 0..<10, pool: pool)
+        [1, 2, 3].withUnsafeBufferPointer { queue.append(copying: $0, pool: pool) }
+        #expect(head(other) == [UInt8](repeating: 7, count: 10))
+        #expect(head(queue) == [UInt8](repeating: 7, count: 20) + [1, 2, 3])
+    }
+
+    @Test("gives back the bytes in order, however they were added and taken", arguments: 1...8 as ClosedRange<UInt64>)
+    func agreesWithModel(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let arrays = (0..<3).map { _ in (0..<12_000).map { _ in UInt8.random(in: 0...255, using: &random) } }
+        var queue = OutboundQueue()
+        var model: [UInt8] = []
+        var cursor = 0
+        for step in 0..<1500 {
+            let size = [3, 300, 2049, 7000].randomElement(using: &random)!
+            let count = Int.random(in: 0...size, using: &random)
+            let array = arrays.randomElement(using: &random)!
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1:
+                if cursor + count > array.count { cursor = 0 }
+                queue.append(shared: array, cursor..<cursor + count, pool: pool)
+                model += array[cursor..<cursor + count]
+                cursor += count
+            case 2, 3:
+                array[..<count].withUnsafeBufferPointer { queue.append(copying: $0, pool: pool) }
+                model += array[..<count]
+            case 4, 5, 6:
+                let offered = head(queue, gatherMax: Int.random(in: 1...4096, using: &random))
+                let isRight = offered.isEmpty == model.isEmpty && model.starts(with: offered)
+                try #require(isRight, "seed \(seed) step \(step)")
+                let isTakenWhole = Bool.random(using: &random)
+                let taken = isTakenWhole ? offered.count : Int.random(in: 0...offered.count, using: &random)
+                queue.consume(taken, pool: pool)
+                model.removeFirst(taken)
+            default:
+                guard Int.random(in: 0..<20, using: &random) == 0 else { continue }
+                queue.removeAll(pool: pool)
+                model = []
+            }
+            try #require(queue.byteCount == model.count, "seed \(seed) step \(step)")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import EventLoop
+import Glibc
+import Testing
+
+@Suite("A shutdown")
+struct ShutdownTests {
+    @Test("sends what is staged, tells the peers and ends the loops")
+    func graceful() throws {
+        let opened = Channel<Stream>()
+        let closed = Channel<CloseReason>()
+        let server = try TestServer(loops: 2) { _ in
+            ScriptedHandler {
+                $0.onOpened = { stream in opened.put(stream) }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        let clients = try (0..<4).map { _ in try server.connect() }
+        let farewell = [UInt8](repeating: 3, count: 5_000_000)
+        for stream in try opened.next(4) { stream.loop.execute { stream.send(shared: farewell) } }
+        server.group.shutDown(grace: .seconds(30))
+        for client in clients {
+            #expect(try client.receiveToEnd() == farewell)
+            client.endOutput()
+        }
+        server.group.join()
+        #expect(try closed.next(4) == .init(repeating: .shutdown, count: 4))
+        #expect(!server.group.loops[0].execute {})
+    }
+
+    @Test("lets handlers finish first what they have begun")
+    func handlersDecide() throws {
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onShutdown = { stream in
+                    stream.send(shared: [1])
+                    stream.loop.schedule(after: .milliseconds(20)) {
+                        stream.send(shared: [2])
+                        stream.close(.shutdown)
+                    }
+                }
+                $0.onOpened = { $0.send(shared: [0]) }
+            }
+        }
+        let client = try server.connect()
+        #expect(try client.receive(exactly: 1) == [0])
+        server.group.shutDown(grace: .seconds(30))
+        #expect(try client.receiveToEnd() == [1, 2])
+        client.endOutput()
+        server.group.join()
+    }
+
+    @Test("aborts what is left when the grace is over")
+    func hardDeadline() throws {
+        let closed = Channel<CloseReason>()
+        let server = try TestServer { _ in
+            ScriptedHandler {
+                $0.onOpened = { $0.send(shared: [0]) }
+                $0.onShutdown = { _ in }
+                $0.onClosed = { _, reason in closed.put(reason) }
+            }
+        }
+        let client = try server.connect()
+        #expect(try client.receive(exactly: 1) == [0])
+        server.group.shutDown(grace: .milliseconds(20))
+        #expect(client.errorAtEnd() == ECONNRESET)
+        #expect(try closed.next() == .shutdown)
+        server.group.join()
+    }
+}

@@ -1,0 +1,59 @@
+import COpenSSL
+import Testing
+
+/// A blocking TLS client that trusts everybody, for what our own client would never do.
+final class TestTLSClient {
+    private let socket: TestSocket
+    private let context: OpaquePointer
+    private let ssl: OpaquePointer
+
+    /// - parameter version: the only one offered.
+    /// - parameter protocols: what is offered by ALPN.
+    init(port: UInt16, version: Int32 = TLS1_3_VERSION, protocols: [String] = []) throws {
+        socket = try TestSocket(port: port)
+        context = try #require(SSL_CTX_new(TLS_client_method()))
+        SSL_CTX_set_security_level(context, 0)
+        SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0")
+        try #require(openssl_set_min_version(context, version) == 1)
+        try #require(openssl_set_max_version(context, version) == 1)
+        let list = protocols.flatMap { [UInt8($0.utf8.count)] + [UInt8]($0.utf8) }
+        if !list.isEmpty { SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) }
+        ssl = try #require(SSL_new(context))
+        SSL_set_fd(ssl, socket.descriptor)
+    }
+
+    deinit {
+        SSL_free(ssl)
+        SSL_CTX_free(context)
+    }
+
+    /// Shakes hands; returns whether that succeeded.
+    func shakeHands() -> Bool {
+        ERR_clear_error()
+        defer { ERR_clear_error() }
+        return SSL_connect(ssl) == 1
+    }
+
+    var chosenProtocol: String {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &bytes, &count)
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+    }
+
+    func send(_ text: String) throws {
+        var count = 0
+        try #require(SSL_write_ex(ssl, text, text.utf8.count, &count) == 1 && count == text.utf8.count)
+    }
+
+    /// What one read gives, or nil at an end announced by close_notify.
+    func receive() throws -> String? {
+        ERR_clear_error()
+        var buffer = [UInt8](repeating: 0, count: 20_000)
+        var count = 0
+        let result = SSL_read_ex(ssl, &buffer, buffer.count, &count)
+        if result == 1 { return String(decoding: buffer[..<count], as: UTF8.self) }
+        try #require(SSL_get_error(ssl, result) == SSL_ERROR_ZERO_RETURN)
+        return nil
+    }
+}

@@ -1,0 +1,218 @@
+import COpenSSL
+import EventLoop
+import Glibc
+import Testing
+
+@Suite("TLS")
+struct TLSTests {
+    /// A server over TLS, and clients of our own that trust its certificate.
+    private final class Harness {
+        let certificate: TestCertificate
+        let context: TLSContext
+        let server: TestServer
+        let client: TestLoop
+
+        init(
+            names: String = "DNS:localhost,IP:127.0.0.1",
+            makeHandler: @escaping @Sendable (Stream) -> any StreamHandler = { _ in ScriptedHandler.echo() }
+        ) throws {
+            certificate = try TestCertificate(names: names)
+            context = try TLSContext.server(
+                certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
+            var options = Listener.Options()
+            options.tls = context
+            server = try TestServer(options: options, makeHandler: makeHandler)
+            client = try TestLoop()
+        }
+
+        func trusting() throws -> TLSContext { try .client(trusting: .file(certificate.certificateFile)) }
+
+        /// Connects, sends `message`, and gives the first bytes that come back, or the reason why none did.
+        func exchange(
+            host: String = "localhost", _ context: TLSContext, _ message: String = "hello"
+        ) throws -> Result<String, CloseReason> {
+            let outcome = Channel<Result<String, CloseReason>>()
+            let port = server.port
+            try client.run { loop in
+                let handler = ScriptedHandler {
+                    $0.onReceived = { bytes, stream in
+                        outcome.put(.success(String(decoding: bytes, as: UTF8.self)))
+                        stream.close()
+                    }
+                    $0.onClosed = { _, reason in outcome.put(.failure(reason)) }
+                }
+                let stream = loop.connect(host: host, port: port, tls: context, handler: handler)
+                stream.send(copying: [UInt8](message.utf8).span)
+            }
+            return try outcome.next()
+        }
+    }
+
+    @Test("carries bytes between our client and our server", arguments: ["localhost", "127.0.0.1"])
+    func echo(host: String) throws {
+        let harness = try Harness()
+        #expect(try harness.exchange(host: host, harness.trusting()) == .success("hello"))
+    }
+
+    @Test("carries more than any buffer holds, in order")
+    func largeEcho() throws {
+        let harness = try Harness()
+        let received = Channel<[UInt8]>()
+        let sent = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 8) }
+        let (port, context) = (harness.server.port, try harness.trusting())
+        try harness.client.run { loop in
+            let stream = loop.connect(
+                host: "localhost", port: port, tls: context, handler: ScriptedHandler.collecting(received))
+            // Small and large pieces, by copy and by reference.
+            var start = 0
+            var size = 1
+            while start < sent.count {
+                let end = min(start + size, sent.count)
+                if size % 2 == 0 {
+                    stream.send(shared: sent, start..<end)
+                } else {
+                    sent[start..<end].withUnsafeBytes { stream.send(copying: $0) }
+                }
+                start = end
+                size = size * 3 % 70_001
+            }
+        }
+        var back: [UInt8] = []
+        while back.count < sent.count { back += try received.next() }
+        #expect(back == sent)
+    }
+
+    @Test("is spoken in versions 1.2 and 1.3 alone", arguments: [TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION])
+    func versions(version: Int32) throws {
+        let harness = try Harness()
+        let client = try TestTLSClient(port: harness.server.port, version: version)
+        let isExpected = version >= TLS1_2_VERSION
+        #expect(client.shakeHands() == isExpected)
+        if !isExpected { return }
+        try client.send("hello")
+        #expect(try client.receive() == "hello")
+    }
+
+    @Test(
+        "agrees on HTTP/1.1, and on nothing else",
+        arguments: [([], ""), (["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["h2"], nil)])
+    func alpn(offered: [String], chosen: String?) throws {
+        let harness = try Harness()
+        let client = try TestTLSClient(port: harness.server.port, protocols: offered)
+        #expect(client.shakeHands() == (chosen != nil))
+        if let chosen { #expect(client.chosenProtocol == chosen) }
+    }
+
+    @Test("announces the end of a connection", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func closeNotify(version: Int32) throws {
+        let harness = try Harness { _ in
+            ScriptedHandler {
+                $0.onReceived = { _, stream in
+                    stream.send(shared: [UInt8]("bye".utf8))
+                    stream.close()
+                }
+            }
+        }
+        let client = try TestTLSClient(port: harness.server.port, version: version)
+        #expect(client.shakeHands())
+        try client.send("x")
+        #expect(try client.receive() == "bye")
+        #expect(try client.receive() == nil)
+    }
+
+    @Test("refuses a server with another name", arguments: ["localhost", "127.0.0.1"])
+    func wrongName(host: String) throws {
+        let harness = try Harness(names: "DNS:other.test,IP:127.0.0.2")
+        let outcome = try harness.exchange(host: host, harness.trusting())
+        guard case .failure(.tls(let text)) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.contains("mismatch"))
+    }
+
+    @Test("refuses a server that nobody vouches for")
+    func untrusted() throws {
+        let harness = try Harness()
+        let outcome = try harness.exchange(TLSContext.client())
+        guard case .failure(.tls(let text)) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(text.contains("verify the certificate"))
+    }
+
+    @Test("uses a new certificate for new connections after a reload, and the old one if the new is unusable")
+    func reload() throws {
+        let harness = try Harness()
+        let old = try harness.trusting()
+        #expect(try harness.exchange(old) == .success("hello"))
+
+        try harness.certificate.replace()
+        let new = try harness.trusting()
+        #expect(try harness.exchange(old) == .success("hello"))
+        try harness.context.reload()
+        #expect(try harness.exchange(new) == .success("hello"))
+        if case .success = try harness.exchange(old) { Issue.record("the old certificate is still in use") }
+
+        unlink(harness.certificate.keyFile)
+        #expect(throws: TLSError.self) { try harness.context.reload() }
+        #expect(try harness.exchange(new) == .success("hello"))
+    }
+
+    @Test("refuses files that are missing or do not belong together")
+    func badFiles() throws {
+        let first = try TestCertificate()
+        let second = try TestCertificate()
+        for (certificate, key) in [
+            ("/nowhere", first.keyFile), (first.certificateFile, "/nowhere"), (first.certificateFile, second.keyFile),
+            (first.keyFile, first.keyFile),
+        ] {
+            #expect(throws: TLSError.self) { try TLSContext.server(certificateFile: certificate, keyFile: key) }
+        }
+        #expect(throws: TLSError.self) { try TLSContext.client(trusting: .file("/nowhere")) }
+    }
+
+    @Test("gives up on a peer that does not shake hands, from either side")
+    func handshakeTimeout() throws {
+        let certificate = try TestCertificate()
+        var options = Listener.Options()
+        options.limits.openTimeout = .milliseconds(20)
+        options.tls = try .server(certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
+        let closed = Channel<CloseReason>()
+        let handler: @Sendable () -> ScriptedHandler = {
+            ScriptedHandler { $0.onClosed = { _, reason in closed.put(reason) } }
+        }
+        let server = try TestServer(options: options) { _ in handler() }
+        let silentClient = try server.connect()
+        #expect(try closed.next() == .timedOut)
+        _ = silentClient
+
+        let silentServer = try TestServer { _ in ScriptedHandler() }
+        let client = try TestLoop()
+        let context = try TLSContext.client()
+        let (port, limits) = (silentServer.port, options.limits)
+        try client.run { loop in
+            loop.connect(host: "localhost", port: port, tls: context, limits: limits, handler: handler())
+        }
+        #expect(try closed.next() == .timedOut)
+    }
+
+    @Test("survives peers that speak something else or leave in the middle")
+    func garbage() throws {
+        let closed = Channel<CloseReason>()
+        let harness = try Harness { _ in ScriptedHandler { $0.onClosed = { _, reason in closed.put(reason) } } }
+        let plain = try harness.server.connect()
+        try plain.send("GET / HTTP/1.1\r\n\r\n")
+        guard case .tls = try closed.next() else {
+            Issue.record("another reason")
+            return
+        }
+        let hasty = try harness.server.connect()
+        try hasty.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])
+        hasty.endOutput()
+        _ = try closed.next()
+        let client = try TestTLSClient(port: harness.server.port)
+        #expect(client.shakeHands())
+    }
+}
