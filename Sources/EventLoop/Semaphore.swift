@@ -18,5 +18,18 @@ package final class Semaphore: @unchecked Sendable {
 
     package func signal() { sem_post(semaphore) }
 
+    /// False when the time is up and nobody signalled.
+    package func wait(atMost limit: Duration) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        let nanoseconds = deadline.tv_nsec + Int(limit.components.attoseconds / 1_000_000_000)
+        deadline.tv_sec += Int(limit.components.seconds) + nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
+        while sem_timedwait(semaphore, &deadline) != 0 {
+            if errno == ETIMEDOUT { return false }
+        }
+        return true
+    }
+
     package func wait() { while sem_wait(semaphore) != 0 {} }
 }

@@ -27,8 +27,10 @@ package final class Server: Sendable {
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
+            let readers = SnapshotReaders(threadsMax: 8) { stream, piece in contexts.deliver(piece, of: stream) }
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log
+                folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
+                readers: readers
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = Services(
                 configuration: configuration, directory: directory, databases: databases, log: log)

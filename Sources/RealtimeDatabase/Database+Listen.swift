@@ -70,12 +70,14 @@ extension Database {
 
     private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
         do throws(TreeRows.ReadError) {
-            return .value(try rows.read(path, bytesMax: Self.assembledBytesMax))
+            // A store that takes no rows can give no snapshot of the newest ones.
+            return .value(try rows.read(path, bytesMax: refusal == nil ? Self.assembledBytesMax : .max))
         } catch .storage(let error) {
             return .failed(.unavailable(error))
         } catch {
+            snapshotReads += 1
             let read = SnapshotRead(
-                connection: request.connection, number: request.number, path: path, purpose: purpose, sequence: sequence)
+                id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose, sequence: sequence)
             do throws(StorageError) {
                 try freeze(for: read)
                 return .stream(read)

@@ -22,6 +22,7 @@ package final class Database {
     var sessions: [ConnectionID: SessionListens] = [:]
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
+    var snapshotReads: UInt64 = 0
     /// Set when storage failed in the middle of a change, so memory may hold half of it.
     package internal(set) var isTorn = false
 

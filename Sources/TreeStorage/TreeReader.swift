@@ -2,7 +2,8 @@ import CSQLite
 package import RealtimeDatabase
 
 /// Reads the rows of a tree file. Used by one thread at a time.
-package final class TreeReader: RowStore {
+package final class TreeReader: RowStore, @unchecked Sendable {
+    // Safe because: one thread at a time uses it; the applier makes it and hands it to the thread that reads.
     private let connection: Connection
     private let clearing: ClearingFlag
     /// A snapshot may hold dead rows that have gone from the file since.

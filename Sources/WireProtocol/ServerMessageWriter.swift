@@ -38,6 +38,15 @@ package enum ServerMessageWriter {
         out.append(contentsOf: "}}}".utf8)
     }
 
+    /// What stands before and behind the data of a successful answer, for data that is streamed.
+    package static func appendResponseHead(number: Int64, to out: inout [UInt8]) {
+        out.append(contentsOf: #"{"t":"d","d":{"r":"#.utf8)
+        appendInteger(number, to: &out)
+        out.append(contentsOf: #","b":{"s":"ok","d":"#.utf8)
+    }
+
+    package static let responseTail = Array("}}}".utf8)
+
     /// The answer to a request that failed; `text` is for people.
     package static func appendFailure(number: Int64, status: StaticString, text: String, to out: inout [UInt8]) {
         var quoted: [UInt8] = []

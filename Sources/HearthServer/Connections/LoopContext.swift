@@ -77,7 +77,19 @@ final class LoopContext: @unchecked Sendable {
             case .leave(let group, let connection):
                 if let session = sessions[connection.raw] { leave(group.raw, session) }
             case .reply(let connection, let reply): exchanges[connection.raw]?.answer(reply)
+            case .stream(let stream):
+                switch stream.read.connection.kind {
+                case .realtime: sessions[stream.read.connection.raw]?.begin(stream)
+                case .http: exchanges[stream.read.connection.raw]?.begin(stream)
+                }
             }
+        }
+    }
+
+    func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
+        switch stream.read.connection.kind {
+        case .realtime: sessions[stream.read.connection.raw]?.receive(piece, of: stream)
+        case .http: exchanges[stream.read.connection.raw]?.receive(piece, of: stream)
         }
     }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import RealtimeDatabase
 import Synchronization
 
 /// The contexts of all loops. They are made after the database thread, which delivers to them.
@@ -11,6 +12,12 @@ final class LoopContexts: Sendable {
         let context = contexts.withLock { contexts in contexts.first { $0.loop === loop } }
         guard let context else { preconditionFailure("a stream of a foreign loop") }
         return context
+    }
+
+    /// From a thread that streams a large read.
+    func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
+        let context = contexts.withLock { $0[stream.read.connection.loop] }
+        context.loop.execute { context.deliver(piece, of: stream) }
     }
 
     /// From the database thread; costs one wake-up of the loop.

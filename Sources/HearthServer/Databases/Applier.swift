@@ -5,23 +5,28 @@ import TreeStorage
 /// The thread that writes changed rows to tree files, behind the commit log.
 final class Applier: Sendable {
     enum Job: Sendable {
-        case apply(database: UInt32, TreeFile, FrozenRows)
+        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state.
+        case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges.
         case clear(database: UInt32, TreeFile)
     }
 
     private let worker: Worker<Job>
 
-    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
+    init(
+        readers: SnapshotReaders, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+    ) throws(SystemError) {
         worker = try Worker(name: "applier") {
             { jobs in
                 for job in jobs {
                     switch job {
-                    case .apply(let database, let tree, let frozen):
+                    case .apply(let database, let tree, let frozen, let streams):
                         do throws(StorageError) {
                             if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
+                            for stream in streams { readers.start(stream, on: tree) }
                             report(.applied(database, frozen, nil))
                         } catch {
+                            for stream in streams { readers.fail(stream, error) }
                             report(.applied(database, frozen, error))
                         }
                     case .clear(let database, let tree):

@@ -29,19 +29,19 @@ package final class DatabaseThread: Sendable {
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+        readers: SnapshotReaders, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
         let report: @Sendable (Message) -> Void = { address.post($0) }
         let committer = try Committer(report: report)
-        let applier = try Applier(report: report)
+        let applier = try Applier(readers: readers, report: report)
         self.committer = committer
         self.applier = applier
         worker = try Worker(name: "database") {
             let state = HostedDatabases(
                 folder: folder, directory: directory, limits: limits, loops: loops, log: log, committer: committer,
-                applier: applier, deliver: deliver)
+                applier: applier, readers: readers, deliver: deliver)
             return { messages in state.run(messages) }
         }
         address.worker.withLock { $0 = worker }

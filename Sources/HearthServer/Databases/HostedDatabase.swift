@@ -21,10 +21,13 @@ final class HostedDatabase {
     private let log: Log
     private let committer: Committer
     private let applier: Applier
+    private let readers: SnapshotReaders
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var phase = Phase.running
     private var held: [Request] = []
+    /// Large reads that connections wait for, until the applier has made their snapshot.
+    private var streams: [UInt64: SnapshotStream] = [:]
     /// Rows on their way to the tree file.
     private var isApplying = false
     /// Rows that the tree file could not take yet.
@@ -38,7 +41,8 @@ final class HostedDatabase {
 
     init(
         index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
+        committer: Committer, applier: Applier, readers: SnapshotReaders,
+        deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) throws(StorageError) {
         self.name = name
         self.logFile = logFile
@@ -48,6 +52,7 @@ final class HostedDatabase {
         self.log = log
         self.committer = committer
         self.applier = applier
+        self.readers = readers
         self.deliver = deliver
         appliedSequence = tree.sequence
         lastFreeze = WallClock.milliseconds
@@ -88,7 +93,11 @@ final class HostedDatabase {
     private func release() {
         let outputs = database.takeReady()
         guard !outputs.isEmpty else { return }
-        var builder = DeliveryBuilder(loops: loops)
+        var builder = DeliveryBuilder(loops: loops) { read in
+            let stream = SnapshotStream(read)
+            self.streams[read.id] = stream
+            return stream
+        }
         for output in outputs { builder.add(output) }
         builder.finish(deliver)
     }
@@ -134,6 +143,8 @@ final class HostedDatabase {
             return
         }
         phase = .running
+        for stream in streams.values { readers.fail(stream, error) }
+        streams = [:]
         log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
         runHeld()
@@ -164,7 +175,8 @@ final class HostedDatabase {
         if let frozen = unapplied ?? database.takeFrozen() {
             unapplied = nil
             isApplying = true
-            applier.post(.apply(database: database.index, tree, frozen))
+            let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
+            applier.post(.apply(database: database.index, tree, frozen, streams))
         } else if tree.isClearing, !isClearing {
             isClearing = true
             applier.post(.clear(database: database.index, tree))

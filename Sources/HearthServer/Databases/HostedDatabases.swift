@@ -10,6 +10,7 @@ final class HostedDatabases {
     private let log: Log
     private let committer: Committer
     private let applier: Applier
+    private let readers: SnapshotReaders
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var open: [UInt32: HostedDatabase] = [:]
@@ -18,7 +19,8 @@ final class HostedDatabases {
 
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
+        committer: Committer, applier: Applier, readers: SnapshotReaders,
+        deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) {
         self.folder = folder
         self.directory = directory
@@ -27,6 +29,7 @@ final class HostedDatabases {
         self.log = log
         self.committer = committer
         self.applier = applier
+        self.readers = readers
         self.deliver = deliver
     }
 
@@ -69,7 +72,7 @@ final class HostedDatabases {
             try database(index).run(requests)
         } catch {
             log.error("database.open-failed", [("database", directory.name(of: index)), ("error", error.message)])
-            var builder = DeliveryBuilder(loops: loops)
+            var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
             for request in requests {
                 if case .disconnect = request.operation { continue }
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
@@ -85,7 +88,7 @@ final class HostedDatabases {
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
         let database = try HostedDatabase(
             index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
-            committer: committer, applier: applier, deliver: deliver)
+            committer: committer, applier: applier, readers: readers, deliver: deliver)
         open[index] = database
         return database
     }

@@ -8,8 +8,13 @@ struct DeliveryBuilder {
     private var bytes: [UInt8] = []
     private var message: [UInt8] = []
     private var entries: [[LoopDelivery.Entry]]
+    private let openStream: (SnapshotRead) -> SnapshotStream
 
-    init(loops: Int) { entries = Array(repeating: [], count: loops) }
+    /// - parameter openStream: called for each large read, when the connection is told of it.
+    init(loops: Int, openStream: @escaping (SnapshotRead) -> SnapshotStream) {
+        entries = Array(repeating: [], count: loops)
+        self.openStream = openStream
+    }
 
     mutating func add(_ output: Output) {
         switch output {
@@ -32,10 +37,7 @@ struct DeliveryBuilder {
                 let range = frames { Self.append(reply, number: number, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: true))
             }
-        case .stream(let read):
-            // Data too large for one piece of memory.
-            let reply = Reply.failed(.refused(status: StaticText("too_big"), "the data is too large"))
-            add(.reply(read.connection, number: read.number, reply))
+        case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
         }
     }
 

@@ -12,6 +12,8 @@ package struct LoopDelivery: Sendable {
         case leave(GroupID, ConnectionID)
         /// A reply that the connection itself puts into its protocol's form.
         case reply(ConnectionID, Reply)
+        /// A large read begins: nothing else goes to the connection until it is done.
+        case stream(SnapshotStream)
     }
 
     /// WebSocket frames of all loops, shared between them and their connections.

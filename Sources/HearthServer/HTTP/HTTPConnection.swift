@@ -123,6 +123,14 @@ final class HTTPConnection: StreamHandler {
         rest.withUnsafeBytes { read($0) }
     }
 
+    func begin(_ snapshot: SnapshotStream) {
+        snapshot.cancel()
+        let text = "Data requested exceeds the maximum size that can be accessed with a single request."
+        answer(.failed(.refused(status: StaticText("too_big"), text)))
+    }
+
+    func receive(_ piece: SnapshotStream.Piece, of snapshot: SnapshotStream) {}
+
     private func respond(_ response: HTTPResponse, to head: RequestHead?) {
         var writer = head.map { ResponseWriter(answering: $0) } ?? ResponseWriter()
         var out: [UInt8] = []

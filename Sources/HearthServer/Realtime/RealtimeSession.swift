@@ -11,8 +11,8 @@ final class RealtimeSession: StreamHandler {
     /// The groups this session is a member of; almost always few.
     var groups: [UInt64] = []
 
-    private unowned let context: LoopContext
-    private unowned let stream: Stream
+    unowned let context: LoopContext
+    unowned let stream: Stream
     private let database: UInt32
     private var decoder: WebSocketDecoder
     private var joiner: FrameJoiner
@@ -20,6 +20,12 @@ final class RealtimeSession: StreamHandler {
     /// Requests that wait for their answers.
     private var requestsWaiting = 0
     private var isPaused = false
+    /// The large read under way. Its frames may not be interrupted, so everything else waits in `held`.
+    var snapshot: SnapshotStream?
+    var held: [UInt8] = []
+    /// Pieces of it that the peer has not taken yet.
+    var piecesQueued = 0
+    var hasSentPieces = false
 
     /// `host` is what the client called this server; it is told to come back to the same.
     init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8]) {
@@ -105,10 +111,21 @@ final class RealtimeSession: StreamHandler {
     /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
     func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
         if answers { answered() }
-        if goodbye.maySend { stream.send(shared: bytes, range) }
+        guard goodbye.maySend else { return }
+        if snapshot == nil {
+            stream.send(shared: bytes, range)
+        } else {
+            hold(bytes[range])
+        }
     }
 
-    private func answered() {
+    private func hold(_ frames: ArraySlice<UInt8>) {
+        held.append(contentsOf: frames)
+        let limit = context.services.configuration.connectionLimits.outboundBytesMax
+        if held.count > limit { stream.abort(.slowConsumer) }
+    }
+
+    func answered() {
         requestsWaiting -= 1
         let limit = context.services.configuration.connectionLimits.requestsWaitingMax
         if isPaused, requestsWaiting <= limit / 2 {
@@ -117,10 +134,10 @@ final class RealtimeSession: StreamHandler {
         }
     }
 
-    private func send(_ message: [UInt8]) {
+    func send(_ message: [UInt8]) {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
-        stream.send(shared: frames)
+        if snapshot == nil { stream.send(shared: frames) } else { hold(frames[...]) }
     }
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
@@ -144,6 +161,8 @@ final class RealtimeSession: StreamHandler {
         }
     }
 
+    func drained(_ stream: Stream) { grantPieces() }
+
     func timedOut(_ stream: Stream) {
         stream.close(.timedOut)
     }
@@ -154,6 +173,7 @@ final class RealtimeSession: StreamHandler {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
+        snapshot?.cancel()
         context.remove(self)
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database)
         context.services.log.debug("connection.closed", [("connection", "\(id.raw)"), ("reason", "\(reason)")])

@@ -11,7 +11,7 @@ package struct RowJoiner {
     /// The keys of the open objects below the node, as one encoded path, and where each begins.
     private var open: [UInt8] = []
     private var openStarts: [Int] = []
-    /// Whether the innermost open object already has a member.
+    /// Whether the innermost open object already has a member, or the value is a single row.
     private var hasMember = false
     private var isObject = false
 
@@ -24,6 +24,7 @@ package struct RowJoiner {
     package mutating func append(key: [UInt8], value: RowValue) {
         if key.count == base, case .subtree(let json) = value {
             out = json.bytes
+            hasMember = true
             return
         }
         if !isObject {
@@ -49,12 +50,27 @@ package struct RowJoiner {
         }
     }
 
-    /// The whole text; null when there was no row. An object without children is null as well.
+    /// The whole text; null when there was no row.
     package consuming func finish() -> CanonicalJSON {
-        guard isObject else { return out.isEmpty ? .null : CanonicalJSON(trusted: out) }
-        for _ in openStarts { out.append(UInt8(ascii: "}")) }
-        out.append(UInt8(ascii: "}"))
+        close()
         return CanonicalJSON(trusted: out)
+    }
+
+    /// Ends the text. A value that is taken in pieces is complete with the next ``takeText()``.
+    package mutating func close() {
+        if isObject {
+            for _ in openStarts { out.append(UInt8(ascii: "}")) }
+            out.append(UInt8(ascii: "}"))
+        } else if !hasMember {
+            out = CanonicalJSON.null.bytes
+        }
+    }
+
+    /// The text since the last call, for values that are too large to be kept whole.
+    package mutating func takeText() -> [UInt8] {
+        let text = out
+        out.removeAll(keepingCapacity: true)
+        return text
     }
 
     private mutating func closeObjects(notOn relative: UnsafeRawBufferPointer) {

@@ -57,6 +57,8 @@ package enum Failure: Error, Hashable, Sendable {
 package struct SnapshotRead: Sendable {
     package enum Purpose: Sendable { case get, listen }
 
+    /// Tells the reads of a database apart.
+    package var id: UInt64
     package var connection: ConnectionID
     package var number: Int64
     package var path: Path
