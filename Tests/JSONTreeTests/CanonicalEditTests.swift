@@ -3,8 +3,6 @@ import TestSupport
 import Testing
 
 @Suite("Reading and editing canonical text") struct CanonicalEditTests {
-    static func json(_ text: String) throws -> CanonicalJSON { try CanonicalJSON.parse(Array(text.utf8)).value }
-
     @Test(
         "values are found by path",
         arguments: [
@@ -18,10 +16,10 @@ import Testing
             ("zz", "null"),
         ])
     func values(path: String, expected: String) throws {
-        let root = try CanonicalEditTests.json(
+        let root = try json(
             #"{".priority":3,"0":[],"a":{"b":{".value":1,".priority":"p"}},"\"":2,"é":{"x":"}"},"-1":true,"k":"\\"}"#)
         let path = try Path(parsing: path)
-        let expected = try CanonicalEditTests.json(expected)
+        let expected = try json(expected)
         #expect(root.value(at: path) == expected)
         #expect(root.hasValue(at: path) == !expected.isNull)
         #expect(root.range(of: path).map { root.part($0) } ?? .null == expected)
@@ -29,12 +27,12 @@ import Testing
 
     @Test("a value tells its shape")
     func shape() throws {
-        let leaf = try CanonicalEditTests.json(#"{".value":"x",".priority":2}"#)
+        let leaf = try json(#"{".value":"x",".priority":2}"#)
         #expect(leaf.isLeaf && !leaf.isNull)
         #expect(leaf.priority.description == "2")
         #expect(leaf.part(leaf.leafRange).description == "\"x\"")
         #expect(leaf.childCount == 0)
-        let inner = try CanonicalEditTests.json(#"{"b":{"c":1},"a":2,".priority":"p,}"}"#)
+        let inner = try json(#"{"b":{"c":1},"a":2,".priority":"p,}"}"#)
         #expect(!inner.isLeaf)
         #expect(inner.priority.description == "\"p,}\"")
         #expect(inner.children.map(\.key.description) == ["a", "b"])
@@ -42,7 +40,7 @@ import Testing
         #expect(CanonicalJSON.null.isNull && !CanonicalJSON.null.isLeaf && CanonicalJSON.null.childCount == 0)
         #expect(!CanonicalJSON.null.hasValue(at: .root))
         #expect(CanonicalJSON(bool: true).isLeaf && CanonicalJSON(bool: true).priority.isNull)
-        let placeholder = try CanonicalEditTests.json(#"{".sv":"timestamp"}"#)
+        let placeholder = try json(#"{".sv":"timestamp"}"#)
         #expect(placeholder.isLeaf && placeholder.childCount == 0)
     }
 
@@ -64,7 +62,7 @@ import Testing
             (#"{"a":1,"b":2,"c":3}"#, "c", "null", #"{"a":1,"b":2}"#), ("{}", "\"/\\", "1", #"{"\"":{"\\":1}}"#),
         ])
     func sets(old: String, path: String, value: String, expected: String) throws {
-        let (old, value) = (try CanonicalEditTests.json(old), try CanonicalEditTests.json(value))
+        let (old, value) = (try json(old), try json(value))
         #expect(old.setting(value, at: try Path(parsing: path)).description == expected)
     }
 
@@ -79,7 +77,7 @@ import Testing
             ("null", "", "1", nil), (#"{"a":1}"#, "b", "1", nil), (#"{"a":1}"#, "a/b", "null", nil),
         ])
     func priorities(old: String, path: String, priority: String, expected: String?) throws {
-        let (old, priority) = (try CanonicalEditTests.json(old), try CanonicalEditTests.json(priority))
+        let (old, priority) = (try json(old), try json(priority))
         #expect(old.settingPriority(priority, at: try Path(parsing: path))?.description == expected)
     }
 
@@ -96,14 +94,14 @@ import Testing
                 text.value(at: path).description == model.child(at: keys).canonicalText, "seed \(seed) step \(step)")
             if random.chance(1, in: 5) {
                 let priority = random.chance(1, in: 3) ? nil : random.priority()
-                let value = try priority.map { try CanonicalEditTests.json(TreeModel.text(of: $0)) } ?? .null
+                let value = try priority.map { try json(TreeModel.text(of: $0)) } ?? .null
                 let edited = text.settingPriority(value, at: path)
                 #expect((edited != nil) == model.setPriority(priority, at: keys[...]), "seed \(seed) step \(step)")
                 text = edited ?? text
             } else {
                 let value = random.chance(1, in: 3) ? .null : random.tree(depth: random.chance(1, in: 4) ? 3 : 1)
                 model.set(value, at: keys[...])
-                text = text.setting(try CanonicalEditTests.json(value.canonicalText), at: path)
+                text = text.setting(try json(value.canonicalText), at: path)
             }
             #expect(text.description == model.canonicalText, "seed \(seed) step \(step) \(path)")
             #expect(
@@ -135,7 +133,7 @@ import Testing
         }
         var random = RandomTrees(seed: seed)
         for _ in 0..<80 {
-            let value = try CanonicalEditTests.json(random.tree(depth: 4).canonicalText)
+            let value = try json(random.tree(depth: 4).canonicalText)
             var builder = CanonicalBuilder()
             add(value, to: &builder, &random)
             #expect(builder.finish() == value, "seed \(seed)")

@@ -1,0 +1,132 @@
+/// The hash of a node that clients send along with listens and transactions (wire-protocol 3.5, "V1"): the Base64 text of a SHA-1
+/// over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the empty string.
+package enum NodeHash {
+    /// The right hash, and the known ways in which clients get it wrong.
+    package enum Variant: Sendable, CaseIterable {
+        case standard
+        /// JavaScript clients compute the bits of a double by way of a logarithm, which is off just below some powers of two.
+        case javaScriptNumbers
+        /// Apple clients take children in key order if all of them have a priority.
+        case appleOrder
+    }
+
+    /// 28 bytes, or none for nothing. O(bytes × depth).
+    package static func hash(_ value: CanonicalJSON, variant: Variant = .standard) -> [UInt8] {
+        value.bytes.withUnsafeBytes { text in
+            var hasher = NodeHasher(text: text, variant: variant)
+            return hasher.hash(0..<text.count)
+        }
+    }
+
+    /// Whether a client that sends `hash` means this value: it is the right hash or one of the wrong ones that clients compute.
+    package static func matches(_ hash: [UInt8], _ value: CanonicalJSON) -> Bool {
+        if hash.isEmpty || value.isNull { return hash.isEmpty && value.isNull }
+        return value.bytes.withUnsafeBytes { text in
+            var hasher = NodeHasher(text: text, variant: .standard)
+            if hasher.hash(0..<text.count) == hash { return true }
+            for variant in hasher.wrongVariants {
+                var hasher = NodeHasher(text: text, variant: variant)
+                if hasher.hash(0..<text.count) == hash { return true }
+            }
+            return false
+        }
+    }
+}
+
+private struct NodeHasher {
+    let text: UnsafeRawBufferPointer
+    let variant: NodeHash.Variant
+    /// Whether there was anything that a variant hashes otherwise.
+    private var hasOddNumber = false
+    private var hasOddOrder = false
+
+    init(text: UnsafeRawBufferPointer, variant: NodeHash.Variant) {
+        self.text = text
+        self.variant = variant
+    }
+
+    /// The variants that give another hash than the standard one, known after that was computed.
+    var wrongVariants: [NodeHash.Variant] {
+        (hasOddNumber ? [.javaScriptNumbers] : []) + (hasOddOrder ? [.appleOrder] : [])
+    }
+
+    mutating func hash(_ node: Range<Int>) -> [UInt8] {
+        let shape = CanonicalShape(text, node)
+        if shape.kind == .nothing { return [] }
+        var sha = SHA1()
+        if let priority = shape.priority {
+            sha.update("priority:")
+            updateScalar(priority, &sha)
+            sha.update(":")
+        }
+        if shape.kind == .leaf {
+            updateScalar(shape.content, &sha)
+        } else {
+            for member in orderedMembers(shape) {
+                let hash = hash(member.value)
+                sha.update(":")
+                member.withKey(text) { sha.update($0) }
+                sha.update(":")
+                hash.withUnsafeBytes { sha.update($0) }
+            }
+        }
+        var out: [UInt8] = []
+        out.reserveCapacity(28)
+        let digest = sha.finish()
+        digest.span.withUnsafeBytes { appendBase64($0, to: &out) }
+        return out
+    }
+
+    /// In priority order (wire-protocol 4.5): by priority, then by key.
+    private mutating func orderedMembers(_ shape: CanonicalShape) -> [CanonicalMember] {
+        var members: [CanonicalMember] = []
+        var priorities: [Range<Int>] = []
+        var withPriority = 0
+        for member in CanonicalMembers(text, shape) {
+            members.append(member)
+            let priority = CanonicalShape(text, member.value).priority
+            if priority != nil { withPriority += 1 }
+            priorities.append(priority ?? 0..<0)
+        }
+        if withPriority == 0 { return members }
+        var order = Array(members.indices)
+        order.sort { a, b in
+            let result = ValueOrder.compare(text.part(priorities[a]), text.part(priorities[b]))
+            return result != 0 ? result < 0 : a < b
+        }
+        if withPriority == members.count, order != Array(members.indices) {
+            hasOddOrder = true
+            if variant == .appleOrder { return members }
+        }
+        return order.map { members[$0] }
+    }
+
+    private mutating func updateScalar(_ range: Range<Int>, _ sha: inout SHA1) {
+        let scalar = text.part(range)
+        switch scalar.first {
+        case UInt8(ascii: "t"): sha.update("boolean:true")
+        case UInt8(ascii: "f"): sha.update("boolean:false")
+        case UInt8(ascii: "\""):
+            sha.update("string:")
+            let content = scalar.part(1..<max(1, scalar.count - 1))
+            if content.contains(UInt8(ascii: "\\")) {
+                var utf8: [UInt8] = []
+                JSONText.appendUnescaped(content, to: &utf8)
+                utf8.withUnsafeBytes { sha.update($0) }
+            } else {
+                sha.update(content)
+            }
+        default:
+            sha.update("number:")
+            let number = JSONNumber(canonical: scalar).double
+            var bits = number.bitPattern
+            let odd = JavaScriptDouble.bits(of: number)
+            if odd != bits { hasOddNumber = true }
+            if variant == .javaScriptNumbers { bits = odd }
+            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { hex in
+                for index in 0..<16 { hex[index] = hexDigit(UInt8(bits >> UInt64(60 - 4 * index) & 15)) }
+                sha.update(UnsafeRawBufferPointer(hex))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/// SHA-1 (RFC 3174), for node hashes, which the protocol defines with it. Not for anything secret.
+struct SHA1 {
+    static let byteCount = 20
+
+    private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) = (
+        0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0
+    )
+    /// Bytes that do not fill a block yet: the first `pendingCount` ones.
+    private var pending = InlineArray<64, UInt8>(repeating: 0)
+    private var pendingCount = 0
+    private var messageCount: UInt64 = 0
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        messageCount &+= UInt64(bytes.count)
+        var offset = 0
+        if pendingCount > 0 {
+            while pendingCount < 64, offset < bytes.count {
+                pending[pendingCount] = bytes[offset]
+                pendingCount += 1
+                offset += 1
+            }
+            if pendingCount < 64 { return }
+            compressPending()
+        }
+        while offset + 64 <= bytes.count {
+            compress(bytes.part(offset..<offset + 64))
+            offset += 64
+        }
+        while offset < bytes.count {
+            pending[pendingCount] = bytes[offset]
+            pendingCount += 1
+            offset += 1
+        }
+    }
+
+    mutating func update(_ text: StaticString) {
+        update(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// The digest; the state is used up.
+    consuming func finish() -> InlineArray<20, UInt8> {
+        pending[pendingCount] = 0x80
+        for index in pendingCount + 1..<max(64, pendingCount + 1) { pending[index] = 0 }
+        if pendingCount >= 56 {
+            compressPending()
+            pending = InlineArray(repeating: 0)
+        }
+        let bits = messageCount &* 8
+        for index in 0..<8 { pending[56 + index] = UInt8(truncatingIfNeeded: bits >> UInt64(56 - 8 * index)) }
+        compressPending()
+        var digest = InlineArray<20, UInt8>(repeating: 0)
+        let words = [state.0, state.1, state.2, state.3, state.4] as InlineArray<5, UInt32>
+        for index in 0..<20 {
+            digest[index] = UInt8(truncatingIfNeeded: words[index / 4] >> UInt32(24 - 8 * (index % 4)))
+        }
+        return digest
+    }
+
+    private mutating func compressPending() {
+        let block = pending
+        block.span.withUnsafeBytes { compress($0) }
+        pendingCount = 0
+    }
+
+    private mutating func compress(_ block: UnsafeRawBufferPointer) {
+        // The schedule needs only the last sixteen words.
+        var words = InlineArray<16, UInt32>(repeating: 0)
+        for index in 0..<16 {
+            words[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self))
+        }
+        var (a, b, c, d, e) = state
+        for round in 0..<80 {
+            let index = round & 15
+            if round >= 16 {
+                let mixed = words[(round + 13) & 15] ^ words[(round + 8) & 15] ^ words[(round + 2) & 15] ^ words[index]
+                words[index] = rotateLeft(mixed, 1)
+            }
+            let choice: UInt32
+            let constant: UInt32
+            switch round {
+            case 0..<20: (choice, constant) = (d ^ (b & (c ^ d)), 0x5A82_7999)
+            case 20..<40: (choice, constant) = (b ^ c ^ d, 0x6ED9_EBA1)
+            case 40..<60: (choice, constant) = ((b & c) | (d & (b | c)), 0x8F1B_BCDC)
+            default: (choice, constant) = (b ^ c ^ d, 0xCA62_C1D6)
+            }
+            let next = rotateLeft(a, 5) &+ choice &+ e &+ constant &+ words[index]
+            (e, d, c, b, a) = (d, c, rotateLeft(b, 30), a, next)
+        }
+        state.0 &+= a
+        state.1 &+= b
+        state.2 &+= c
+        state.3 &+= d
+        state.4 &+= e
+    }
+
+    @inline(__always)
+    private func rotateLeft(_ value: UInt32, _ count: UInt32) -> UInt32 { value << count | value >> (32 - count) }
+}
