@@ -81,6 +81,7 @@ final class HostedDatabase {
         release()
         if database.isTorn { recover(because: .inputOutput("a change could not be completed")) }
         if database.changedBytes >= limits.changedBytesSoft { freeze() }
+        applyNext()
     }
 
     private func runHeld() {
