@@ -16,7 +16,7 @@ extension Path {
     /// count (wire-protocol 2.1).
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader()
+            var reader = PathReader(byteCount: text.count)
             try forEachPart(of: text) { (part) throws(PathError) in try reader.append(part) }
             return Path(encoded: reader.encoded)
         }
@@ -30,7 +30,7 @@ extension Path {
     /// inside a key, hence an error.
     package init(percentEncoded text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader()
+            var reader = PathReader(byteCount: text.count)
             var decoded: [UInt8] = []
             try forEachPart(of: text) { (part) throws(PathError) in
                 guard part.contains(UInt8(ascii: "%")) else { return try reader.append(part) }
@@ -62,6 +62,7 @@ extension Path {
     /// The text form.
     package var text: [UInt8] {
         var out: [UInt8] = []
+        out.reserveCapacity(encoded.count)
         appendText(to: &out)
         return out
     }
@@ -84,7 +85,7 @@ package struct WriteTarget: Hashable, Sendable {
     /// Reads the text form of the realtime protocol.
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader()
+            var reader = PathReader(byteCount: text.count)
             var isPriority = false
             try forEachPart(of: text) { (part) throws(PathError) in
                 // Only the last part may name metadata; seen before another one it is an illegal key.
@@ -104,6 +105,9 @@ package struct WriteTarget: Hashable, Sendable {
 private struct PathReader {
     private(set) var encoded: [UInt8] = []
     private(set) var depth = 0
+
+    /// `byteCount` is that of the text. Each key takes one byte more than its text, of which the slash is one, unless it is an integer.
+    init(byteCount: Int) { encoded.reserveCapacity(min(byteCount, 1 << 16) + 8) }
 
     mutating func append(_ key: UnsafeRawBufferPointer) throws(PathError) {
         do throws(KeyError) { try Key.check(key) } catch { throw .key(error, index: depth) }

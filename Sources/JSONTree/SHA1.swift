@@ -63,34 +63,30 @@ struct SHA1 {
     }
 
     private mutating func compress(_ block: UnsafeRawBufferPointer) {
-        // The schedule needs only the last sixteen words.
-        var words = InlineArray<16, UInt32>(repeating: 0)
-        for index in 0..<16 {
-            words[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self))
-        }
-        var (a, b, c, d, e) = state
-        for round in 0..<80 {
-            let index = round & 15
-            if round >= 16 {
-                let mixed = words[(round + 13) & 15] ^ words[(round + 8) & 15] ^ words[(round + 2) & 15] ^ words[index]
-                words[index] = rotateLeft(mixed, 1)
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 80) { words in
+            for index in 0..<16 {
+                words[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self))
             }
-            let choice: UInt32
-            let constant: UInt32
-            switch round {
-            case 0..<20: (choice, constant) = (d ^ (b & (c ^ d)), 0x5A82_7999)
-            case 20..<40: (choice, constant) = (b ^ c ^ d, 0x6ED9_EBA1)
-            case 40..<60: (choice, constant) = ((b & c) | (d & (b | c)), 0x8F1B_BCDC)
-            default: (choice, constant) = (b ^ c ^ d, 0xCA62_C1D6)
+            for index in 16..<80 {
+                words[index] = rotateLeft(
+                    words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1)
             }
-            let next = rotateLeft(a, 5) &+ choice &+ e &+ constant &+ words[index]
-            (e, d, c, b, a) = (d, c, rotateLeft(b, 30), a, next)
+            var (a, b, c, d, e) = state
+            @inline(__always)
+            func step(_ index: Int, _ choice: UInt32, _ constant: UInt32) {
+                let next = rotateLeft(a, 5) &+ choice &+ e &+ constant &+ words[index]
+                (e, d, c, b, a) = (d, c, rotateLeft(b, 30), a, next)
+            }
+            for index in 0..<20 { step(index, d ^ (b & (c ^ d)), 0x5A82_7999) }
+            for index in 20..<40 { step(index, b ^ c ^ d, 0x6ED9_EBA1) }
+            for index in 40..<60 { step(index, (b & c) | (d & (b | c)), 0x8F1B_BCDC) }
+            for index in 60..<80 { step(index, b ^ c ^ d, 0xCA62_C1D6) }
+            state.0 &+= a
+            state.1 &+= b
+            state.2 &+= c
+            state.3 &+= d
+            state.4 &+= e
         }
-        state.0 &+= a
-        state.1 &+= b
-        state.2 &+= c
-        state.3 &+= d
-        state.4 &+= e
     }
 
     @inline(__always)
