@@ -51,7 +51,7 @@ package final class Deflater {
     ///
     /// - Returns: false, with `output` as it was, if there is no memory for zlib; the message can then be sent as it
     ///   is.
-    package func compress(_ message: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+    package func compress(_ message: RawSpan, to output: inout [UInt8]) -> Bool {
         if message.isEmpty {
             // An empty stored block without its end (RFC 7692 section 7.2.3.6); zlib writes none if nothing is new.
             output.append(0x00)

@@ -8,19 +8,19 @@ package enum FrameEncoder {
     ///
     /// - Parameter isCompressed: whether `payload` begins a message that a `Deflater` compressed.
     package static func append(
-        _ opcode: Opcode, _ payload: Span<UInt8>, isFinal: Bool = true, isCompressed: Bool = false,
+        _ opcode: Opcode, _ payload: RawSpan, isFinal: Bool = true, isCompressed: Bool = false,
         key: MaskingKey? = nil, to output: inout [UInt8]
     ) {
         let payload = opcode.isControl ? payload.extracting(first: controlSizeMax) : payload
-        output.append(addingCapacity: FrameHeader.sizeMax + payload.count) { free in
+        output.append(addingCapacity: FrameHeader.sizeMax + payload.byteCount) { free in
             free.withUnsafeMutableBufferPointer { bytes, count in
                 let free = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[count...])
                 let first = opcode.rawValue | (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0)
-                let headerSize = writeHeader(first: first, payloadSize: payload.count, key: key, to: free)
-                let body = UnsafeMutableRawBufferPointer(rebasing: free[headerSize..<headerSize + payload.count])
+                let headerSize = writeHeader(first: first, payloadSize: payload.byteCount, key: key, to: free)
+                let body = UnsafeMutableRawBufferPointer(rebasing: free[headerSize..<headerSize + payload.byteCount])
                 payload.withUnsafeBytes { body.copyMemory(from: $0) }
                 key?.apply(to: body)
-                count += headerSize + payload.count
+                count += headerSize + payload.byteCount
             }
         }
     }
@@ -29,17 +29,18 @@ package enum FrameEncoder {
     ///
     /// - Parameter nextKey: called once for each frame; nil for a server.
     package static func appendFragments(
-        _ kind: MessageKind, _ payload: Span<UInt8>, fragmentSize: Int, isCompressed: Bool = false,
+        _ kind: MessageKind, _ payload: RawSpan, fragmentSize: Int, isCompressed: Bool = false,
         to output: inout [UInt8], nextKey: () -> MaskingKey? = { nil }
     ) {
         var start = 0
         repeat {
-            let end = start + min(max(fragmentSize, 1), payload.count - start)
+            let end = start + min(max(fragmentSize, 1), payload.byteCount - start)
+            let isFirst = start == 0
             append(
-                start == 0 ? kind.opcode : .continuation, payload.extracting(start..<end),
-                isFinal: end == payload.count, isCompressed: isCompressed && start == 0, key: nextKey(), to: &output)
+                isFirst ? kind.opcode : .continuation, payload.extracting(start..<end),
+                isFinal: end == payload.byteCount, isCompressed: isFirst && isCompressed, key: nextKey(), to: &output)
             start = end
-        } while start < payload.count
+        } while start < payload.byteCount
     }
 
     /// Appends a close frame. Without a code, or with one that may not be sent, it is empty. A reason over 123 bytes is
@@ -55,7 +56,7 @@ package enum FrameEncoder {
                 payload += UTF8.encode(scalar).map(Array.init) ?? []
             }
         }
-        append(.close, payload.span, key: key, to: &output)
+        append(.close, payload.span.bytes, key: key, to: &output)
     }
 
     /// Payload bytes of a control frame (RFC 6455 section 5.5).

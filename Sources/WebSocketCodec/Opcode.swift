@@ -15,7 +15,8 @@ package enum MessageKind: Sendable {
     case text
     case binary
 
-    var opcode: Opcode { self == .text ? .text : .binary }
+    /// Of the first frame of such a message.
+    package var opcode: Opcode { self == .text ? .text : .binary }
 }
 
 /// Which end of a connection this side is. Frames of a client are masked, those of a server are not

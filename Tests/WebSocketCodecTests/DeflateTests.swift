@@ -2,6 +2,19 @@ import TestSupport
 import Testing
 import WebSocketCodec
 
+extension Deflater {
+    /// The compressed payload of a message.
+    func compress(_ message: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) -> [UInt8] {
+        var payload: [UInt8] = []
+        #expect(compress(message.span.bytes, to: &payload), sourceLocation: sourceLocation)
+        return payload
+    }
+
+    func compress(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) -> [UInt8] {
+        compress(Array(text.utf8), sourceLocation: sourceLocation)
+    }
+}
+
 @Suite("permessage-deflate")
 struct DeflateTests {
     private static let plain = Setting(deflate: DeflateParameters())
@@ -30,11 +43,7 @@ struct DeflateTests {
     func writtenExamples() {
         func compress(_ texts: [String], noContextTakeover: Bool) -> [[UInt8]] {
             let deflater = Deflater(.init(noContextTakeover: noContextTakeover))
-            return texts.map { text in
-                var payload: [UInt8] = []
-                #expect(deflater.compress(Array(text.utf8).span, to: &payload))
-                return payload
-            }
+            return texts.map { deflater.compress($0) }
         }
         let one: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
         #expect(compress(["Hello", "Hello"], noContextTakeover: true) == [one, one])
@@ -73,9 +82,7 @@ struct DeflateTests {
 
     @Test("text is checked after decompression, as soon as it is known")
     func utf8() {
-        let deflater = Deflater(.init())
-        var payload: [UInt8] = []
-        #expect(deflater.compress([0x41, 0xE2, 0x28].span, to: &payload))
+        let payload = Deflater(.init()).compress([0x41, 0xE2, 0x28])
         expect(frame(.text, payload, isCompressed: true), yields: [.failure(.textNotUTF8)], Self.plain)
         expect(
             frame(.binary, payload, isCompressed: true), yields: [.message(.binary, [0x41, 0xE2, 0x28])], Self.plain)
@@ -92,9 +99,7 @@ struct DeflateTests {
             limits: .init(frameSizeMax: 1 << 24, messageSizeMax: limit), deflate: DeflateParameters())
         let deflater = Deflater(.init(noContextTakeover: true), level: 9)
         func compressed(_ count: Int) -> [UInt8] {
-            var payload: [UInt8] = []
-            #expect(deflater.compress([UInt8](repeating: 0, count: count).span, to: &payload))
-            return frame(.binary, payload, isCompressed: true)
+            frame(.binary, deflater.compress([UInt8](repeating: 0, count: count)), isCompressed: true)
         }
         let fits = compressed(limit)
         #expect(receive(fits, cuts: [], setting) == [.message(.binary, [UInt8](repeating: 0, count: limit))])
@@ -118,9 +123,7 @@ struct DeflateTests {
 
     @Test("between messages only a window that is agreed on is kept")
     func idleMemory() {
-        var payload: [UInt8] = []
-        #expect(Deflater(.init()).compress([1, 2, 3].span, to: &payload))
-        let stream = frame(.binary, payload, isCompressed: true)
+        let stream = frame(.binary, Deflater(.init()).compress([1, 2, 3]), isCompressed: true)
         for (noContextTakeover, bits, heap) in [(true, 15, 0), (false, 15, 39 << 10), (false, 10, 8 << 10)] {
             let parameters = DeflateParameters(
                 server: .init(noContextTakeover: noContextTakeover, windowBits: bits))
@@ -146,13 +149,13 @@ struct DeflateTests {
         #expect(once.serves(agreed(false, 12), from: .client))
         #expect(!Deflater(.init(windowBits: 12)).serves(agreed(true, 15), from: .server))
 
+        var random = SeededRandom(seed: 12)
         // What the predicate promises: every such peer reads the same bytes, whatever it has read before.
         let texts = (0..<20).map { #"{"t":"d","d":{"r":\#($0),"a":"p","b":{"p":"/rooms/\#($0 % 3)"}}}"# }
         for bits in [12, 13, 15] {
             var decoder = Setting(deflate: agreed(true, bits)).makeDecoder()
-            for text in texts.shuffled() {
-                var payload: [UInt8] = []
-                #expect(once.compress(Array(text.utf8).span, to: &payload))
+            for text in texts.shuffled(using: &random) {
+                let payload = once.compress(text)
                 #expect(payload.count < text.utf8.count)
                 #expect(decoder.receive(frame(.text, payload, isCompressed: true)) == [.text(text)])
             }
@@ -164,9 +167,8 @@ struct DeflateTests {
         let deflater = Deflater(.init())
         var decoder = Self.plain.makeDecoder()
         for round in 0..<6 {
-            var payload: [UInt8] = []
-            #expect(deflater.compress(Array("Hello Hello".utf8).span, to: &payload))
-            #expect(decoder.receive(frame(.text, payload, isCompressed: true)) == [.text("Hello Hello")])
+            let stream = frame(.text, deflater.compress("Hello Hello"), isCompressed: true)
+            #expect(decoder.receive(stream) == [.text("Hello Hello")])
             if round % 2 == 1 { deflater.release() }
         }
     }
@@ -180,9 +182,8 @@ struct DeflateTests {
         let deflater = Deflater(direction, memoryLevel: 1)
         var decoder = Setting(deflate: DeflateParameters(server: direction)).makeDecoder()
         for message in [noise, words, noise + words, [UInt8](repeating: 9, count: 300_000)] {
-            var payload: [UInt8] = []
-            #expect(deflater.compress(message.span, to: &payload))
-            #expect(decoder.receive(frame(.binary, payload, isCompressed: true)) == [.message(.binary, message)])
+            let stream = frame(.binary, deflater.compress(message), isCompressed: true)
+            #expect(decoder.receive(stream) == [.message(.binary, message)])
         }
     }
 }

@@ -29,7 +29,7 @@ struct FrameTests {
             frame(.text, "Hello", key: MaskingKey(0x3D21_FA37))
                 == [0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58])
         var fragments: [UInt8] = []
-        FrameEncoder.appendFragments(.text, Array("Hello".utf8).span, fragmentSize: 3, to: &fragments)
+        FrameEncoder.appendFragments(.text, Array("Hello".utf8).span.bytes, fragmentSize: 3, to: &fragments)
         #expect(fragments == [0x01, 0x03, 0x48, 0x65, 0x6C, 0x80, 0x02, 0x6C, 0x6F])
         #expect(frame(.ping, "Hello") == [0x89, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
         let long = [UInt8](repeating: 7, count: 65536)

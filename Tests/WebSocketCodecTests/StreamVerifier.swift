@@ -89,7 +89,7 @@ func frame(
 ) -> [UInt8] {
     var bytes: [UInt8] = []
     FrameEncoder.append(
-        opcode, payload.span, isFinal: isFinal, isCompressed: isCompressed, key: key, to: &bytes)
+        opcode, payload.span.bytes, isFinal: isFinal, isCompressed: isCompressed, key: key, to: &bytes)
     return bytes
 }
 

@@ -14,7 +14,7 @@ struct UTF8Tests {
         for text in texts {
             expect(frame(.text, text), yields: [.text(text)])
             var fragments: [UInt8] = []
-            FrameEncoder.appendFragments(.text, Array(text.utf8).span, fragmentSize: 1, to: &fragments)
+            FrameEncoder.appendFragments(.text, Array(text.utf8).span.bytes, fragmentSize: 1, to: &fragments)
             expect(fragments, yields: [.text(text)])
         }
     }
@@ -38,7 +38,7 @@ struct UTF8Tests {
             let bytes = Array(lead.utf8) + bytes
             expect(frame(.text, bytes), yields: [.failure(.textNotUTF8)])
             var fragments: [UInt8] = []
-            FrameEncoder.appendFragments(.text, bytes.span, fragmentSize: 2, to: &fragments)
+            FrameEncoder.appendFragments(.text, bytes.span.bytes, fragmentSize: 2, to: &fragments)
             expect(fragments, yields: [.failure(.textNotUTF8)])
 
             // The frame announces more than ever comes.
