@@ -41,6 +41,20 @@ package struct HeaderFields: RandomAccessCollection, Sendable {
         }.map { bytes[$0] }
     }
 
+    /// The values of all fields called `name`, in lower case, as one list (RFC 9110 5.3); nil if there is none.
+    package func combined(_ name: String) -> [UInt8]? {
+        var name = name
+        return name.withUTF8 { name in
+            var list: [UInt8]?
+            for field in positions where field.name.count == name.count {
+                guard zip(bytes[field.name], name).allSatisfy({ $0.asciiLowercased == $1 }) else { continue }
+                let value = bytes[field.value]
+                list = list.map { $0 + ", ".utf8 + value } ?? [UInt8](value)
+            }
+            return list
+        }
+    }
+
     /// Whether the comma-separated lists of all fields called `name` hold `token` (RFC 9110 5.6.1), as `Connection` and
     /// `Upgrade` do. Both are written in lower case and compared in any.
     package func contains(token: StaticString, in name: StaticString) -> Bool {

@@ -23,6 +23,14 @@ struct HeaderFieldsTests {
         #expect(headers.first("get") == nil)
     }
 
+    @Test("are combined to one list when several have a name (RFC 9110 5.3)")
+    func combined() {
+        #expect(headers.combined("vary").map(text) == "a ,, \t b,, c")
+        #expect(headers.combined("host").map(text) == "x")
+        #expect(headers.combined("empty") == [])
+        #expect(headers.combined("var") == nil)
+    }
+
     @Test("compare only letters without case: ^ and ~ differ in the same bit")
     func caseOfSymbols() {
         #expect(headers.first("a^b").map(text) == "1")
