@@ -229,6 +229,8 @@ package final class EventLoop: @unchecked Sendable {
         }
         // What was accepted by `execute` runs, so nobody waits for it in vain; streams can no longer be made.
         for work in rest { work() }
+        // These hold streams and handlers, which hold the loop.
         timers = TimerHeap()
+        (resolving, unread, staged, closed, spare) = ([], [], [], [], [])
     }
 }

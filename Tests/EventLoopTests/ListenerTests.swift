@@ -95,19 +95,19 @@ struct ListenerTests {
         await #expect(processExitsWith: .success) {
             let closed = Channel<CloseReason>()
             let server = try TestServer(loops: 2) { _ in ScriptedHandler.echo(closed) }
-            let before = openDescriptors()
+            let before = openSockets()
             for round in 0..<4 {
                 var clients = try (0..<250).map { _ in try server.connect() }
                 for client in clients { try client.send("x") }
                 for client in clients { try #require(try client.receiveText(1) == "x") }
-                try #require(openDescriptors() == before + 500)
+                try #require(openSockets() == before + 500)
                 for client in clients {
                     if round % 2 == 0 { client.resetOnClose() } else { client.endOutput() }
                 }
                 clients = []
                 _ = try closed.next(250)
             }
-            try #require(openDescriptors() == before)
+            try #require(openSockets() == before)
             try #require(server.listener.connectionCount == 0)
         }
     }
@@ -118,7 +118,8 @@ struct ListenerTests {
             let closed = Channel<CloseReason>()
             let server = try TestServer { _ in ScriptedHandler.echo(closed) }
             var clients = try (0..<20).map { _ in try TestSocket() }
-            // Room for five more; the next free number is what a new descriptor gets.
+            // Room for five more at most, as threads of the test library may take some; the next free number is what a
+            // new descriptor gets.
             let next = dup(0)
             Glibc.close(next)
             var limit = rlimit(rlim_cur: rlim_t(next + 5), rlim_max: rlim_t(next + 5))
@@ -130,10 +131,10 @@ struct ListenerTests {
                 _ = send(client.descriptor, &byte, 1, Int32(MSG_NOSIGNAL))
                 if recv(client.descriptor, &byte, 1, 0) == 1 { served += 1 }
             }
-            try #require(served == 5)
-            try #require(server.listener.refusedCount == 15)
+            try #require((1...5).contains(served))
+            try #require(server.listener.refusedCount == 20 - served)
             clients = []
-            _ = try closed.next(5)
+            _ = try closed.next(served)
             let client = try server.connect()
             try client.send("y")
             try #require(try client.receiveText(1) == "y")
@@ -141,11 +142,18 @@ struct ListenerTests {
     }
 }
 
-/// How many descriptors the process has open, the one that looks not among them.
-private func openDescriptors() -> Int {
+/// How many sockets the process has open. What else is open changes with the test library's threads.
+private func openSockets() -> Int {
     guard let directory = opendir("/proc/self/fd") else { return -1 }
     defer { closedir(directory) }
-    var count = -3  // itself, "." and ".."
-    while readdir(directory) != nil { count += 1 }
+    var count = 0
+    while let entry = readdir(directory) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        var target = [CChar](repeating: 0, count: 64)
+        guard readlink("/proc/self/fd/\(name)", &target, 63) > 0 else { continue }
+        if target.starts(with: "socket:".utf8.map(CChar.init)) { count += 1 }
+    }
     return count
 }
