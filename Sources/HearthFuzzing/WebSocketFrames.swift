@@ -53,13 +53,13 @@ private func rewrite(_ kind: MessageKind, _ message: UnsafeRawBufferPointer, _ d
     var isCompressed = false
     if let deflate {
         var compressed: [UInt8] = []
-        isCompressed = Deflater(deflate.client).compress(message.span, to: &compressed)
+        isCompressed = Deflater(deflate.client).compress(message.span.bytes, to: &compressed)
         if isCompressed { payload = compressed }
     }
     var frames: [UInt8] = []
     let fragmentSize = Int(message.first ?? 0) + 1
     FrameEncoder.appendFragments(
-        kind, payload.span, fragmentSize: fragmentSize, isCompressed: isCompressed, to: &frames,
+        kind, payload.span.bytes, fragmentSize: fragmentSize, isCompressed: isCompressed, to: &frames,
         nextKey: { MaskingKey(0x1234_5678) })
     frames.withUnsafeMutableBytes { frames in
         var decoder = WebSocketDecoder(

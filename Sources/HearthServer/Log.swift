@@ -58,7 +58,9 @@ package struct Log: Sendable {
     }
 
     private static func quoted(_ value: String) -> String {
-        let isPlain = value.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") && $0 != 0x7F }
+        let isPlain = value.utf8.allSatisfy {
+            $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") && $0 != 0x7F
+        }
         if isPlain, !value.isEmpty { return value }
         var out = "\""
         for scalar in value.unicodeScalars {

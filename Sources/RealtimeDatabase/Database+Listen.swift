@@ -55,7 +55,9 @@ extension Database {
 
     private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
         for path in steps.leave {
-            if let group = listeners.leave(path, loop: connection.loop) { turn.outputs.append(.leave(group, connection)) }
+            if let group = listeners.leave(path, loop: connection.loop) {
+                turn.outputs.append(.leave(group, connection))
+            }
         }
         for path in steps.join {
             turn.outputs.append(.join(listeners.join(path, loop: connection.loop), connection))
@@ -77,7 +79,8 @@ extension Database {
         } catch {
             snapshotReads += 1
             let read = SnapshotRead(
-                id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose, sequence: sequence)
+                id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
+                sequence: sequence)
             do throws(StorageError) {
                 try freeze(for: read)
                 return .stream(read)

@@ -56,7 +56,8 @@ extension Database {
     }
 
     /// Server values become what they stand for. Increments refer to the value before the request at the same place.
-    private func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON {
+    private func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON
+    {
         guard incoming.hasServerValues else { return incoming.json }
         var failure: Failure?
         let resolved = incoming.json.resolved(timestamp: now) { relative in

@@ -12,7 +12,6 @@ package final class LogFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at rest; otherwise it
     // is the committer's. They hand it over through their mailboxes.
 
-
     private let connection: Connection
     private let insert: Statement
     /// The number of the last operation in the log, 0 for an empty one.

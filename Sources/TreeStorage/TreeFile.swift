@@ -19,7 +19,6 @@ package final class TreeFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and an atomic
     // flag. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
 
-
     /// Ranges up to this many rows are deleted at once.
     static let deletedAtOnceMax: Int64 = 256
     /// Rows looked at in one step of clearing.

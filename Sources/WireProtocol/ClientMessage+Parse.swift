@@ -77,7 +77,9 @@ extension ClientMessage {
         }
     }
 
-    private static func request(_ action: UnsafeRawBufferPointer, _ parts: RequestParts) throws(RequestError) -> ClientRequest {
+    private static func request(_ action: UnsafeRawBufferPointer, _ parts: RequestParts) throws(RequestError)
+        -> ClientRequest
+    {
         if action.count == 1 {
             switch action[0] {
             case UInt8(ascii: "p"): return try parts.put()

@@ -87,7 +87,8 @@ struct Arguments {
     /// The positional words, by the names that the help text gives them.
     func positional(_ names: String...) throws(UsageError) -> [String] {
         guard positional.count == names.count else {
-            throw UsageError(message: names.isEmpty ? "unexpected '\(positional[0])'" : "needs \(names.joined(separator: " "))")
+            throw UsageError(
+                message: names.isEmpty ? "unexpected '\(positional[0])'" : "needs \(names.joined(separator: " "))")
         }
         return positional
     }

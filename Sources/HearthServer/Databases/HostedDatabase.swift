@@ -64,7 +64,10 @@ final class HostedDatabase {
         }
         log.info(
             "database.open",
-            [("database", name), ("sequence", "\(database.sequence)"), ("replayed", "\(database.sequence - appliedSequence)")])
+            [
+                ("database", name), ("sequence", "\(database.sequence)"),
+                ("replayed", "\(database.sequence - appliedSequence)"),
+            ])
     }
 
     // MARK: Requests

@@ -95,8 +95,8 @@ enum RealtimeFrames {
     static func append(_ message: Span<UInt8>, to out: inout [UInt8]) {
         message.withUnsafeBytes { bytes in
             let chunks = MessageChunks.ranges(of: bytes)
-            if chunks.count > 1 { FrameEncoder.append(.text, Array(String(chunks.count).utf8).span, to: &out) }
-            for chunk in chunks { FrameEncoder.append(.text, message.extracting(chunk), to: &out) }
+            if chunks.count > 1 { FrameEncoder.append(.text, Array(String(chunks.count).utf8).span.bytes, to: &out) }
+            for chunk in chunks { FrameEncoder.append(.text, message.extracting(chunk).bytes, to: &out) }
         }
     }
 }

@@ -24,7 +24,8 @@ final class HTTPConnection: StreamHandler {
         id = context.makeID(.http)
         self.stream = stream
         self.context = context
-        decoder = RequestDecoder(limits: HTTPLimits(bodyBytesMax: context.services.configuration.connectionLimits.bodyBytesMax))
+        decoder = RequestDecoder(
+            limits: HTTPLimits(bodyBytesMax: context.services.configuration.connectionLimits.bodyBytesMax))
         context.add(self)
     }
 

@@ -45,16 +45,3 @@ extension RequestHead {
         return isAddress || labels.count < 3 ? "" : firstLabel
     }
 }
-
-extension HeaderFields {
-    /// All fields of a name as one list (RFC 9110 5.3); nil if there is none. The name is in lower case.
-    func combined(_ name: String) -> [UInt8]? {
-        var value: [UInt8]?
-        for field in self where field.name.count == name.utf8.count {
-            let isSame = zip(field.name, name.utf8).allSatisfy { ($0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0) == $1 }
-            if !isSame { continue }
-            value = value.map { $0 + ", ".utf8 + field.value } ?? Array(field.value)
-        }
-        return value
-    }
-}

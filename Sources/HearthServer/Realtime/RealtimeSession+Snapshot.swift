@@ -27,7 +27,9 @@ extension RealtimeSession {
             if stream.isWritable { grantPieces() }
         case .end:
             if snapshot.read.purpose == .listen {
-                end(snapshot) { ServerMessageWriter.appendResponse(number: snapshot.read.number, data: "{}".utf8, to: &$0) }
+                end(snapshot) {
+                    ServerMessageWriter.appendResponse(number: snapshot.read.number, data: "{}".utf8, to: &$0)
+                }
             } else {
                 end(snapshot)
             }

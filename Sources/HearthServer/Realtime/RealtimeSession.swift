@@ -142,7 +142,7 @@ final class RealtimeSession: StreamHandler {
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
         var frame: [UInt8] = []
-        FrameEncoder.append(opcode, Array(payload).span, to: &frame)
+        FrameEncoder.append(opcode, payload.bytes, to: &frame)
         stream.send(shared: frame)
     }
 

@@ -54,7 +54,7 @@ struct MessageSnapshotWriter {
         guard !isWriting else { return }
         isWriting = true
         measure(tail)
-        if chunks > 1 { FrameEncoder.append(.text, Array(String(chunks).utf8).span, to: &frames) }
+        if chunks > 1 { FrameEncoder.append(.text, Array(String(chunks).utf8).span.bytes, to: &frames) }
         cutter = ChunkCutter()
         append(head)
     }
@@ -76,7 +76,7 @@ struct MessageSnapshotWriter {
 
     private mutating func endChunk() {
         let chunk = text
-        FrameEncoder.append(.text, chunk.span, to: &frames)
+        FrameEncoder.append(.text, chunk.span.bytes, to: &frames)
         text.removeAll(keepingCapacity: true)
         cutter = ChunkCutter()
     }

@@ -106,7 +106,9 @@ struct ListenerTrie {
         }
         var deliveries: [(change: Change, to: [GroupAddress])] = whole.isEmpty ? [] : [(change, whole)]
         if let place, !place.children.isEmpty {
-            for (change, address) in parts(of: change, below: place, at: base) { deliveries.append((change, [address])) }
+            for (change, address) in parts(of: change, below: place, at: base) {
+                deliveries.append((change, [address]))
+            }
         }
         return deliveries
     }

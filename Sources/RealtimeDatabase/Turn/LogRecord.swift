@@ -74,7 +74,9 @@ package struct LogRecord: Hashable, Sendable {
         var reader = Reader(bytes: body)
         var operations: [Operation] = []
         operations.reserveCapacity(count)
-        while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) { operations.append(next) }
+        while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
+            operations.append(next)
+        }
         guard operations.count == count else { throw .damaged("log row \(firstSequence) is cut short") }
         return operations
     }
@@ -108,7 +110,9 @@ package struct LogRecord: Hashable, Sendable {
         }
 
         private mutating func path() throws(StorageError) -> Path {
-            guard let path = Path(validatingEncoded: try slice()) else { throw .damaged("log row has a malformed path") }
+            guard let path = Path(validatingEncoded: try slice()) else {
+                throw .damaged("log row has a malformed path")
+            }
             return path
         }
 

@@ -64,7 +64,8 @@ final class Connection {
     }
 
     func error(_ code: Int32) -> StorageError {
-        Self.error(code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
+        Self.error(
+            code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
     }
 
     private static func error(code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
