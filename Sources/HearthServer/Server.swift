@@ -1,4 +1,6 @@
 package import EventLoop
+import Glibc
+import JSONTree
 package import RealtimeDatabase
 import TreeStorage
 
@@ -8,19 +10,30 @@ package final class Server: Sendable {
     package let address: SocketAddress
     private let group: EventLoopGroup
     private let listener: Listener
-    private let databases: DatabaseThread
-    private let log: Log
+    private let services: Services
+    private let tls: TLSContext?
 
+    /// Why a server did not start.
     package enum StartError: Error {
         case storage(StorageError)
+        /// The configuration asks for something that is not safe or not there.
+        case configuration(String)
         case system(String)
+
+        /// One line for people.
+        package var message: String {
+            switch self {
+            case .storage(let error): error.message
+            case .configuration(let text), .system(let text): text
+            }
+        }
     }
 
     /// Opens the data folder and begins to serve.
     package init(_ configuration: ServerConfiguration) throws(StartError) {
-        let log = Log(level: configuration.logLevel)
-        self.log = log
+        try Self.check(configuration)
         do {
+            let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let group = try EventLoopGroup(count: loopCount)
@@ -35,16 +48,20 @@ package final class Server: Sendable {
             let services = Services(
                 configuration: configuration, directory: directory, databases: databases, log: log)
             contexts.set(group.loops.enumerated().map { LoopContext(index: $0, loop: $1, services: services) })
+            tls = try configuration.tls.map {
+                try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
+            }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
             options.limits.hardLimit = configuration.connectionLimits.outboundBytesMax
+            options.tls = tls
             listener = try Listener(at: configuration.address, on: group, options: options) { stream in
                 HTTPConnection(stream: stream, context: contexts.context(of: stream.loop))
             }
             self.group = group
-            self.databases = databases
+            self.services = services
             address = listener.address
-            Server.startTicking(on: group.loops[0], databases)
+            Self.tick(group.loops[0], databases)
         } catch let error as StorageError {
             throw .storage(error)
         } catch {
@@ -52,32 +69,75 @@ package final class Server: Sendable {
         }
     }
 
-    /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections close.
-    package func stop() {
-        log.info("server.stopping")
-        listener.close()
-        databases.finish()
-        group.shutDown(grace: .seconds(5))
-        group.join()
-        log.info("server.stopped")
+    /// Until rules exist everything is open, which is for development on one machine only.
+    private static func check(_ configuration: ServerConfiguration) throws(StartError) {
+        guard configuration.isDevelopment else {
+            throw .configuration(
+                "without --dev the server would need rules, which this version does not enforce yet: it would be open to everyone"
+            )
+        }
+        guard configuration.address.isLoopback else {
+            throw .configuration(
+                "development mode listens on loopback only (127.0.0.1, ::1), not on \(configuration.address)")
+        }
+        guard DataFolder.isValidName(configuration.defaultDatabase) else {
+            throw .configuration("a database name has 1 to 64 letters, digits, - and _")
+        }
+        if let file = configuration.rulesFile, access(file, R_OK) != 0 {
+            throw .configuration("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
+        }
     }
 
-    private static func startTicking(on loop: EventLoop, _ databases: DatabaseThread) {
-        loop.execute { tick(loop, databases) }
+    /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections close.
+    /// Not from an event loop.
+    package func stop() {
+        services.log.info("server.stopping")
+        listener.close()
+        services.databases.finish()
+        group.shutDown(grace: .seconds(5))
+        group.join()
+        services.log.info("server.stopped")
+    }
+
+    /// Calls `end` on SIGINT and SIGTERM, and reads the certificate again on SIGHUP. A second signal ends the process at once.
+    package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
+        let (tls, log) = (tls, services.log)
+        try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in
+            guard signal == SIGHUP else {
+                Glibc.signal(signal, SIG_DFL)
+                return end()
+            }
+            do throws(TLSError) {
+                try tls?.reload()
+                log.info("tls.reloaded")
+            } catch {
+                log.error("tls.reload-failed", [("error", "\(error)")])
+            }
+        }
+    }
+
+    /// Fills the default database with the JSON of a file, if there is nothing in it.
+    package func seed(from path: String) throws(StartError) {
+        guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
+        let value: CanonicalJSON
+        do throws(JSONError) {
+            value = try CanonicalJSON.parse(text).value
+        } catch {
+            let (line, column) = error.position(in: text)
+            throw .configuration("\(path):\(line):\(column): \(error)")
+        }
+        // The reply goes to a connection that never was.
+        let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
+        let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
+        if let index = try? services.directory.index(of: "") {
+            services.databases.post(index, [Request(connection: nobody, number: 0, operation: write)])
+        }
     }
 
     private static func tick(_ loop: EventLoop, _ databases: DatabaseThread) {
-        databases.tick()
-        loop.schedule(after: .milliseconds(200)) { tick(loop, databases) }
-    }
-}
-
-extension Server.StartError {
-    /// One line for people.
-    package var message: String {
-        switch self {
-        case .storage(let error): error.message
-        case .system(let text): text
+        loop.execute {
+            databases.tick()
+            loop.schedule(after: .milliseconds(200)) { tick(loop, databases) }
         }
     }
 }

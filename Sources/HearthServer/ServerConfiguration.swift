@@ -8,6 +8,8 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
+    /// The rules file. Rules are not enforced yet, so a server that has one still needs development mode.
+    package var rulesFile: String?
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
     package var databasesMax = 1024

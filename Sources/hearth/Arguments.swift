@@ -1,4 +1,5 @@
 import Glibc
+import HearthServer
 
 /// Why a command line is wrong: one line for people.
 struct UsageError: Error {
@@ -58,7 +59,8 @@ struct Arguments {
 
     /// Lines `name = value`; empty ones and those that begin with `#` do not count. The command line and the environment win.
     private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
-        guard let text = TextFile.read(path) else { throw UsageError(message: "cannot read \(path)") }
+        guard let bytes = FileBytes.read(path) else { throw UsageError(message: "cannot read \(path)") }
+        let text = String(decoding: bytes, as: UTF8.self)
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.trimmed
             if line.isEmpty || line.hasPrefix("#") { continue }
@@ -101,25 +103,5 @@ extension StringProtocol {
         while let first = text.first, first.isWhitespace { text.removeFirst() }
         while let last = text.last, last.isWhitespace { text.removeLast() }
         return String(text)
-    }
-}
-
-/// Small text files.
-enum TextFile {
-    /// The whole file, or nil when it cannot be read.
-    static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        while true {
-            let count = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { buffer in
-                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
-                return count
-            }
-            if count < 0 { return nil }
-            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-        }
     }
 }

@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import HearthServer
 import TreeStorage
 
@@ -10,7 +9,8 @@ extension Command {
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "dev", value: nil, help: "development mode: everything is open, on loopback only"),
-            .init(name: "rules", value: "FILE", help: "the rules file"),
+            .init(name: "rules", value: "FILE", help: "the rules file (not enforced yet: needs --dev)"),
+            .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
             .init(name: "databases-max", value: "N", help: "databases served at most (default 1024)"),
@@ -25,16 +25,19 @@ extension Command {
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
         let configuration = try ServerConfiguration(arguments)
-        Signals.hold()
+        let ended = Semaphore()
         let server: Server
-        do throws(Server.StartError) {
+        do {
             server = try Server(configuration)
+            try server.onSignals { ended.signal() }
+            if let seed = arguments["seed"] { try server.seed(from: seed) }
         } catch {
-            StandardError.write("hearth serve: \(error.message)\n")
+            StandardError.write("hearth serve: \((error as? Server.StartError)?.message ?? "\(error)")\n")
             return .failure
         }
+        if configuration.isDevelopment { StandardOutput.write(DevelopmentBanner(configuration, server.address).text) }
         StandardOutput.line("hearth: ready on \(server.address)")
-        Signals.waitForEnd()
+        ended.wait()
         server.stop()
         return .success
     }
@@ -65,5 +68,11 @@ extension ServerConfiguration {
         if let count = try arguments.integer("loops", 1...64) { loops = count }
         if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }
         advertisedHost = arguments["advertise"]
+        rulesFile = arguments["rules"]
+        switch (arguments["tls-cert"], arguments["tls-key"]) {
+        case (nil, nil): break
+        case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
+        default: throw UsageError(message: "--tls-cert and --tls-key belong together")
+        }
     }
 }

@@ -1,0 +1,43 @@
+# make run     build the server and start it in development mode with a sample database
+# make test    build and run all tests
+# make build   build the release binary: .build/release/hearth
+# make lint    check the formatting
+# make smoke   start the release binary and use it once
+# make fuzz    run every fuzz target for SECONDS (default 5) each
+# make bench   measure the release binary (see BENCHMARKS.md)
+# make format  format the sources in place
+
+SWIFT ?= swift
+RELEASE = -c release -Xswiftc -cross-module-optimization
+HEARTH = .build/release/hearth
+SECONDS ?= 5
+
+.PHONY: run test build lint smoke fuzz bench format packages
+
+run: build
+	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
+
+test: packages
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build --parallel
+
+build: packages
+	$(SWIFT) build $(RELEASE) --product hearth
+
+lint:
+	$(SWIFT) format lint --recursive --parallel --strict Package.swift Sources Tests Fuzz
+
+smoke: build
+	scripts/smoke $(HEARTH)
+
+fuzz: packages
+	Fuzz/run $(SECONDS)
+
+bench: build
+	$(HEARTH) bench all
+
+format:
+	$(SWIFT) format --recursive --parallel --in-place Package.swift Sources Tests Fuzz
+
+packages:
+	@scripts/install-packages
