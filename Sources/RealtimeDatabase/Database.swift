@@ -52,6 +52,8 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         for request in requests { run(request, in: &turn) }
         pending.append(PendingTurn(requests: requests, now: now, sequence: sequence, outputs: turn.outputs))
+        // Reads fill memory as well.
+        rows.trim()
         return turn.record.count > 0 ? turn.record : nil
     }
 

@@ -16,8 +16,8 @@ import Synchronization
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
-    // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and an atomic
-    // flag. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
+    // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and what is
+    // behind a lock. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
 
     /// Ranges up to this many rows are deleted at once.
     static let deletedAtOnceMax: Int64 = 256
@@ -26,15 +26,15 @@ package final class TreeFile: @unchecked Sendable {
 
     private let path: String
     private let connection: Connection
-    private let clearing = ClearingFlag()
+    private let clearing = ClearingRanges()
     private let countRange: Statement
     private let deleteRange: Statement
     private let deleteRow: Statement
     private let upsertRow: Statement
     private let insertCleared: Statement
     private let setSequence: Statement
-    /// Where the next step of clearing goes on.
-    private var clearedTo: [UInt8]?
+    /// How far the clearing of a range has come.
+    private var progress: (lower: [UInt8], sequence: Int64, next: [UInt8])?
 
     /// The last operation that the rows include.
     package private(set) var sequence: UInt64
@@ -65,7 +65,8 @@ package final class TreeFile: @unchecked Sendable {
         upsertRow = try connection.prepare("INSERT OR REPLACE INTO row VALUES (?1, ?2, ?3)")
         insertCleared = try connection.prepare("INSERT OR REPLACE INTO cleared VALUES (?1, ?2, ?3)")
         setSequence = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'sequence'")
-        clearing.isClearing = try connection.integer("SELECT 1 FROM cleared LIMIT 1") != nil
+        let cleared = try connection.prepare("SELECT lower FROM cleared")
+        while try cleared.step() { clearing.insert(cleared.blob(0)) }
     }
 
     // MARK: Writing
@@ -105,7 +106,7 @@ package final class TreeFile: @unchecked Sendable {
             try deleteRange.run()
         } else {
             // Readers must look out for dead rows before there are any.
-            clearing.isClearing = true
+            clearing.insert(range.lower)
             insertCleared.bind(1, range.lower)
             insertCleared.bind(2, range.upper)
             insertCleared.bind(3, Int64(sequence))
@@ -114,18 +115,20 @@ package final class TreeFile: @unchecked Sendable {
     }
 
     /// Whether dead rows are still in the file.
-    package var isClearing: Bool { clearing.isClearing }
+    package var isClearing: Bool { !clearing.keys.isEmpty }
 
     /// Removes some dead rows, in a transaction of its own. Called while there is nothing to apply.
     package func clearSome() throws(StorageError) {
         let next = try connection.prepare("SELECT lower, upper, sequence FROM cleared ORDER BY lower LIMIT 1")
         guard try next.step() else {
-            clearing.isClearing = false
+            clearing.removeAll()
             return
         }
         let (lower, upper, before) = (next.blob(0), next.blob(1), next.integer(2))
         next.reset()
-        let from = clearedTo ?? lower
+        // Since the last step another range may have come before this one, or this one may have been cleared again.
+        var from = lower
+        if let progress, progress.lower == lower, progress.sequence == before { from = progress.next }
         let select = try connection.prepare("SELECT key, sequence FROM row WHERE key >= ? AND key < ? LIMIT ?")
         select.bind(1, from)
         select.bind(2, upper)
@@ -148,7 +151,8 @@ package final class TreeFile: @unchecked Sendable {
                 try done.run()
             }
         }
-        clearedTo = last.map { $0 + [0] }
+        progress = last.map { (lower, before, $0 + [0]) }
+        if last == nil { clearing.remove(lower) }
     }
 
     /// Copies what the write-ahead file holds into the main file, so that a clean end leaves one tidy file.
@@ -170,13 +174,16 @@ package final class TreeFile: @unchecked Sendable {
     }
 }
 
-/// Whether a tree file holds dead rows. Written by the applier, read by readers on other threads: set before the first dead row is
-/// committed, taken back after the last one is gone, so a stale answer costs time only.
-final class ClearingFlag: Sendable {
-    private let flag = Atomic(false)
+/// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a range is in here
+/// before its rows are dead, and until the last one is gone, so a stale answer costs time only.
+final class ClearingRanges: Sendable {
+    private let lowerBounds = Mutex(Set<[UInt8]>())
 
-    var isClearing: Bool {
-        get { flag.load(ordering: .acquiring) }
-        set { flag.store(newValue, ordering: .releasing) }
-    }
+    var keys: Set<[UInt8]> { lowerBounds.withLock { $0 } }
+
+    func insert(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.insert(key) } }
+
+    func remove(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.remove(key) } }
+
+    func removeAll() { lowerBounds.withLock { $0 = [] } }
 }

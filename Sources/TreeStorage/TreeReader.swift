@@ -5,15 +5,19 @@ package import RealtimeDatabase
 package final class TreeReader: RowStore, @unchecked Sendable {
     // Safe because: one thread at a time uses it; the applier makes it and hands it to the thread that reads.
     private let connection: Connection
-    private let clearing: ClearingFlag
+    private let ranges: ClearingRanges
     /// A snapshot may hold dead rows that have gone from the file since.
     private let isSnapshot: Bool
     /// Statements that are not in use, by whether they look out for dead rows.
     private var idle: [Bool: [Statement]] = [:]
+    private var cursorsInUse = 0
+    /// Cursors that are in use at the same time see the same state of the file, so one that must skip dead rows makes
+    /// later ones do so.
+    private var skipsDead = false
 
-    init(path: String, clearing: ClearingFlag, isSnapshot: Bool) throws(StorageError) {
+    init(path: String, clearing ranges: ClearingRanges, isSnapshot: Bool) throws(StorageError) {
         connection = try Connection(path: path, mode: .readOnly)
-        self.clearing = clearing
+        self.ranges = ranges
         self.isSnapshot = isSnapshot
         try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 16384)")
         if isSnapshot {
@@ -22,10 +26,10 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
     }
 
-    package var isClearing: Bool { clearing.isClearing }
+    package var clearing: Set<[UInt8]> { ranges.keys }
 
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
-        let skipsDead = isSnapshot || clearing.isClearing
+        skipsDead = isSnapshot || skipsDead && cursorsInUse > 0 || !ranges.keys.isEmpty
         let statement = try idleStatement(skippingDead: skipsDead)
         statement.bind(1, lower)
         statement.bind(2, upper)
@@ -53,26 +57,35 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         private let statement: Statement
         private let reader: TreeReader
         private let skipsDead: Bool
+        private var isAtEnd = false
 
         init(statement: Statement, reader: TreeReader, skipsDead: Bool) {
             self.statement = statement
             self.reader = reader
             self.skipsDead = skipsDead
+            reader.cursorsInUse += 1
         }
 
         deinit {
             statement.reset()
+            reader.cursorsInUse -= 1
             reader.idle[skipsDead, default: []].append(statement)
         }
 
         func next() throws(StorageError) -> Row? {
-            guard try statement.step() else { return nil }
+            // A statement at its end would begin anew.
+            if isAtEnd { return nil }
+            guard try statement.step() else {
+                isAtEnd = true
+                return nil
+            }
             return Row(key: statement.blob(0), value: statement.withBlob(1) { RowValue(encoded: $0) })
         }
 
         func seek(to lower: [UInt8]) {
             statement.reset()
             statement.bind(1, lower)
+            isAtEnd = false
         }
     }
 }

@@ -42,9 +42,13 @@ package enum RowValue: Hashable, Sendable {
 /// The rows of one database as they are on disk, in key order. Changed rows that are not on disk yet are kept by
 /// ``TreeRows``, so a store may lag behind, but it never runs ahead of the commit log.
 package protocol RowStore: AnyObject {
-    /// A cursor over the rows with `lower <= key < upper`, ascending. It sees one state of the store for its whole
-    /// life, and so do cursors made while it lives.
+    /// A cursor over the rows with `lower <= key < upper`, ascending. Rows that are applied in the meantime may be seen as they
+    /// were or as they are, which is the same to a reader that has all changes in memory until they are applied.
     func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor
+
+    /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over those rows, which can
+    /// take long. Nearly always empty.
+    var clearing: Set<[UInt8]> { get }
 }
 
 package protocol RowCursor: AnyObject {

@@ -19,16 +19,17 @@ final class RowNode: SegmentKeyed {
     var children = SegmentTable<RowNode>()
     /// Spread only: every child that exists is in `children`.
     var isComplete = false
-    /// The store may hold rows below this place that are obsolete: they go when this node is applied.
-    var clearsBelow = false
+    /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until the store has
+    /// no such rows any more, it cannot be asked about places below.
+    var clearedIn: UInt64 = 0
     /// The node was removed from the tree; a list may still name it.
     var isDetached = false
     /// The generation of the last change, 0 for a node that is as the store has it.
     var changedIn: UInt64 = 0
     /// The sweep during which the node was last used.
     var usedIn: UInt32 = 0
-    /// The generation in which the node last lost something below it.
-    var shrunkIn: UInt64 = 0
+    /// The node lost something below it since the last freeze.
+    var isShrunk = false
 
     init(segment: [UInt8], parent: RowNode?, state: State, value: CanonicalJSON) {
         self.segment = segment

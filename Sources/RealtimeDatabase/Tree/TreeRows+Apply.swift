@@ -10,9 +10,8 @@ extension TreeRows {
         changes.rows.reserveCapacity(changed.count)
         for node in changed where !node.isDetached {
             let key = node.key
-            if node.clearsBelow {
+            if node.clearedIn == generation {
                 changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key)))
-                node.clearsBelow = false
             }
             switch node.state {
             case .packed where node.value.isNull: changes.removed.append(key)
@@ -39,19 +38,24 @@ extension TreeRows {
     /// between turns. Cost: O(nodes in memory), paid for by the growth since the last time.
     package func trim() {
         guard residentBytes > trimAbove else { return }
-        trimChildren(of: root, keepingRecent: true)
-        if residentBytes > residentBytesMax / 2 { trimChildren(of: root, keepingRecent: false) }
+        let clearing = store.clearing
+        trimChildren(of: root, keepingRecent: true, clearing)
+        if residentBytes > residentBytesMax / 2 { trimChildren(of: root, keepingRecent: false, clearing) }
         sweep &+= 1
         trimAbove = max(residentBytesMax, residentBytes + residentBytesMax / 4)
     }
 
-    private func trimChildren(of node: RowNode, keepingRecent: Bool) {
+    private func trimChildren(of node: RowNode, keepingRecent: Bool, _ clearing: Set<[UInt8]>) {
+        if node.clearedIn > 0 {
+            if node.clearedIn > appliedGeneration || !clearing.isEmpty && clearing.contains(node.key) { return }
+            node.clearedIn = 0
+        }
         var leaving: [RowNode] = []
         node.children.forEach { child in
-            if child.state == .spread { trimChildren(of: child, keepingRecent: keepingRecent) }
+            trimChildren(of: child, keepingRecent: keepingRecent, clearing)
             let isApplied = child.changedIn <= appliedGeneration
             let isRecent = keepingRecent && child.usedIn == sweep
-            if isApplied, !isRecent, child.children.isEmpty { leaving.append(child) }
+            if isApplied, !isRecent, child.children.isEmpty, child.clearedIn == 0 { leaving.append(child) }
         }
         guard !leaving.isEmpty else { return }
         for child in leaving {
@@ -63,17 +67,18 @@ extension TreeRows {
         node.isComplete = false
     }
 
-    /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only.
+    /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only. A node that becomes
+    /// one row makes its parent a candidate.
     private func repackShrunk() throws(StorageError) {
-        let candidates = shrunk
-        shrunk.removeAll()
-        for node in candidates where !node.isDetached && node.state == .spread {
-            if knownBytes(below: node, exceed: Self.repackBytesMax) { continue }
+        while let node = shrunk.popLast() {
+            node.isShrunk = false
+            if node.isDetached || node.state != .spread { continue }
+            if knownBytes(below: node, exceed: packing.repackBytesMax) { continue }
             let key = node.key
             var joiner = RowJoiner(base: key.count)
             let isSmall = try forEachRow(at: node, key: key) { rowKey, value in
                 joiner.append(key: rowKey, value: value)
-                return joiner.count <= Self.repackBytesMax
+                return joiner.count <= packing.repackBytesMax
             }
             if isSmall { replace(node, with: joiner.finish()) }
         }

@@ -17,7 +17,10 @@ extension TreeRows {
             // What the store holds here need not be read: it is replaced as a whole.
             let segment = Array(path.encoded[parentEnd...])
             let child = RowNode(segment: segment, parent: place.node, state: .packed, value: .null)
-            child.clearsBelow = !place.node.isComplete
+            if !place.node.isComplete {
+                child.clearedIn = generation
+                noteShrunk(place.node)
+            }
             add(child, to: place.node)
             replace(child, with: value)
         }
@@ -35,9 +38,8 @@ extension TreeRows {
             return true
         }
         guard try !isEmpty(place.node, key: path.encoded) else { return false }
-        residentBytes += priority.bytes.count - place.node.value.bytes.count
-        place.node.value = priority
-        markChanged(place.node)
+        noteShrunk(place.node)
+        change(place.node) { $0.value = priority }
         return true
     }
 
@@ -59,16 +61,26 @@ extension TreeRows {
 
     /// Makes `value` the whole subtree of a node.
     func replace(_ node: RowNode, with value: CanonicalJSON) {
-        let footprint = node.footprint
-        if node.state == .spread {
-            detachChildren(of: node)
-            node.clearsBelow = true
+        let wasSpread = node.state == .spread
+        if let parent = node.parent, wasSpread || value.isNull || value.bytes.count < node.value.bytes.count {
+            noteShrunk(parent)
         }
-        if let parent = node.parent, value.isNull || value.bytes.count < node.value.bytes.count { noteShrunk(parent) }
-        node.state = .packed
-        node.isComplete = false
-        node.value = value
-        if value.bytes.count > Self.packedBytesMax, !value.isLeaf { spread(node) }
+        if wasSpread {
+            detachChildren(of: node)
+            node.clearedIn = generation
+        }
+        change(node) { node in
+            node.state = .packed
+            node.isComplete = false
+            node.value = value
+            if !packing.fits(value) { spread(node) }
+        }
+    }
+
+    /// Changes a node itself, and keeps account of it.
+    private func change(_ node: RowNode, _ body: (RowNode) -> Void) {
+        let footprint = node.footprint
+        body(node)
         residentBytes += node.footprint - footprint
         if node.changedIn == generation { changedBytes += node.footprint - footprint }
         markChanged(node)
@@ -79,14 +91,14 @@ extension TreeRows {
         let value = node.value
         node.state = .spread
         node.isComplete = true
-        node.clearsBelow = true
+        node.clearedIn = generation
         node.value = value.priority
         for member in value.children {
             let json = value.part(member.value)
             var segment: [UInt8] = []
             member.appendSegment(to: &segment)
             let child = RowNode(segment: segment, parent: node, state: .packed, value: json)
-            if json.bytes.count > Self.packedBytesMax, !json.isLeaf { spread(child) }
+            if !packing.fits(json) { spread(child) }
             add(child, to: node)
             markChanged(child)
         }
@@ -115,8 +127,8 @@ extension TreeRows {
     }
 
     private func noteShrunk(_ node: RowNode) {
-        if node.state == .spread, node.shrunkIn != generation {
-            node.shrunkIn = generation
+        if node.state == .spread, !node.isShrunk {
+            node.isShrunk = true
             shrunk.append(node)
         }
     }

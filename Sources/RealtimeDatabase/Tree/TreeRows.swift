@@ -2,24 +2,30 @@ package import JSONTree
 
 /// The tree of one database: the rows of a store, and in front of them every row that changed or was used lately.
 ///
-/// **Layout.** A subtree of at most ``packedBytesMax`` of canonical text is one row at its root; a larger one is spread over the rows of
+/// **Layout.** A small subtree (``Packing``) is one row at its root; a larger one is spread over the rows of
 /// its children, recursively; a large leaf is a row of its own. No row lies inside another. So a node is found on the
 /// way down from the root, and a write costs the same under ten children or ten million.
 ///
 /// **Memory.** Known places are ``RowNode``s in a trie. A child that a spread node does not list is as the store says,
-/// unless the node is complete. A changed node stays until the store has it (``freeze(_:)``,
-/// ``applied(_:)``); others go when the budget is used up. Because a whole-value write below a known spread node replaces whatever is
-/// there, it need not ask the store.
+/// unless the node is complete. A changed node stays until the store has it (``freeze()``,
+/// ``applied(_:)``), and everything below a cleared one until the store has no obsolete rows there; others go when the budget is used up.
+/// Because a whole-value write below a known spread node replaces whatever is there, it need not ask the store.
 ///
 /// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek for a
 /// place that is not known.
 package final class TreeRows {
-    /// Above this many bytes of canonical text a node is spread over its children.
-    package static let packedBytesMax = 2048
-    /// A spread node whose whole subtree has shrunk below this is packed into one row again.
-    static let repackBytesMax = 512
+    /// When a subtree is one row.
+    package struct Packing: Sendable {
+        /// Above this many bytes of canonical text a node is spread over its children.
+        var packedBytesMax = 2048
+        /// A spread node whose whole subtree has shrunk to this is packed into one row again.
+        var repackBytesMax = 512
+
+        func fits(_ value: CanonicalJSON) -> Bool { value.bytes.count <= packedBytesMax || value.isLeaf }
+    }
 
     let store: any RowStore
+    let packing: Packing
     /// Bytes of memory that nodes may take before unused ones are let go.
     let residentBytesMax: Int
 
@@ -40,10 +46,12 @@ package final class TreeRows {
     /// About the memory of nodes that changed since the last freeze, in bytes.
     package internal(set) var changedBytes = 0
 
-    package init(store: any RowStore, residentBytesMax: Int = 32 << 20) {
+    package init(store: any RowStore, residentBytesMax: Int = 32 << 20, packing: Packing = Packing()) {
         self.store = store
+        self.packing = packing
         self.residentBytesMax = residentBytesMax
         trimAbove = residentBytesMax
+        residentBytes = root.footprint
     }
 
     // MARK: Finding
@@ -61,7 +69,7 @@ package final class TreeRows {
         var used = 0
         if node.state == .unknown {
             (node.state, node.value) = try stored(at: [])
-            residentBytes += node.value.bytes.count
+            residentBytes += node.value.bytes.count - CanonicalJSON.null.bytes.count
         }
         while node.state == .spread, used < path.encoded.count {
             let end = path.segmentEnd(from: used)
@@ -171,8 +179,31 @@ package final class TreeRows {
             for child in known where try !forEachRow(at: child, key: key + child.segment, body) { return false }
             return true
         }
-        // Rows of the store between the known children. Few rows inside a known child are skipped one by one.
-        let cursor = try store.rows(from: key + [0], below: Path.subtreeEnd(of: key))
+        // A cursor ends at a known child in which rows are being cleared, and another begins behind it.
+        let clearing = Set(store.clearing.compactMap { Self.segment(of: $0, behind: key) })
+        var lower = key + [0]
+        var start = 0
+        for (index, child) in known.enumerated() where clearing.contains(child.segment) {
+            let childKey = key + child.segment
+            if try !forEachRow(from: lower, below: childKey, known[start..<index], of: key, body) { return false }
+            if try !forEachRow(at: child, key: childKey, body) { return false }
+            lower = Path.subtreeEnd(of: childKey)
+            start = index + 1
+        }
+        return try forEachRow(from: lower, below: Path.subtreeEnd(of: key), known[start...], of: key, body)
+    }
+
+    private static func segment(of key: [UInt8], behind ancestor: [UInt8]) -> [UInt8]? {
+        guard key.count > ancestor.count, key.starts(with: ancestor) else { return nil }
+        return Array(key[ancestor.count..<Path(encoded: key).segmentEnd(from: ancestor.count)])
+    }
+
+    /// Visits the rows of a range: those of the known children of the node at `key`, and between them those of the store.
+    private func forEachRow(
+        from lower: [UInt8], below upper: [UInt8], _ known: ArraySlice<RowNode>, of key: [UInt8],
+        _ body: ([UInt8], RowValue) -> Bool
+    ) throws(StorageError) -> Bool {
+        let cursor = try store.rows(from: lower, below: upper)
         var row = try cursor.next()
         for child in known {
             let childKey = key + child.segment
@@ -180,6 +211,7 @@ package final class TreeRows {
                 if !body(current.key, current.value) { return false }
                 row = try cursor.next()
             }
+            // Few rows inside a known child are skipped one by one.
             var skipped = 0
             while let current = row, current.key.starts(with: childKey) {
                 skipped += 1

@@ -1,0 +1,130 @@
+import JSONTree
+import RealtimeDatabase
+
+/// Rows in memory, in key order: the store that tests run the tree on. Large cleared ranges keep their dead rows until
+/// ``clearSome(rowsMax:)`` takes them, as in a tree file.
+final class MemoryRowStore: RowStore {
+    private struct StoredRow {
+        var row: Row
+        /// The change that wrote it.
+        var change: Int
+    }
+
+    private var stored: [StoredRow] = []
+    private var changes = 0
+    /// Upper bounds and the changes that cleared, by lower bound.
+    private var ranges: [[UInt8]: (upper: [UInt8], change: Int)] = [:]
+    /// Ranges up to this many rows are deleted at once.
+    private let deletedAtOnceMax: Int
+
+    /// Dead rows that cursors had to step over.
+    var deadRowsSteppedOver = 0
+    /// Reads that still succeed before all others fail; nil for all.
+    var readsLeft: Int?
+
+    init(deletedAtOnceMax: Int = .max) { self.deletedAtOnceMax = deletedAtOnceMax }
+
+    /// A store that has these rows and nothing in progress.
+    convenience init(rows: [Row]) {
+        self.init()
+        apply(RowChanges(rows: rows))
+    }
+
+    // MARK: Writing
+
+    /// Applies changes as a store on disk would. O(rows + changes).
+    func apply(_ rowChanges: RowChanges) {
+        changes += 1
+        for range in rowChanges.cleared {
+            let covered = index(of: range.lower)..<max(index(of: range.lower), index(of: range.upper))
+            if covered.count <= deletedAtOnceMax {
+                stored.removeSubrange(covered)
+            } else {
+                ranges[range.lower] = (range.upper, changes)
+            }
+        }
+        for key in rowChanges.removed {
+            let index = index(of: key)
+            if index < stored.count, stored[index].row.key == key { stored.remove(at: index) }
+        }
+        for row in rowChanges.rows {
+            let index = index(of: row.key)
+            let new = StoredRow(row: row, change: changes)
+            if index < stored.count, stored[index].row.key == row.key {
+                stored[index] = new
+            } else {
+                stored.insert(new, at: index)
+            }
+        }
+    }
+
+    /// Removes some dead rows; a range without any is done.
+    func clearSome(rowsMax: Int) {
+        guard let lower = ranges.keys.min(by: { $0.lexicographicallyPrecedes($1) }), let range = ranges[lower] else {
+            return
+        }
+        var left = rowsMax
+        stored.removeAll { row in
+            let isDead = isCovered(row.row.key, lower, range.upper) && row.change < range.change
+            guard isDead, left > 0 else { return false }
+            left -= 1
+            return true
+        }
+        if left > 0 { ranges[lower] = nil }
+    }
+
+    // MARK: Reading
+
+    /// The rows that are not dead.
+    var all: [Row] { stored.filter { !isDead($0) }.map(\.row) }
+
+    var clearing: Set<[UInt8]> { Set(ranges.keys) }
+
+    func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
+        if let left = readsLeft {
+            guard left > 0 else { throw .inputOutput("scripted") }
+            readsLeft = left - 1
+        }
+        return Cursor(store: self, rows: stored[index(of: lower)..<max(index(of: lower), index(of: upper))])
+    }
+
+    private func isDead(_ row: StoredRow) -> Bool {
+        ranges.contains { lower, range in row.change < range.change && isCovered(row.row.key, lower, range.upper) }
+    }
+
+    private func isCovered(_ key: [UInt8], _ lower: [UInt8], _ upper: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
+    }
+
+    private func index(of key: [UInt8]) -> Int {
+        var lower = 0
+        var upper = stored.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if stored[middle].row.key.lexicographicallyPrecedes(key) { lower = middle + 1 } else { upper = middle }
+        }
+        return lower
+    }
+
+    private final class Cursor: RowCursor {
+        private let store: MemoryRowStore
+        private var rows: ArraySlice<StoredRow>
+
+        init(store: MemoryRowStore, rows: ArraySlice<StoredRow>) {
+            self.store = store
+            self.rows = rows
+        }
+
+        func next() -> Row? {
+            while let row = rows.popFirst() {
+                if !store.isDead(row) { return row.row }
+                store.deadRowsSteppedOver += 1
+            }
+            return nil
+        }
+
+        func seek(to lower: [UInt8]) {
+            rows = rows.drop { $0.row.key.lexicographicallyPrecedes(lower) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import JSONTree
+import TestSupport
+
+@testable import RealtimeDatabase
+
+extension CanonicalJSON {
+    /// `text` must be canonical.
+    init(_ text: String) { self.init(trusted: Array(text.utf8)) }
+}
+
+extension Path {
+    /// The keys of `a/b/c`.
+    init(text: String) throws {
+        self.init(try text.utf8.split(separator: UInt8(ascii: "/")).map { try Key(validating: Array($0)) })
+    }
+}
+
+/// Random steps on a tree: some keys are used again and again, values are small or large against the limits of packing.
+struct StepGenerator {
+    private var trees: RandomTrees
+    private let keys: [[Key]]
+    private let isSmall: Bool
+
+    init(seed: UInt64) {
+        var trees = RandomTrees(seed: seed)
+        isSmall = trees.chance(1, in: 2)
+        // Fewer names the deeper they stand, so that steps meet.
+        var keys: [[Key]] = []
+        for depth in 0..<4 {
+            let count = trees.pick([2, 3, depth == 1 ? 40 : 5])
+            keys.append((0..<count).map { _ in Self.key(&trees) })
+        }
+        self.keys = keys
+        trees.keyPool = keys.joined().map { Array($0.description.utf16) }
+        self.trees = trees
+    }
+
+    private static func key(_ trees: inout RandomTrees) -> Key {
+        while true {
+            let key = try? Key(validating: String(decoding: trees.key(), as: UTF16.self))
+            if let key { return key }
+        }
+    }
+
+    mutating func packing() -> TreeRows.Packing {
+        isSmall
+            ? .init(packedBytesMax: 40, repackBytesMax: trees.pick([10, 40]))
+            : .init(packedBytesMax: 300, repackBytesMax: 80)
+    }
+
+    mutating func residentBytesMax() -> Int { trees.pick([0, 2000, 1 << 20]) }
+
+    mutating func path() -> Path {
+        let depth = trees.pick([0, 1, 1, 2, 2, 2, 3, 3, 4])
+        return Path(keys[..<depth].map { trees.pick($0) })
+    }
+
+    mutating func value() -> CanonicalJSON {
+        switch Int.random(in: 0..<10, using: &trees.random) {
+        case 0...2: .null
+        case 3...5: CanonicalJSON(TreeModel(leaf: trees.leaf()).canonicalText)
+        case 6: CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: trees.pick([20, 60, 400])))
+        default: CanonicalJSON(trees.tree(depth: trees.pick([1, 2, 3, 4])).canonicalText)
+        }
+    }
+
+    mutating func step() -> TreeRowsMachine.Step {
+        switch Int.random(in: 0..<20, using: &trees.random) {
+        case 0...8: .set(path(), value())
+        case 9...10:
+            .setPriority(path(), trees.chance(1, in: 3) ? .null : CanonicalJSON(TreeModel.text(of: trees.priority())))
+        case 11...12: .read(path())
+        case 13: .exists(path())
+        case 14...15: .freeze
+        case 16...17: .apply
+        case 18: trees.chance(1, in: 2) ? .clear : .trim
+        default: trees.chance(1, in: 3) ? .reopen : .trim
+        }
+    }
+}

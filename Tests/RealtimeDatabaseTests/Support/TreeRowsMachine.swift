@@ -1,0 +1,137 @@
+import JSONTree
+@testable import RealtimeDatabase
+
+/// A tree in rows, the store behind it, and the same tree as one value. Steps go to both; ``failure`` tells the first difference.
+struct TreeRowsMachine {
+    enum Step {
+        case set(Path, CanonicalJSON)
+        case setPriority(Path, CanonicalJSON)
+        case read(Path)
+        case exists(Path)
+        /// Ends a generation.
+        case freeze
+        /// The store takes the oldest frozen changes.
+        case apply
+        /// The store removes some dead rows.
+        case clear
+        case trim
+        /// Everything goes to the store, and memory begins anew.
+        case reopen
+    }
+
+    private let packing: TreeRows.Packing
+    private let residentBytesMax: Int
+    private let store: MemoryRowStore
+    private var rows: TreeRows
+    private var model = CanonicalJSON.null
+    private var frozen: [(generation: UInt64, changes: RowChanges, model: CanonicalJSON)] = []
+    /// Ranges that were being cleared when memory began anew: it does not know of them.
+    private var mayStepOverDead = false
+    private(set) var failure: String?
+
+    init(packing: TreeRows.Packing, residentBytesMax: Int = 0, deletedAtOnceMax: Int = 3) {
+        self.packing = packing
+        self.residentBytesMax = residentBytesMax
+        store = MemoryRowStore(deletedAtOnceMax: deletedAtOnceMax)
+        rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
+    }
+
+    /// Runs steps, then looks at `paths` before and after everything has gone to the store.
+    mutating func run(_ steps: [Step], checking paths: [Path]) {
+        for step in steps where failure == nil { run(step) }
+        for path in paths where failure == nil { run(.read(path)) }
+        if failure == nil { run(.reopen) }
+        for path in paths where failure == nil { run(.read(path)) }
+    }
+
+    mutating func run(_ step: Step) {
+        do throws(StorageError) {
+            switch step {
+            case .set(let path, let value):
+                try rows.set(value, at: path)
+                model = model.setting(value, at: path)
+            case .setPriority(let path, let priority): try setPriority(priority, at: path)
+            case .read(let path): check(path)
+            case .exists(let path):
+                expect(try rows.exists(path), model.hasValue(at: path), "exists(\(path))")
+            case .freeze: try freeze()
+            case .apply: apply()
+            case .clear:
+                store.clearSome(rowsMax: 2)
+                if store.clearing.isEmpty { mayStepOverDead = false }
+            case .trim: rows.trim()
+            case .reopen:
+                try freeze()
+                while !frozen.isEmpty { apply() }
+                rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
+                mayStepOverDead = !store.clearing.isEmpty
+            }
+        } catch {
+            failure = failure ?? "\(step) threw \(error)"
+        }
+        if let problem = rows.accountingProblem { failure = failure ?? "after \(step): \(problem)" }
+        if mayStepOverDead { store.deadRowsSteppedOver = 0 }
+        if store.deadRowsSteppedOver > 0 { failure = failure ?? "\(step) stepped over dead rows" }
+    }
+
+    private mutating func setPriority(_ priority: CanonicalJSON, at path: Path) throws(StorageError) {
+        let changed = model.settingPriority(priority, at: path)
+        expect(try rows.setPriority(priority, at: path), changed != nil, "setPriority(\(path))")
+        model = changed ?? model
+    }
+
+    private mutating func freeze() throws(StorageError) {
+        guard let (generation, changes) = try rows.freeze() else { return }
+        frozen.append((generation, changes, model))
+    }
+
+    private mutating func apply() {
+        guard !frozen.isEmpty else { return }
+        let next = frozen.removeFirst()
+        store.apply(next.changes)
+        rows.applied(next.generation)
+        expect(Self.joined(store.all), next.model, "store after generation \(next.generation)")
+        if let problem = StoredLayout(store.all, packing).problem { failure = failure ?? problem }
+    }
+
+    private mutating func check(_ path: Path) {
+        do throws(TreeRows.ReadError) {
+            expect(try rows.read(path), model.value(at: path), "read(\(path))")
+        } catch {
+            failure = failure ?? "read(\(path)) threw \(error)"
+        }
+    }
+
+    private mutating func expect<Value: Equatable>(_ value: Value, _ expected: Value, _ what: String) {
+        if value != expected { failure = failure ?? "\(what) is \(value), should be \(expected)" }
+    }
+
+    private static func joined(_ rows: [Row]) -> CanonicalJSON {
+        var joiner = RowJoiner(base: 0)
+        for row in rows { joiner.append(key: row.key, value: row.value) }
+        return joiner.finish()
+    }
+}
+
+extension TreeRows {
+    /// What is wrong with the sums that the tree keeps, or with its links.
+    var accountingProblem: String? {
+        var resident = 0
+        var changedNow = 0
+        var problem: String?
+        func visit(_ node: RowNode) {
+            resident += node.footprint
+            if node.changedIn == generation { changedNow += node.footprint }
+            if node.isDetached { problem = "a node in the tree is detached" }
+            if node.state != .spread, !node.children.isEmpty { problem = "a node with children is not spread" }
+            node.children.forEach { child in
+                if child.parent !== node { problem = "a node does not know its parent" }
+                visit(child)
+            }
+        }
+        visit(root)
+        if resident != residentBytes { problem = "residentBytes is \(residentBytes), should be \(resident)" }
+        if changedNow != changedBytes { problem = "changedBytes is \(changedBytes), should be \(changedNow)" }
+        return problem
+    }
+}
