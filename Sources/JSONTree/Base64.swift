@@ -15,3 +15,10 @@ func appendBase64(_ bytes: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         offset += 3
     }
 }
+
+func base64(_ digest: InlineArray<20, UInt8>) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(28)
+    digest.span.withUnsafeBytes { appendBase64($0, to: &out) }
+    return out
+}

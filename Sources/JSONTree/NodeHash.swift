@@ -70,11 +70,7 @@ private struct NodeHasher {
                 hash.withUnsafeBytes { sha.update($0) }
             }
         }
-        var out: [UInt8] = []
-        out.reserveCapacity(28)
-        let digest = sha.finish()
-        digest.span.withUnsafeBytes { appendBase64($0, to: &out) }
-        return out
+        return base64(sha.finish())
     }
 
     /// In priority order (wire-protocol 4.5): by priority, then by key.
@@ -123,10 +119,7 @@ private struct NodeHasher {
             let odd = JavaScriptDouble.bits(of: number)
             if odd != bits { hasOddNumber = true }
             if variant == .javaScriptNumbers { bits = odd }
-            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { hex in
-                for index in 0..<16 { hex[index] = hexDigit(UInt8(bits >> UInt64(60 - 4 * index) & 15)) }
-                sha.update(UnsafeRawBufferPointer(hex))
-            }
+            sha.update(hexadecimalOf: bits)
         }
     }
 }

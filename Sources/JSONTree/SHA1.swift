@@ -37,6 +37,14 @@ struct SHA1 {
         update(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// The sixteen lower-case hexadecimal digits of `bits`.
+    mutating func update(hexadecimalOf bits: UInt64) {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { text in
+            for index in 0..<16 { text[index] = hexDigit(UInt8(bits >> UInt64(60 - 4 * index) & 15)) }
+            update(UnsafeRawBufferPointer(text))
+        }
+    }
+
     /// The digest; the state is used up.
     consuming func finish() -> InlineArray<20, UInt8> {
         pending[pendingCount] = 0x80
