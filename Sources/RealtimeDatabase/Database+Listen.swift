@@ -71,6 +71,7 @@ extension Database {
     }
 
     private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
+        if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones.
             return .value(try rows.read(path, bytesMax: refusal == nil ? Self.assembledBytesMax : .max))

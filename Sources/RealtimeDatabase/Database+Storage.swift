@@ -66,12 +66,17 @@ extension Database {
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
         refusal = error
-        rows = TreeRows(store: rows.store, residentBytesMax: rows.residentBytesMax)
+        rows = TreeRows(store: rows.store, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
         frozen = []
-        isTorn = false
+        tornBy = nil
         sequence = storeSequence
         try replay(operations)
-        for index in pending.indices where pending[index].sequence > durableSequence {
+        for index in pending.indices {
+            if pending[index].sequence <= durableSequence {
+                // The state that a snapshot was to be taken of is gone.
+                pending[index].outputs = pending[index].outputs.map { $0.failingStream(error) }
+                continue
+            }
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: [])
             turn.outputs = pending[index].outputs.filter(\.changesMembership)
             for request in pending[index].requests { run(request, in: &turn) }
@@ -97,5 +102,10 @@ extension Output {
         case .join, .leave: true
         case .push, .initial, .reply, .stream: false
         }
+    }
+
+    fileprivate func failingStream(_ error: StorageError) -> Output {
+        guard case .stream(let read) = self else { return self }
+        return .reply(read.connection, number: read.number, .failed(.unavailable(error)))
     }
 }

@@ -5,7 +5,7 @@ extension Database {
     func set(
         _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, in turn: inout Turn
     ) throws(Failure) -> CanonicalJSON {
-        if let refusal { throw .unavailable(refusal) }
+        try checkWritable()
         if let expecting {
             guard NodeHash.matches(expecting, try self.value(at: target.path)) else { throw .stale }
         }
@@ -21,7 +21,7 @@ extension Database {
     func update(
         _ base: Path, _ entries: [(target: WriteTarget, value: IncomingValue)], in turn: inout Turn
     ) throws(Failure) {
-        if let refusal { throw .unavailable(refusal) }
+        try checkWritable()
         guard !entries.isEmpty else { return }
         var assignments: [Assignment] = []
         assignments.reserveCapacity(entries.count)
@@ -50,7 +50,7 @@ extension Database {
                 }
             }
         } catch {
-            isTorn = true
+            tornBy = error
             throw .unavailable(error)
         }
     }
@@ -70,6 +70,10 @@ extension Database {
         }
         if let failure { throw failure }
         return resolved
+    }
+
+    private func checkWritable() throws(Failure) {
+        if let error = tornBy ?? refusal { throw .unavailable(error) }
     }
 
     private func commit(_ change: Change, in turn: inout Turn) {

@@ -23,8 +23,9 @@ package final class Database {
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
-    /// Set when storage failed in the middle of a change, so memory may hold half of it.
-    package internal(set) var isTorn = false
+    /// The error of storage in the middle of a change: memory may hold half of it. Until ``refuse(because:storeSequence:replaying:)`` has
+    /// built it anew, nothing is read or written.
+    package internal(set) var tornBy: StorageError?
 
     /// What a turn has to say, and what it was asked, in case its record does not reach the log.
     struct PendingTurn {

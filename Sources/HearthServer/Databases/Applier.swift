@@ -30,9 +30,12 @@ final class Applier: Sendable {
                             report(.applied(database, frozen, error))
                         }
                     case .clear(let database, let tree):
-                        // A failed step is tried again with the next one.
-                        try? tree.clearSome()
-                        report(.cleared(database))
+                        do throws(StorageError) {
+                            try tree.clearSome()
+                            report(.cleared(database, nil))
+                        } catch {
+                            report(.cleared(database, error))
+                        }
                     }
                 }
             }

@@ -15,7 +15,7 @@ package final class DatabaseThread: Sendable {
         case commitsDropped(UInt32)
         case probed(UInt32, StorageError?)
         case applied(UInt32, FrozenRows, StorageError?)
-        case cleared(UInt32)
+        case cleared(UInt32, StorageError?)
         /// Time has passed: freeze, probe, prune.
         case tick
         /// Finish what is under way, write everything to the tree files, then call back.

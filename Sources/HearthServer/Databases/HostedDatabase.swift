@@ -34,6 +34,10 @@ final class HostedDatabase {
     private var unapplied: FrozenRows?
     private var isClearing = false
     private var isProbing = false
+    /// The log could not be read when memory was to be built anew; the next tick tries again.
+    private var hasFailedToRecover = false
+    /// The server ends: what can wait is not begun any more.
+    private var isSettling = false
     /// The last operation that the tree file includes, as far as the applier has reported.
     private var appliedSequence: UInt64
     private var lastFreeze: Int64
@@ -73,7 +77,8 @@ final class HostedDatabase {
     // MARK: Requests
 
     func run(_ requests: [Request]) {
-        guard phase == .running, database.changedBytes < limits.changedBytesHard || !isApplying else {
+        // Requests of one connection keep their order: what comes later waits behind what is held.
+        guard phase == .running, held.isEmpty, database.changedBytes < limits.changedBytesHard || !isApplying else {
             held.append(contentsOf: requests)
             return
         }
@@ -82,7 +87,7 @@ final class HostedDatabase {
         let record = database.process(requests, now: lastTime)
         if let record { committer.post(.append(database: database.index, logFile, record)) }
         release()
-        if database.isTorn { recover(because: .inputOutput("a change could not be completed")) }
+        if let error = database.tornBy { recover(because: error) }
         if database.changedBytes >= limits.changedBytesSoft { freeze() }
         applyNext()
     }
@@ -144,14 +149,20 @@ final class HostedDatabase {
         } catch {
             // Not even readable: stay in this phase and try again with the next tick.
             log.error("database.recovery-failed", [("database", name), ("error", error.message)])
+            hasFailedToRecover = true
             return
         }
+        hasFailedToRecover = false
         phase = .running
-        for stream in streams.values { readers.fail(stream, error) }
-        streams = [:]
+        failStreams(error)
         log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
         runHeld()
+    }
+
+    private func failStreams(_ error: StorageError) {
+        for stream in streams.values { readers.fail(stream, error) }
+        streams = [:]
     }
 
     func probed(_ error: StorageError?) {
@@ -181,7 +192,7 @@ final class HostedDatabase {
             isApplying = true
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
             applier.post(.apply(database: database.index, tree, frozen, streams))
-        } else if tree.isClearing, !isClearing {
+        } else if tree.isClearing, !isClearing, !isSettling {
             isClearing = true
             applier.post(.clear(database: database.index, tree))
         }
@@ -193,6 +204,7 @@ final class HostedDatabase {
             unapplied = frozen
             log.error("tree.apply-failed", [("database", name), ("error", error.message)])
             if database.refusal == nil { database.refuse(because: error) }
+            failStreams(error)
         } else {
             if let generation = frozen.generation {
                 appliedSequence = frozen.sequence
@@ -204,9 +216,10 @@ final class HostedDatabase {
         if phase == .running { runHeld() }
     }
 
-    func cleared() {
+    func cleared(_ error: StorageError?) {
         isClearing = false
-        applyNext()
+        // After a failure the next tick tries again.
+        if error == nil { applyNext() }
     }
 
     // MARK: Time
@@ -216,10 +229,10 @@ final class HostedDatabase {
         finishRecovery()
         if database.refusal != nil, !isProbing, phase == .running {
             isProbing = true
-            applyNext()
             committer.post(.probe(database: database.index, logFile))
         }
         if lastTime - lastFreeze >= limits.applyIntervalMilliseconds, database.changedBytes > 0 { freeze() }
+        applyNext()
         if ticks.isMultiple(of: 50) {
             committer.post(
                 .prune(
@@ -230,9 +243,10 @@ final class HostedDatabase {
 
     /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
     func settle() -> Bool {
-        if database.refusal != nil { return !isApplying }
+        isSettling = true
+        if isApplying || isClearing { return false }
+        if database.refusal != nil || hasFailedToRecover { return true }
         freeze()
-        applyNext()
         return phase == .running && !isApplying && database.durableSequence == database.sequence
             && database.changedBytes == 0 && held.isEmpty
     }

@@ -15,6 +15,8 @@ final class HostedDatabases {
 
     private var open: [UInt32: HostedDatabase] = [:]
     private var finished: (@Sendable () -> Void)?
+    /// All databases are closed; what still arrives is not answered.
+    private var isOver = false
     private var ticks = 0
 
     init(
@@ -35,6 +37,7 @@ final class HostedDatabases {
 
     /// Works off one mailbox. News from storage first, then the requests, one turn per database.
     func run(_ messages: [DatabaseThread.Message]) {
+        if isOver { return }
         var requests: [(index: UInt32, requests: [Request])] = []
         for message in messages {
             if case .requests(let index, let batch) = message {
@@ -59,7 +62,7 @@ final class HostedDatabases {
         case .commitsDropped(let index): open[index]?.commitsDropped()
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
-        case .cleared(let index): open[index]?.cleared()
+        case .cleared(let index, let error): open[index]?.cleared(error)
         case .tick:
             ticks += 1
             for database in open.values { database.tick(ticks) }
@@ -100,7 +103,7 @@ final class HostedDatabases {
         guard isIdle else { return }
         for database in open.values { database.close() }
         open = [:]
-        self.finished = nil
+        isOver = true
         finished()
     }
 }
