@@ -71,10 +71,7 @@ extension JSONError: CustomStringConvertible {
         case .textTooLong: "the JSON text is too long"
         case .stringTooLong(let limit): "the string is longer than \(limit) bytes"
         case .tooDeep(let limit): "the value is deeper than \(limit) levels"
-        case .key(.empty): "a key is empty"
-        case .key(.tooLong): "a key is longer than \(Key.maximumByteCount) bytes"
-        case .key(.forbidden): "a key contains one of . $ # [ ] / or a control character"
-        case .key(.invalidUTF8): "a key is not valid UTF-8"
+        case .key(let error): error.description
         case .unknownMetadata: "a key starts with a dot and is not .priority, .value or .sv"
         case .invalidPriority: "a priority is neither null, a number nor a string"
         case .invalidValueWrapper: ".value holds something other than a leaf or stands beside children"

@@ -1,12 +1,10 @@
 /// Reads JSON text one step at a time, for messages whose members are known: the envelope is walked, and the values in it are
 /// skipped, to be parsed by ``CanonicalJSON`` where they are data.
 ///
-/// The bytes must outlive the reader. Skipped values are checked for their structure only.
+/// The bytes must outlive the reader. Skipped values are checked for their structure only, to any depth: skipping uses no stack.
 package struct JSONReader {
     package let bytes: UnsafeRawBufferPointer
     package private(set) var offset = 0
-    /// Nesting that is followed while skipping; deeper text is refused.
-    private static let depthMax = 64
 
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
@@ -88,7 +86,6 @@ package struct JSONReader {
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                if depth > Self.depthMax { throw JSONError(.tooDeep(limit: Self.depthMax), at: offset) }
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 depth -= 1
                 if depth == 0 {

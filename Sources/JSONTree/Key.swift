@@ -7,6 +7,17 @@ package enum KeyError: Error, Hashable, Sendable {
     case invalidUTF8
 }
 
+extension KeyError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .empty: "a key is empty"
+        case .tooLong: "a key is longer than \(Key.maximumByteCount) bytes"
+        case .forbidden: "a key contains one of . $ # [ ] / or a control character"
+        case .invalidUTF8: "a key is not valid UTF-8"
+        }
+    }
+}
+
 /// One component of a path: the name of a child, checked against wire-protocol 4.1.
 ///
 /// Equality is equality of bytes (never canonical equivalence), the order is that of wire-protocol 4.4: integer keys first,

@@ -8,6 +8,16 @@ package enum PathError: Error, Hashable, Sendable {
     case invalidPercentEncoding
 }
 
+extension PathError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .tooDeep: "deeper than \(Path.maximumDepth) levels"
+        case .key(let error, _): error.description
+        case .invalidPercentEncoding: "a % without two hexadecimal digits"
+        }
+    }
+}
+
 extension Path {
     /// Levels below the root (wire-protocol 4.1).
     package static let maximumDepth = 32
