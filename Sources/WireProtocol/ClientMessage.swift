@@ -1,7 +1,7 @@
 package import JSONTree
 
 /// A message from a client to the server (wire-protocol 1.4, 2.2).
-package enum ClientMessage: Sendable {
+package enum ClientMessage: Hashable, Sendable {
     case request(number: Int64, ClientRequest)
     /// A request whose number could be read but whose body is wrong; it must be answered with the error.
     case invalidRequest(number: Int64, RequestError)
@@ -12,14 +12,15 @@ package enum ClientMessage: Sendable {
 }
 
 /// The body of a request, by its action.
-package enum ClientRequest: Sendable {
+package enum ClientRequest: Hashable, Sendable {
     /// `p`: set; with `hash`, only if the current value has that hash.
     case put(WireAssignment, hash: [UInt8]?)
     /// `m`: update. Targets are absolute, and none lies inside another.
     case merge(Path, [WireAssignment])
     /// `g`: read once.
     case get(Path, query: [UInt8]?)
-    /// `q`: listen. `query` is the query object's text, nil for a default listen; `hash` is nil when the client did not say.
+    /// `q`: listen. `query` is the query object's text, nil for a default listen; `hash` is nil when the client did not
+    /// say.
     case listen(Path, query: [UInt8]?, tag: Int64?, hash: [UInt8]?)
     /// `n`: unlisten.
     case unlisten(Path, query: [UInt8]?, tag: Int64?)
@@ -32,19 +33,6 @@ package enum ClientRequest: Sendable {
     case appCheck
     /// An action that this server does not know (yet).
     case unknown(action: [UInt8])
-}
-
-/// One entry of an update.
-package struct WireAssignment: Sendable {
-    package var target: WriteTarget
-    package var value: CanonicalJSON
-    package var hasServerValues: Bool
-
-    package init(target: WriteTarget, value: CanonicalJSON, hasServerValues: Bool = false) {
-        self.target = target
-        self.value = value
-        self.hasServerValues = hasServerValues
-    }
 }
 
 /// Why a request cannot be carried out as it stands.
@@ -64,9 +52,4 @@ package enum RequestError: Error, Hashable, Sendable {
         case .overlappingPaths: "an update may not set a path and another one above it"
         }
     }
-}
-
-/// Why the bytes of a message are none of this protocol. The connection cannot go on.
-package struct MessageError: Error, Hashable, Sendable {
-    package var reason: String
 }

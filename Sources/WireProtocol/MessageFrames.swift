@@ -1,12 +1,13 @@
 import JSONTree
 
-/// How a message is cut into WebSocket frames (wire-protocol 1.6): one frame up to 16384 UTF-16 code units, otherwise a frame with the decimal number of chunks,
-/// then the chunks.
+/// How a message is cut into WebSocket frames (wire-protocol 1.6): one frame up to 16384 UTF-16 code units, otherwise a
+/// frame with the decimal number of chunks, then the chunks.
 package enum MessageChunks {
     /// UTF-16 code units in one frame at most.
     package static let unitsMax = 16384
 
-    /// The byte ranges of the chunks of a UTF-8 message, in order, none of them inside a character. One range when the message needs no cutting.
+    /// The byte ranges of the chunks of a UTF-8 message, in order, none of them inside a character. One range when the
+    /// message needs no cutting.
     package static func ranges(of message: UnsafeRawBufferPointer) -> [Range<Int>] {
         // A UTF-8 text has at least as many bytes as UTF-16 units.
         if message.count <= unitsMax { return [0..<message.count] }
@@ -30,7 +31,8 @@ package struct ChunkCutter: Sendable {
 
     package init() {}
 
-    /// How many of these bytes still belong to the chunk; fewer than all when the chunk is full. Pieces must not be cut inside a character.
+    /// How many of these bytes still belong to the chunk; fewer than all when the chunk is full. Pieces must not be cut
+    /// inside a character.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         var offset = 0
         while offset < bytes.count {
@@ -76,7 +78,8 @@ package struct FrameJoiner: Sendable {
             guard chunks.count + frame.count <= bytesMax else { return .tooLarge }
             chunks.append(contentsOf: frame)
             chunksMissing -= 1
-            // The C++ SDK announces one chunk too many for an exact multiple of the chunk size: a text that is complete is.
+            // The C++ SDK announces one chunk too many for an exact multiple of the chunk size: a text that is complete
+            // is.
             let isMiscounted = chunksMissing == 1 && chunks.count.isMultiple(of: MessageChunks.unitsMax) && isComplete
             return chunksMissing == 0 || isMiscounted ? .joined : .more
         }
@@ -97,8 +100,10 @@ package struct FrameJoiner: Sendable {
         return chunks
     }
 
+    /// Whether the chunks so far are a whole text. Looks at all of them only if the last byte could end one.
     private var isComplete: Bool {
-        chunks.withUnsafeBytes { bytes in
+        guard chunks.last == UInt8(ascii: "}") else { return false }
+        return chunks.withUnsafeBytes { bytes in
             var reader = JSONReader(bytes)
             do throws(JSONError) {
                 _ = try reader.skipValue()

@@ -1,0 +1,73 @@
+import JSONTree
+
+/// Writes the messages of a client (wire-protocol 1.4–1.5, 2.2) behind what already stands in a byte array. Values are
+/// canonical text and are copied as they are.
+package enum ClientMessageWriter {
+    /// The frame that keeps a silent connection open. Not a message: it is never cut, joined or answered (wire-protocol
+    /// 1.5).
+    package static let keepAlive = Array("0".utf8)
+
+    /// Asks for a pong.
+    package static func appendPing(to out: inout [UInt8]) { out.append(literal: #"{"t":"c","d":{"t":"p","d":{}}}"#) }
+
+    package static func append(_ request: ClientRequest, number: Int64, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"r":"#)
+        out.append(decimal: number)
+        out.append(literal: #","a":"#)
+        switch request {
+        case .put(let assignment, let hash):
+            out.append(literal: #""p","b":{"p":"#)
+            out.append(quoted: assignment.target)
+            out.append(literal: #","d":"#)
+            out.append(contentsOf: assignment.value.bytes)
+            append("h", hash, to: &out)
+        case .merge(let base, let assignments):
+            out.append(literal: #""m","b":{"#)
+            out.append(base: base, assignments.lazy.map { ($0.target, $0.value) })
+        case .get(let path, let query):
+            out.append(literal: #""g","b":{"p":"#)
+            out.append(quoted: path)
+            out.append(literal: #","q":"#)
+            // Always present (wire-protocol 2.5).
+            out.append(contentsOf: query ?? Array("{}".utf8))
+        case .listen(let path, let query, let tag, let hash):
+            out.append(literal: #""q","b":{"p":"#)
+            out.append(quoted: path)
+            append(query, tag, to: &out)
+            append("h", hash, to: &out)
+        case .unlisten(let path, let query, let tag):
+            out.append(literal: #""n","b":{"p":"#)
+            out.append(quoted: path)
+            append(query, tag, to: &out)
+        case .statistics: out.append(literal: #""s","b":{"c":{}"#)
+        case .authenticate(let credential):
+            out.append(literal: #""auth","b":{"cred":"#)
+            JSONText.appendQuoted(credential, to: &out)
+        case .unauthenticate: out.append(literal: #""unauth","b":{"#)
+        case .appCheck: out.append(literal: #""appcheck","b":{"#)
+        case .unknown(let action):
+            JSONText.appendQuoted(action, to: &out)
+            out.append(literal: #","b":{"#)
+        }
+        out.append(literal: "}}}")
+    }
+
+    private static func append(_ query: [UInt8]?, _ tag: Int64?, to out: inout [UInt8]) {
+        if let query {
+            out.append(literal: #","q":"#)
+            out.append(contentsOf: query)
+        }
+        if let tag {
+            out.append(literal: #","t":"#)
+            out.append(decimal: tag)
+        }
+    }
+
+    private static func append(_ name: StaticString, _ text: [UInt8]?, to out: inout [UInt8]) {
+        guard let text else { return }
+        out.append(literal: ",\"")
+        out.append(literal: name)
+        out.append(literal: "\":")
+        JSONText.appendQuoted(text, to: &out)
+    }
+}

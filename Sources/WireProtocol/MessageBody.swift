@@ -1,0 +1,81 @@
+import JSONTree
+
+/// The members of a body that requests and pushes share (wire-protocol 2.2, 2.6), each as far as it is there. A null is
+/// as good as nothing, except as data; a member of a wrong kind makes the whole body wrong, so that a condition is
+/// never overlooked.
+struct MessageBody {
+    private(set) var path: [UInt8]?
+    private(set) var data: UnsafeRawBufferPointer?
+    private(set) var hash: [UInt8]?
+    /// The text of a query object, or of an array of one.
+    private(set) var query: [UInt8]?
+    private(set) var tag: Int64?
+    private(set) var credential: [UInt8]?
+    private var mistake: RequestError?
+
+    /// `text` is that of the body; a body that is missing, or no object, has no members.
+    init(_ text: UnsafeRawBufferPointer?) throws(RequestError) {
+        guard let text, text.first == UInt8(ascii: "{") else { return }
+        do throws(JSONError) {
+            var reader = JSONReader(text)
+            var body = MessageBody()
+            try reader.forEachMember { (reader, key) throws(JSONError) in try body.read(key, from: &reader) }
+            self = body
+        } catch {
+            throw .value(error)
+        }
+        if let mistake { throw mistake }
+    }
+
+    private init() {}
+
+    private mutating func read(_ key: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) {
+        if key.equals("d") {
+            data = try reader.skipValue()
+        } else if try reader.peek() == UInt8(ascii: "n") {
+            _ = try reader.skipValue()
+        } else if key.equals("p") {
+            path = try string("path \"p\"", from: &reader)
+        } else if key.equals("h") {
+            hash = try string("hash \"h\"", from: &reader)
+        } else if key.equals("cred") {
+            credential = try string("credential \"cred\"", from: &reader)
+        } else if key.equals("q") {
+            query = Array(try reader.skipValue())
+        } else if key.equals("t") {
+            let text = try reader.skipValue()
+            var number = JSONReader(text)
+            do throws(JSONError) { tag = try number.integer() } catch { mistake = .missing("tag \"t\"") }
+        } else {
+            _ = try reader.skipValue()
+        }
+    }
+
+    private mutating func string(_ name: String, from reader: inout JSONReader) throws(JSONError) -> [UInt8]? {
+        if try reader.peek() == UInt8(ascii: "\"") { return try reader.string() }
+        _ = try reader.skipValue()
+        mistake = .missing(name)
+        return nil
+    }
+
+    func requiredPath() throws(RequestError) -> Path {
+        guard let path else { throw .missing("path \"p\"") }
+        do throws(PathError) { return try Path(parsing: path) } catch { throw .path(error) }
+    }
+
+    /// One place and its new value.
+    func assignment() throws(RequestError) -> WireAssignment {
+        guard let path else { throw .missing("path \"p\"") }
+        let target: WriteTarget
+        do throws(PathError) { target = try WriteTarget(parsing: path) } catch { throw .path(error) }
+        guard let data else { throw .missing("data \"d\"") }
+        return try WireAssignment.parse(data, for: target)
+    }
+
+    /// Several places below the path, and their new values.
+    func assignments() throws(RequestError) -> (base: Path, assignments: [WireAssignment]) {
+        let base = try requiredPath()
+        guard let data, data.first == UInt8(ascii: "{") else { throw .missing("object \"d\"") }
+        return (base, try WireAssignment.parse(data, base: base))
+    }
+}

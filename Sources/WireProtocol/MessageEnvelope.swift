@@ -1,0 +1,62 @@
+import JSONTree
+
+/// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (wire-protocol 1.4).
+struct MessageEnvelope {
+    enum Layer {
+        case control
+        case data
+    }
+
+    let layer: Layer
+    /// The text of the object inside.
+    let payload: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
+        var layer: Layer?
+        var payload: UnsafeRawBufferPointer?
+        try MessageError.reading { () throws(JSONError) in
+            var reader = JSONReader(bytes)
+            try reader.forEachMember { (reader, key) throws(JSONError) in
+                if key.equals("t") {
+                    layer = Layer(try reader.skipValue())
+                } else if key.equals("d") {
+                    payload = try reader.skipValue()
+                } else {
+                    _ = try reader.skipValue()
+                }
+            }
+            try reader.finish()
+        }
+        guard let layer else { throw MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"") }
+        guard let payload, payload.first == UInt8(ascii: "{") else {
+            throw MessageError(reason: "a message needs an object \"d\"")
+        }
+        self.layer = layer
+        self.payload = payload
+    }
+}
+
+extension MessageEnvelope.Layer {
+    fileprivate init?(_ text: UnsafeRawBufferPointer) {
+        if text.equals("\"d\"") {
+            self = .data
+        } else if text.equals("\"c\"") {
+            self = .control
+        } else {
+            return nil
+        }
+    }
+}
+
+/// Why the bytes of a message are none of this protocol. The connection cannot go on.
+package struct MessageError: Error, Hashable, Sendable {
+    /// For people; quotes nothing of the message.
+    package var reason: String
+
+    init(reason: String) { self.reason = reason }
+
+    /// Runs `body`; text that is not what it should be makes the message wrong.
+    static func reading<Result>(_ body: () throws(JSONError) -> Result) throws(MessageError) -> Result {
+        do throws(JSONError) { return try body() } catch { throw MessageError(reason: "malformed message: \(error)") }
+    }
+}

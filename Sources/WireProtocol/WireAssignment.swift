@@ -1,0 +1,78 @@
+package import JSONTree
+
+/// One place and its new value, of a set or an update.
+package struct WireAssignment: Hashable, Sendable {
+    package var target: WriteTarget
+    package var value: CanonicalJSON
+    package var hasServerValues: Bool
+
+    package init(target: WriteTarget, value: CanonicalJSON, hasServerValues: Bool = false) {
+        self.target = target
+        self.value = value
+        self.hasServerValues = hasServerValues
+    }
+}
+
+extension WireAssignment {
+    /// Reads a value for a place, whose depth limits that of the value. Offsets of errors count from the start of
+    /// `text`.
+    package static func parse(
+        _ text: UnsafeRawBufferPointer, for target: WriteTarget
+    ) throws(RequestError) -> WireAssignment {
+        let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - target.path.depth)
+        do throws(JSONError) {
+            let (value, hasServerValues) = try CanonicalJSON.parse(text.bytes, limits: limits)
+            if target.isPriority, !hasServerValues, !value.isPriority { throw .init(.invalidPriority, at: 0) }
+            return WireAssignment(target: target, value: value, hasServerValues: hasServerValues)
+        } catch {
+            throw .value(error)
+        }
+    }
+
+    /// Reads the object of an update: keys are paths relative to `base`, each value replaces what is there. Offsets of
+    /// errors count from the start of `text`.
+    package static func parse(_ text: UnsafeRawBufferPointer, base: Path) throws(RequestError) -> [WireAssignment] {
+        var members: [(key: [UInt8], value: UnsafeRawBufferPointer, offset: Int)] = []
+        var reader = JSONReader(text)
+        do throws(JSONError) {
+            try reader.forEachMember { (reader, key) throws(JSONError) in
+                var utf8: [UInt8] = []
+                JSONText.appendUnescaped(key, to: &utf8)
+                let value = try reader.skipValue()
+                members.append((utf8, value, reader.offset - value.count))
+            }
+            try reader.finish()
+        } catch {
+            throw .value(error)
+        }
+        var assignments: [WireAssignment] = []
+        assignments.reserveCapacity(members.count)
+        for (key, text, offset) in members {
+            let relative: WriteTarget
+            do throws(PathError) { relative = try WriteTarget(parsing: key) } catch { throw .path(error) }
+            if relative.path.isRoot, !relative.isPriority { throw .path(.key(.empty, index: 0)) }
+            let target = WriteTarget(path: base.appending(relative.path), isPriority: relative.isPriority)
+            guard target.path.depth <= Path.maximumDepth else { throw .path(.tooDeep) }
+            do throws(RequestError) {
+                assignments.append(try parse(text, for: target))
+            } catch {
+                guard case .value(let error) = error else { throw error }
+                throw .value(JSONError(error.kind, at: offset + error.offset))
+            }
+        }
+        try refuseOverlaps(assignments)
+        return assignments
+    }
+
+    /// No path of an update may lie inside another (wire-protocol 3.2). O(n log n): in path order, what lies inside
+    /// comes right behind.
+    private static func refuseOverlaps(_ assignments: [WireAssignment]) throws(RequestError) {
+        guard assignments.count > 1 else { return }
+        let targets = assignments.map(\.target).sorted { $0.path < $1.path }
+        for (earlier, later) in zip(targets, targets.dropFirst()) {
+            // A priority overlaps with its own node only.
+            let overlaps = earlier.isPriority ? earlier.path == later.path : earlier.path.contains(later.path)
+            if overlaps { throw .overlappingPaths }
+        }
+    }
+}

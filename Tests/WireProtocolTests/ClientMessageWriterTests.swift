@@ -1,0 +1,86 @@
+import JSONTree
+import TestSupport
+import Testing
+import WireProtocol
+
+@Suite("Messages of a client, written")
+struct ClientMessageWriterTests {
+    private func text(_ request: ClientRequest, number: Int64 = 5) -> String {
+        var out = Array("before ".utf8)
+        ClientMessageWriter.append(request, number: number, to: &out)
+        return String(decoding: out.dropFirst(7), as: UTF8.self)
+    }
+
+    @Test("the forms of the fact sheet (wire-protocol 1.4, 2.3, 2.5, 3.1, 3.2)")
+    func forms() throws {
+        let table: [(ClientRequest, String)] = [
+            (
+                .put(try assignment("rooms/a", #"{"n":3}"#), hash: nil),
+                #"{"t":"d","d":{"r":5,"a":"p","b":{"p":"rooms/a","d":{"n":3}}}}"#
+            ),
+            (.put(try assignment("n", "6"), hash: []), #"{"t":"d","d":{"r":5,"a":"p","b":{"p":"n","d":6,"h":""}}}"#),
+            (
+                .put(try assignment("a/.priority", "null"), hash: nil),
+                #"{"t":"d","d":{"r":5,"a":"p","b":{"p":"a/.priority","d":null}}}"#
+            ),
+            (
+                .merge(try path("a"), [try assignment("a/t", "1"), try assignment("a/x/.priority", "2")]),
+                #"{"t":"d","d":{"r":5,"a":"m","b":{"p":"a","d":{"t":1,"x/.priority":2}}}}"#
+            ),
+            (.get(.root, query: nil), #"{"t":"d","d":{"r":5,"a":"g","b":{"p":"","q":{}}}}"#),
+            (
+                .listen(try path("rooms"), query: nil, tag: nil, hash: []),
+                #"{"t":"d","d":{"r":5,"a":"q","b":{"p":"rooms","h":""}}}"#
+            ),
+            (
+                .listen(try path("rooms"), query: Array(#"{"l":2}"#.utf8), tag: 1, hash: nil),
+                #"{"t":"d","d":{"r":5,"a":"q","b":{"p":"rooms","q":{"l":2},"t":1}}}"#
+            ),
+            (.unlisten(try path("rooms"), query: nil, tag: nil), #"{"t":"d","d":{"r":5,"a":"n","b":{"p":"rooms"}}}"#),
+            (.authenticate(credential: Array("e\"J".utf8)), #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"e\"J"}}}"#),
+            (.unauthenticate, #"{"t":"d","d":{"r":5,"a":"unauth","b":{}}}"#),
+            (.statistics, #"{"t":"d","d":{"r":5,"a":"s","b":{"c":{}}}}"#),
+        ]
+        for (request, expected) in table { #expect(text(request) == expected) }
+    }
+
+    @Test("numbers", arguments: [0, 1, -1, 10, 123_456_789, .max, .min] as [Int64])
+    func numbers(number: Int64) {
+        #expect(text(.unauthenticate, number: number) == #"{"t":"d","d":{"r":\#(number),"a":"unauth","b":{}}}"#)
+    }
+
+    @Test("what is written is read again as it was", arguments: 0..<200)
+    func roundTrip(seed: UInt64) throws {
+        var random = RandomTrees(seed: seed)
+        let request = random.request()
+        let number = Int64(bitPattern: random.random.next())
+        let message = try text(request, number: number).withBytes { try ClientMessage.parse($0) }
+        #expect(message == .request(number: number, request), "seed \(seed)")
+    }
+
+    @Test("a ping")
+    func ping() throws {
+        var out: [UInt8] = []
+        ClientMessageWriter.appendPing(to: &out)
+        #expect(try out.withBytes { try ClientMessage.parse($0) } == .ping)
+    }
+}
+
+extension RandomTrees {
+    fileprivate mutating func request() -> ClientRequest {
+        let query = chance(1, in: 2) ? nil : Array(#"{"i":".key","l":3}"#.utf8)
+        let tag = query.map { _ in Int64.random(in: 1...9, using: &random) }
+        let hash = chance(1, in: 2) ? nil : bytes()
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: return .get(path(), query: Array("{}".utf8))
+        case 1: return .listen(path(), query: query, tag: tag, hash: hash)
+        case 2: return .unlisten(path(), query: query, tag: tag)
+        case 3: return .authenticate(credential: bytes())
+        case 4: return pick([.unauthenticate, .statistics, .appCheck, .unknown(action: Array("om".utf8))])
+        case 5, 6, 7:
+            let (base, assignments) = merge()
+            return .merge(base, assignments)
+        default: return .put(assignment(), hash: hash)
+        }
+    }
+}
