@@ -9,7 +9,7 @@ struct Command: Sendable {
     var options: [Arguments.Option]
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
-    static let all: [Command] = [serve, echo, version]
+    static let all: [Command] = [serve, echo, bench, version]
 
     static func run(_ words: [String]) -> ExitCode {
         guard let name = words.first, name != "help", name != "--help", name != "-h" else {

@@ -1,0 +1,48 @@
+#include "CBench.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int bench_pin(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0;
+}
+
+int bench_spawn(const char *path, char *const *arguments, int cpu, int output) {
+    pid_t child = fork();
+    if (child != 0) return child < 0 ? -errno : child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (cpu >= 0 && bench_pin(cpu) < 0) _exit(126);
+    if (dup2(output, STDOUT_FILENO) < 0) _exit(126);
+    execv(path, arguments);
+    _exit(127);
+}
+
+int bench_wait(int process, int timeout_milliseconds) {
+    struct timespec millisecond = {.tv_nsec = 1000000};
+    for (int waited = 0;; waited++) {
+        pid_t ended = waitpid(process, NULL, WNOHANG);
+        if (ended != 0) return ended < 0 ? -errno : ended;
+        if (waited >= timeout_milliseconds) return 0;
+        nanosleep(&millisecond, NULL);
+    }
+}
+
+long bench_raise_descriptor_limit(long wanted) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+    if (limit.rlim_max < (rlim_t)wanted) {
+        struct rlimit raised = {.rlim_cur = (rlim_t)wanted, .rlim_max = (rlim_t)wanted};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0) return wanted;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : (long)limit.rlim_cur;
+}

@@ -1,0 +1,53 @@
+import CBench
+import Glibc
+
+/// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
+package enum Bench: String, CaseIterable, Sendable {
+    case fanout, write, read, idle, start, wide
+
+    /// One line for people.
+    package var summary: String {
+        switch self {
+        case .fanout: "one change to many listeners, one at a time and in bursts"
+        case .write: "small durable writes, many in flight and one at a time"
+        case .read: "point reads"
+        case .idle: "memory of idle connections"
+        case .start: "start with a large database, and memory while it is used"
+        case .wide: "writes under a node with very many children"
+        }
+    }
+
+    /// Carries out benchmarks and prints each result when it is there.
+    package static func run(
+        _ benchmarks: [Bench], _ settings: BenchSettings, print: (String) -> Void
+    ) throws(BenchError) {
+        // Both ends of ten thousand connections, each in its process.
+        let wanted = (settings.listeners + [settings.idleConnections]).max() ?? 0
+        let limit = bench_raise_descriptor_limit(wanted + 1_000)
+        guard limit >= wanted + 200 else {
+            throw BenchError("\(wanted) connections need more descriptors than the \(limit) allowed (ulimit -n)")
+        }
+        if let cpus = settings.cpus {
+            let result = bench_pin(Int32(cpus.load))
+            guard result == 0 else { throw BenchError("pin to CPU \(cpus.load)", code: Int(result)) }
+        }
+        let machine = Machine(settings)
+        if !settings.printsJSON { print(machine.text + "\n") }
+        for benchmark in benchmarks {
+            for result in try benchmark.results(Stage(settings: settings)) {
+                print(settings.printsJSON ? JSONReport.line(result, on: machine) : TextReport.text(result))
+            }
+        }
+    }
+
+    private func results(_ stage: Stage) throws(BenchError) -> [BenchResult] {
+        switch self {
+        case .fanout: try FanoutBenchmark(stage: stage).results()
+        case .write: try WriteBenchmark(stage: stage).results()
+        case .read: try ReadBenchmark(stage: stage).results()
+        case .idle: try IdleBenchmark(stage: stage).results()
+        case .start: try StartBenchmark(stage: stage).results()
+        case .wide: try WideBenchmark(stage: stage).results()
+        }
+    }
+}

@@ -1,0 +1,9 @@
+/// Why a benchmark could not be carried out, or what it found to be wrong with a target: one line for people.
+package struct BenchError: Error, Equatable {
+    package var message: String
+
+    init(_ message: String) { self.message = message }
+
+    /// A system call that failed, with the negated `errno` that it returned.
+    init(_ attempt: String, code: Int) { message = "\(attempt): \(SystemText.error(-code))" }
+}
