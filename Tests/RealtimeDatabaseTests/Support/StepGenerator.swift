@@ -3,18 +3,6 @@ import TestSupport
 
 @testable import RealtimeDatabase
 
-extension CanonicalJSON {
-    /// `text` must be canonical.
-    init(_ text: String) { self.init(trusted: Array(text.utf8)) }
-}
-
-extension Path {
-    /// The keys of `a/b/c`.
-    init(text: String) throws {
-        self.init(try text.utf8.split(separator: UInt8(ascii: "/")).map { try Key(validating: Array($0)) })
-    }
-}
-
 /// Random steps on a tree: some keys are used again and again, values are small or large against the limits of packing.
 struct StepGenerator {
     private var trees: RandomTrees
