@@ -4,8 +4,8 @@ package import RealtimeDatabase
 /// The commit log of one database: a SQLite file with one row per turn.
 ///
 /// ```
-/// log(first INTEGER PRIMARY KEY, count INTEGER, time INTEGER, body BLOB)      body: see LogRecord
-/// meta(name TEXT PRIMARY KEY, value)                                          epoch
+/// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB)     see LogRecord
+/// meta(name TEXT PRIMARY KEY, value)                                           epoch
 /// ```
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
@@ -27,14 +27,15 @@ package final class LogFile: @unchecked Sendable {
         try connection.execute(
             """
             CREATE TABLE IF NOT EXISTS log (
-                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
+                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
+                body BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT OR IGNORE INTO meta VALUES ('epoch', \(Int64(bitPattern: newEpoch)));
             """)
         epoch = UInt64(bitPattern: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 0)
         let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
         lastSequence = UInt64(last ?? 0)
-        insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?)")
+        insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
     }
 
     /// Appends records in one transaction: all of them or, when it throws, none.
@@ -45,25 +46,33 @@ package final class LogFile: @unchecked Sendable {
                 insert.bind(1, Int64(record.firstSequence))
                 insert.bind(2, Int64(record.count))
                 insert.bind(3, record.time)
-                insert.bind(4, record.body)
+                insert.bind(4, Int64(bitPattern: record.checksum))
+                insert.bind(5, record.body)
                 try insert.run()
             }
         }
         lastSequence = last.lastSequence
     }
 
-    /// Visits the records that hold operations after `sequence`, in order. They must still be in the log.
+    /// Visits the records that hold operations after `sequence`, in order. Throws ``StorageError/damaged(_:)`` where one of them
+    /// is not in the log any more, or not what was written.
     package func forEachRecord(
         after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
     ) throws(StorageError) {
         let select = try connection.prepare(
-            "SELECT first, count, time, body FROM log WHERE first + count > ? ORDER BY first")
+            "SELECT first, count, time, checksum, body FROM log WHERE first + count > ? ORDER BY first")
         select.bind(1, Int64(sequence) + 1)
+        var next = sequence + 1
         while try select.step() {
-            try body(
-                LogRecord(
-                    firstSequence: UInt64(select.integer(0)), count: Int(select.integer(1)), time: select.integer(2),
-                    body: select.blob(3)))
+            let record = LogRecord(
+                firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
+                time: select.integer(2), body: select.blob(4))
+            guard record.count > 0, record.checksum == UInt64(bitPattern: select.integer(3)) else {
+                throw .damaged("log row \(record.firstSequence)")
+            }
+            guard record.firstSequence <= next else { throw .damaged("log row \(next) is missing") }
+            next = record.lastSequence + 1
+            try body(record)
         }
     }
 

@@ -27,19 +27,17 @@ struct TreeRowsTests {
 
     /// All sequences of three steps from each of three beginnings.
     @Test("agrees with one value after every short sequence of steps", arguments: 0..<3)
-    func agreesExhaustively(beginning: Int) throws {
+    func agreesExhaustively(beginning: Int) {
         let packing = TreeRows.Packing(packedBytesMax: 10, repackBytesMax: 7)
-        let start = try Self.beginnings[beginning].map { (try Path(text: $0.0), CanonicalJSON($0.1)) }
-        let steps = try Self.alphabet()
-        let paths = try ["", "a", "a/b", "a/b/x", "a/c", "b"].map { try Path(text: $0) }
-        for first in steps {
-            for second in steps {
-                for third in steps {
-                    let list = start.map { .set($0, $1) } + [.reopen, first, second, third]
+        let start = Self.beginnings[beginning] + [.reopen]
+        for first in Self.alphabet {
+            for second in Self.alphabet {
+                for third in Self.alphabet {
+                    let steps = start + [first, second, third]
                     var machine = TreeRowsMachine(packing: packing, deletedAtOnceMax: 1)
-                    machine.run(list, checking: paths)
+                    machine.run(steps, checking: ["", "a", "a/b", "a/b/x", "a/c", "b"])
                     if let failure = machine.failure {
-                        Issue.record("\(failure) after \(list)")
+                        Issue.record("\(failure) after \(steps)")
                         return
                     }
                 }
@@ -47,23 +45,49 @@ struct TreeRowsTests {
         }
     }
 
-    private static let beginnings: [[(String, String)]] = [
+    private static let beginnings: [[TreeRowsMachine.Step]] = [
         [],
-        [("a", #"{"b":{"x":1,"y":2,"z":3},"c":"long enough"}"#), ("b", "1")],
-        [("", #"{".priority":1,"a":{".priority":"p","b":"long text"}}"#)],
+        [.set("a", #"{"b":{"x":1,"y":2,"z":3},"c":"long enough"}"#), .set("b", "1")],
+        [.set("", #"{".priority":1,"a":{".priority":"p","b":"long text"}}"#)],
     ]
 
-    private static func alphabet() throws -> [TreeRowsMachine.Step] {
-        let sets: [(String, String)] = [
-            ("", "null"), ("a", "null"), ("a/b", "null"), ("a/b/x", "null"),
-            ("a", "1"), ("a/b", "1"), ("a/b/x", "1"), ("b", #""a long leaf""#),
-            ("a", #"{"b":{"x":"long text"},"d":1}"#), ("a/b", #"{"y":{"z":1},"z":2}"#),
-        ]
-        var steps: [TreeRowsMachine.Step] = try sets.map { .set(try Path(text: $0), CanonicalJSON($1)) }
-        steps.append(.setPriority(.root, CanonicalJSON("1")))
-        steps.append(.setPriority(try Path(text: "a"), CanonicalJSON("2")))
-        steps.append(.setPriority(try Path(text: "a"), .null))
-        steps += [.freeze, .apply, .clear, .trim, .read(try Path(text: "a/b")), .exists(try Path(text: "a"))]
-        return steps
+    private static let alphabet: [TreeRowsMachine.Step] = [
+        .set("", "null"), .set("a", "null"), .set("a/b", "null"), .set("a/b/x", "null"),
+        .set("a", "1"), .set("a/b", "1"), .set("a/b/x", "1"), .set("b", #""a long leaf""#),
+        .set("a", #"{"b":{"x":"long text"},"d":1}"#), .set("a/b", #"{"y":{"z":1},"z":2}"#),
+        .setPriority("", "1"), .setPriority("a", "2"), .setPriority("a", "null"),
+        .freeze, .apply, .clear, .trim, .read("a/b"), .exists("a"),
+    ]
+
+    @Test("is not read beyond a limit, unless it is one row")
+    func limitedReads() throws {
+        let store = MemoryRowStore()
+        let value: CanonicalJSON = #"{"a":"0123456789","b":"0123456789","c":"0123456789"}"#
+        for isKnown in [true, false] {
+            var rows = TreeRows(store: store, packing: .init(packedBytesMax: 20, repackBytesMax: 10))
+            if isKnown {
+                try rows.set(value, at: .root)
+                store.apply(try #require(try rows.freeze()).changes)
+            } else {
+                rows = TreeRows(store: store, packing: .init(packedBytesMax: 20, repackBytesMax: 10))
+            }
+            #expect(try rows.read(.root, bytesMax: value.bytes.count) == value)
+            for limit in 0..<value.bytes.count - 1 {
+                #expect(throws: TreeRows.ReadError.self, "limit \(limit)") { try rows.read(.root, bytesMax: limit) }
+            }
+            #expect(try rows.read("b", bytesMax: 3) == #""0123456789""#)
+        }
+    }
+
+    @Test("keeps to its memory when it is only read")
+    func readingIsTrimmed() throws {
+        let store = MemoryRowStore(
+            rows: (0..<500).map { Row(key: Path([Key(Int32($0))]).encoded, value: .subtree("1")) })
+        let rows = TreeRows(store: store, residentBytesMax: 10_000)
+        for index in 0..<1000 {
+            _ = try rows.read(Path([Key(Int32(index))]))
+            rows.trim()
+            #expect(rows.residentBytes < 11_000)
+        }
     }
 }

@@ -113,20 +113,21 @@ struct ListenerTrie {
         return deliveries
     }
 
-    /// What groups strictly below the base of a change see of it.
+    /// What groups strictly below the base of a change see of it. O(groups + text of the values).
     private func parts(of change: Change, below place: Place, at base: Path) -> [(Change, GroupAddress)] {
         var found: [(place: Place, path: Path, assignments: [Assignment])] = []
+        var indices: [ObjectIdentifier: Int] = [:]
         func add(_ assignment: Assignment, to place: Place, at path: Path) {
             guard place.group != nil else { return }
-            if let index = found.firstIndex(where: { $0.place === place }) {
+            if let index = indices[ObjectIdentifier(place)] {
                 found[index].assignments.append(assignment)
             } else {
+                indices[ObjectIdentifier(place)] = found.count
                 found.append((place, path, [assignment]))
             }
         }
         for assignment in change.assignments {
             var next: Place? = place
-            var path = base
             let target = assignment.target.path
             // On the way to the target: the assignment as it is.
             for range in target.dropFirst(bytes: base.encoded.count).segments {
@@ -135,13 +136,14 @@ struct ListenerTrie {
                     next?.children[UnsafeRawBufferPointer(rebasing: $0[absolute])]
                 }
                 guard let next else { break }
-                path = target.prefix(bytes: absolute.upperBound)
-                add(assignment, to: next, at: path)
+                add(assignment, to: next, at: target.prefix(bytes: absolute.upperBound))
             }
             // Below it: the part of the value that lies there.
             if let next, !assignment.target.isPriority {
-                forEachPlace(below: next, at: target) { place, path in
-                    let part = assignment.value.value(at: path.dropFirst(bytes: target.encoded.count))
+                let value = assignment.value
+                Self.forEachPlace(below: next, at: target, of: value, value.range) { place, path, range in
+                    guard place.group != nil else { return }
+                    let part = range.map { value.part($0) } ?? .null
                     add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
                 }
             }
@@ -151,11 +153,28 @@ struct ListenerTrie {
         }
     }
 
-    private func forEachPlace(below place: Place, at path: Path, _ body: (Place, Path) -> Void) {
-        place.children.forEach { child in
+    /// Visits the places below one in tree order, with the text of what lies there in a value: `range` is that of the place itself, nil
+    /// for nothing.
+    private static func forEachPlace(
+        below place: Place, at path: Path, of value: CanonicalJSON, _ range: Range<Int>?,
+        _ body: (Place, Path, Range<Int>?) -> Void
+    ) {
+        if place.children.isEmpty { return }
+        var members = range.map { value.children(in: $0) }
+        var segment: [UInt8] = []
+        func nextMember() -> Range<Int>? {
+            guard let member = members?.next() else { return nil }
+            segment.removeAll(keepingCapacity: true)
+            member.appendSegment(to: &segment)
+            return member.value
+        }
+        var member = nextMember()
+        for child in place.children.sorted() {
+            while member != nil, segment.lexicographicallyPrecedes(child.segment) { member = nextMember() }
+            let part = segment == child.segment ? member : nil
             let childPath = Path(encoded: path.encoded + child.segment)
-            body(child, childPath)
-            forEachPlace(below: child, at: childPath, body)
+            body(child, childPath, part)
+            forEachPlace(below: child, at: childPath, of: value, part, body)
         }
     }
 }

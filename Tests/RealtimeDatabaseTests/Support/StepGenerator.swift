@@ -3,18 +3,6 @@ import TestSupport
 
 @testable import RealtimeDatabase
 
-extension CanonicalJSON {
-    /// `text` must be canonical.
-    init(_ text: String) { self.init(trusted: Array(text.utf8)) }
-}
-
-extension Path {
-    /// The keys of `a/b/c`.
-    init(text: String) throws {
-        self.init(try text.utf8.split(separator: UInt8(ascii: "/")).map { try Key(validating: Array($0)) })
-    }
-}
-
 /// Random steps on a tree: some keys are used again and again, values are small or large against the limits of packing.
 struct StepGenerator {
     private var trees: RandomTrees
@@ -64,11 +52,38 @@ struct StepGenerator {
         }
     }
 
+    /// A set, or a merge of targets none of which is inside another.
+    mutating func change() -> Change {
+        if trees.chance(1, in: 2) { return .set(assignment(below: .root)) }
+        let base = path()
+        var assignments: [Assignment] = []
+        for _ in 0..<trees.pick([1, 2, 3, 6]) {
+            let next = assignment(below: base)
+            let overlaps = assignments.contains { other in
+                let (a, b) = (other.target, next.target)
+                return a.path == b.path
+                    ? a.isPriority == b.isPriority : a.path.contains(b.path) || b.path.contains(a.path)
+            }
+            if !overlaps { assignments.append(next) }
+        }
+        return .merge(base: base, assignments)
+    }
+
+    private mutating func assignment(below base: Path) -> Assignment {
+        let path = trees.chance(1, in: 4) ? base : base.appending(self.path())
+        guard trees.chance(1, in: 5) else { return Assignment(target: WriteTarget(path: path), value: value()) }
+        return Assignment(target: WriteTarget(path: path, isPriority: true), value: priority())
+    }
+
+    mutating func priority() -> CanonicalJSON {
+        trees.chance(1, in: 3) ? .null : CanonicalJSON(TreeModel.text(of: trees.priority()))
+    }
+
     mutating func step() -> TreeRowsMachine.Step {
         switch Int.random(in: 0..<20, using: &trees.random) {
         case 0...8: .set(path(), value())
         case 9...10:
-            .setPriority(path(), trees.chance(1, in: 3) ? .null : CanonicalJSON(TreeModel.text(of: trees.priority())))
+            .setPriority(path(), priority())
         case 11...12: .read(path())
         case 13: .exists(path())
         case 14...15: .freeze

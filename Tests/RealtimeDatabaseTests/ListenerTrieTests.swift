@@ -1,0 +1,93 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("who listens where")
+struct ListenerTrieTests {
+    /// What a listener at `path` must get to see of a change, from the definition.
+    private static func view(of change: Change, at path: Path) -> Change? {
+        let base: Path =
+            switch change {
+            case .set(let assignment): assignment.target.path
+            case .merge(let base, _): base
+            }
+        if path.contains(base) { return change }
+        let seen = change.assignments.compactMap { assignment -> Assignment? in
+            let target = assignment.target
+            if path.contains(target.path) { return assignment }
+            guard target.path.contains(path), !target.isPriority else { return nil }
+            let part = assignment.value.value(at: path.dropFirst(bytes: target.path.encoded.count))
+            return Assignment(target: WriteTarget(path: path), value: part)
+        }
+        return switch seen.count {
+        case 0: nil
+        case 1: .set(seen[0])
+        default: .merge(base: path, seen)
+        }
+    }
+
+    @Test("each group gets a change once, cut to its path", arguments: 0..<(10 * TestScale.factor))
+    func deliveries(seed: UInt64) {
+        var generator = StepGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
+        var trie = ListenerTrie(database: 3)
+        var members: [Path: [Int]] = [:]
+        var groups: [Path: GroupID] = [:]
+        for step in 0..<150 {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                let (path, loop) = (generator.path(), Int.random(in: 0..<3, using: &random))
+                let group = trie.join(path, loop: loop)
+                if let known = groups[path] { #expect(known == group, "seed \(seed) step \(step)") }
+                #expect(!groups.contains { $0.value == group && $0.key != path }, "seed \(seed) step \(step)")
+                groups[path] = group
+                members[path, default: []].append(loop)
+            case 1:
+                guard let path = members.keys.sorted().randomElement(using: &random),
+                    let loop = members[path]?.popLast()
+                else { continue }
+                #expect(trie.leave(path, loop: loop) == groups[path], "seed \(seed) step \(step)")
+                if members[path] == [] { (members[path], groups[path]) = (nil, nil) }
+            default:
+                let change = generator.change()
+                var expected: [GroupAddress: Change] = [:]
+                for (path, loops) in members {
+                    guard let group = groups[path], let view = Self.view(of: change, at: path) else { continue }
+                    let bits = loops.reduce(0 as UInt64) { $0 | 1 << UInt64($1) }
+                    expected[GroupAddress(group: group, loops: bits)] = view
+                }
+                var seen: [GroupAddress: Change] = [:]
+                for delivery in trie.deliveries(of: change) {
+                    for address in delivery.to {
+                        #expect(seen.updateValue(delivery.change, forKey: address) == nil, "seed \(seed) step \(step)")
+                    }
+                }
+                #expect(seen == expected, "seed \(seed) step \(step): \(change)")
+            }
+        }
+    }
+
+    @Test("groups at and above a change share one entry")
+    func oneEntryPerForm() {
+        var trie = ListenerTrie(database: 0)
+        let groups = ["", "a", "a/b", "a/b/c"].map { trie.join($0, loop: 1) }
+        let change = Change.set(Assignment(target: WriteTarget(path: "a/b"), value: #"{"c":1}"#))
+        let deliveries = trie.deliveries(of: change)
+        #expect(deliveries.map(\.change) == [change, .set(Assignment(target: WriteTarget(path: "a/b/c"), value: "1"))])
+        #expect(deliveries.map { $0.to.map(\.group) } == [Array(groups[..<3]), [groups[3]]])
+        #expect(deliveries.allSatisfy { $0.to.allSatisfy { $0.loops == 2 } })
+    }
+
+    @Test("a place without listeners is forgotten, and its group number never comes back")
+    func pruning() {
+        var trie = ListenerTrie(database: 0)
+        let first = trie.join("a/b/c", loop: 0)
+        #expect(trie.leave("a/b/c", loop: 0) == first)
+        #expect(trie.leave("a/b/c", loop: 0) == nil)
+        let change = Change.set(Assignment(target: WriteTarget(path: "a"), value: "1"))
+        #expect(trie.deliveries(of: change).isEmpty)
+        #expect(trie.join("a/b/c", loop: 0) != first)
+    }
+}

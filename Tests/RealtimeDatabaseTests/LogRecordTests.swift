@@ -1,0 +1,76 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("a log record")
+struct LogRecordTests {
+    private static func example(seed: UInt64) -> (record: LogRecord, changes: [(change: Change, uid: [UInt8])]) {
+        var generator = StepGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
+        var record = LogRecord(firstSequence: seed + 1, time: 1_700_000_000_000 + Int64(seed))
+        var changes: [(change: Change, uid: [UInt8])] = []
+        for _ in 0..<Int.random(in: 1...5, using: &random) {
+            let uid = Array("user".utf8.prefix(Int.random(in: 0...4, using: &random)))
+            var assignments: [Assignment] = []
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                let target = WriteTarget(path: generator.path(), isPriority: Bool.random(using: &random))
+                assignments.append(Assignment(target: target, value: generator.value()))
+            }
+            let change: Change =
+                assignments.count == 1 ? .set(assignments[0]) : .merge(base: generator.path(), assignments)
+            record.append(change, uid: uid)
+            changes.append((change, uid))
+        }
+        return (record, changes)
+    }
+
+    @Test("gives back what was put in", arguments: 0..<40 as Range<UInt64>)
+    func roundTrip(seed: UInt64) throws {
+        let (record, changes) = Self.example(seed: seed)
+        let operations = try record.operations()
+        #expect(operations.map(\.change) == changes.map(\.change), "seed \(seed)")
+        #expect(operations.map(\.uid) == changes.map(\.uid), "seed \(seed)")
+        #expect(operations.map(\.sequence) == Array(record.firstSequence...record.lastSequence), "seed \(seed)")
+    }
+
+    @Test("is damaged when it is cut anywhere", arguments: 0..<10 as Range<UInt64>)
+    func truncation(seed: UInt64) {
+        let (record, _) = Self.example(seed: seed)
+        for count in 0..<record.body.count {
+            var cut = record
+            cut.body.removeLast(record.body.count - count)
+            #expect(throws: StorageError.self, "seed \(seed) at \(count)") { try cut.operations() }
+            #expect(cut.checksum != record.checksum, "seed \(seed) at \(count)")
+        }
+    }
+
+    @Test(
+        "has another checksum after any change, and is read or refused without a trap",
+        arguments: 0..<40 as Range<UInt64>)
+    func corruption(seed: UInt64) {
+        let (record, _) = Self.example(seed: seed)
+        var random = SeededRandom(seed: seed)
+        for step in 0..<60 {
+            var other = record
+            for _ in 0..<Int.random(in: 1...3, using: &random) { Self.corrupt(&other, &random) }
+            guard other != record else { continue }
+            #expect(other.checksum != record.checksum, "seed \(seed) step \(step)")
+            _ = try? other.operations()
+        }
+    }
+
+    private static func corrupt(_ record: inout LogRecord, _ random: inout SeededRandom) {
+        let place = Int.random(in: 0..<max(record.body.count, 1), using: &random)
+        switch Int.random(in: 0..<7, using: &random) {
+        case 0...2 where !record.body.isEmpty: record.body[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 3 where !record.body.isEmpty: record.body[place] = UInt8.random(in: .min ... .max, using: &random)
+        case 4: record.body.insert(UInt8.random(in: .min ... .max, using: &random), at: min(place, record.body.count))
+        case 5: record.body.append(contentsOf: repeatElement(0, count: Int.random(in: 1...9, using: &random)))
+        default:
+            record.count += 1
+            record.time ^= 1
+        }
+    }
+}

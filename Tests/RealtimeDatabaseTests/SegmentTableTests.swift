@@ -1,0 +1,45 @@
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("a segment table")
+struct SegmentTableTests {
+    private final class Entry: SegmentKeyed {
+        let segment: [UInt8]
+        init(_ segment: [UInt8]) { self.segment = segment }
+    }
+
+    @Test("agrees with a dictionary after random insertions and removals", arguments: 0..<(8 * TestScale.factor))
+    func agreesWithDictionary(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var table = SegmentTable<Entry>()
+        var model: [[UInt8]: Entry] = [:]
+        // Segments of which some are prefixes of others; from a few to many.
+        let variety = [4, 30, 500].randomElement(using: &random)!
+        for step in 0..<1500 {
+            let number = Int.random(in: 0..<variety, using: &random)
+            let segment = Array("k\(number)".utf8) + [0]
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0...1 where model[segment] == nil:
+                let entry = Entry(segment)
+                table.insert(entry)
+                model[segment] = entry
+            case 2...3:
+                table.remove(segment)
+                model[segment] = nil
+            case 4 where step.isMultiple(of: 400):
+                table.removeAll()
+                model = [:]
+            default: break
+            }
+            let found = segment.withUnsafeBytes { table[$0] }
+            #expect(found === model[segment], "seed \(seed) step \(step)")
+            #expect(table.count == model.count && table.isEmpty == model.isEmpty, "seed \(seed) step \(step)")
+        }
+        for (segment, entry) in model { #expect(segment.withUnsafeBytes { table[$0] } === entry, "seed \(seed)") }
+        let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+        #expect(table.sorted().map(\.segment) == sorted, "seed \(seed)")
+        #expect(table.contains { $0.segment == sorted.last } == !model.isEmpty)
+    }
+}
