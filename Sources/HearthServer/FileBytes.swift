@@ -7,6 +7,11 @@ package enum FileBytes {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
+        return read(from: descriptor)
+    }
+
+    /// Everything that is left to read from a descriptor, or nil when that fails.
+    package static func read(from descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         while true {
             let count = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { buffer in
@@ -14,7 +19,7 @@ package enum FileBytes {
                 if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
                 return count
             }
-            if count < 0 { return nil }
+            if count < 0, errno != EINTR { return nil }
             if count == 0 { return bytes }
         }
     }

@@ -86,10 +86,13 @@ package enum WallClock {
 }
 
 /// A moment as RFC 3339 text in UTC, with milliseconds.
-struct Timestamp: CustomStringConvertible {
-    var milliseconds: Int64
+package struct Timestamp: CustomStringConvertible {
+    private let milliseconds: Int64
 
-    var description: String {
+    /// - parameter milliseconds: since 1970.
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package var description: String {
         var seconds = time_t(milliseconds / 1000)
         var parts = tm()
         gmtime_r(&seconds, &parts)

@@ -6,10 +6,12 @@ struct Command: Sendable {
     /// What stands behind the name on the line.
     var synopsis: String
     var summary: String
+    /// More about it: lines of at most 100 characters.
+    var details = ""
     var options: [Arguments.Option]
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
-    static let all: [Command] = [serve, echo, bench, version]
+    static let all: [Command] = [serve, get, set, push, update, remove, watch, bench, echo, version]
 
     static func run(_ words: [String]) -> ExitCode {
         guard let name = words.first, name != "help", name != "--help", name != "-h" else {
@@ -63,8 +65,7 @@ struct Command: Sendable {
         return """
             usage: hearth \(name) \(synopsis)
 
-            \(summary)
-            \(lines.isEmpty ? "" : "\n" + lines.joined(separator: "\n"))
+            \(summary)\(details.isEmpty ? "" : "\n\n" + details)\(lines.isEmpty ? "" : "\n\n" + lines.joined(separator: "\n"))
             """
     }
 }
@@ -85,9 +86,10 @@ enum StandardError {
 enum StandardOutput {
     static func line(_ text: String) { write(text + "\n") }
 
-    static func write(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
+    static func write(_ text: String) { write(Array(text.utf8)) }
+
+    static func write(_ bytes: [UInt8]) {
+        bytes.withUnsafeBufferPointer { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = Glibc.write(STDOUT_FILENO, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)

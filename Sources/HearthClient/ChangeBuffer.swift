@@ -1,0 +1,126 @@
+import Synchronization
+
+/// Changes on their way from the loop to the task that reads a listen. Any thread.
+final class ChangeBuffer: Sendable {
+    /// What putting a change in led to.
+    enum Level {
+        case normal
+        /// More than `high` bytes wait since this change; `.drained` will tell when no longer.
+        case high
+        /// The change was not taken: too much waits.
+        case overflow
+    }
+
+    /// What the reading task tells the loop.
+    enum News {
+        /// Half of `high` or less waits again.
+        case drained
+        /// Nobody will read any further.
+        case abandoned
+    }
+
+    private typealias Outcome = Result<Change?, ConnectionError>
+
+    private struct State {
+        /// The oldest last.
+        var outgoing: [Change] = []
+        /// Those behind them, the oldest first.
+        var incoming: [Change] = []
+        var byteCount = 0
+        var isHigh = false
+        var reader: CheckedContinuation<Outcome, Never>?
+        /// What comes behind the last change.
+        var end: Outcome?
+    }
+
+    private let high: Int
+    private let max: Int
+    private let tell: @Sendable (News) -> Void
+    private let state = Mutex(State())
+
+    /// Sizes in bytes. `tell` is called by the reading task, or by the one that cancels it.
+    init(high: Int, max: Int, tell: @escaping @Sendable (News) -> Void) {
+        self.high = high
+        self.max = max
+        self.tell = tell
+    }
+
+    // MARK: The loop
+
+    func put(_ change: Change) -> Level {
+        let (reader, level): (CheckedContinuation<Outcome, Never>?, Level) = state.withLock { state in
+            if state.end != nil { return (nil, .normal) }
+            if let reader = state.reader {
+                state.reader = nil
+                return (reader, .normal)
+            }
+            // One change may be larger than all that may wait.
+            let byteCount = state.byteCount + change.byteCount
+            if state.byteCount > 0, byteCount > max { return (nil, .overflow) }
+            state.incoming.append(change)
+            state.byteCount = byteCount
+            if state.isHigh || byteCount <= high { return (nil, .normal) }
+            state.isHigh = true
+            return (nil, .high)
+        }
+        reader?.resume(returning: .success(change))
+        return level
+    }
+
+    /// Nothing comes behind what is there, or this error. The first call counts.
+    func finish(_ error: ConnectionError? = nil) {
+        let end: Outcome = error.map { .failure($0) } ?? .success(nil)
+        let reader = state.withLock { state in
+            if state.end == nil { state.end = end }
+            // One that waits has read all there was, and so gets the end itself.
+            if state.reader != nil { state.end = .success(nil) }
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume(returning: end)
+    }
+
+    // MARK: The reading task
+
+    /// The next change; nil at the end, or when the task is cancelled. One task at a time.
+    func next() async throws(ConnectionError) -> Change? {
+        let outcome = await withTaskCancellationHandler {
+            if let outcome = take() { return outcome }
+            return await withCheckedContinuation { continuation in
+                if let outcome = take(orWaitWith: continuation) { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            finish()
+            tell(.abandoned)
+        }
+        return try outcome.get()
+    }
+
+    /// Nil if there is nothing and, with a continuation, the task now waits.
+    private func take(orWaitWith continuation: CheckedContinuation<Outcome, Never>? = nil) -> Outcome? {
+        let (outcome, isDrained): (Outcome?, Bool) = state.withLock { state in
+            if state.outgoing.isEmpty {
+                state.outgoing = state.incoming.reversed()
+                state.incoming.removeAll(keepingCapacity: state.incoming.capacity <= 1024)
+            }
+            guard let change = state.outgoing.popLast() else {
+                if let end = state.end {
+                    // An error is told once.
+                    state.end = .success(nil)
+                    return (end, false)
+                }
+                if let continuation {
+                    precondition(state.reader == nil, "two tasks read the changes of one listen")
+                    state.reader = continuation
+                }
+                return (nil, false)
+            }
+            state.byteCount -= change.byteCount
+            guard state.isHigh, state.byteCount <= high / 2 else { return (.success(change), false) }
+            state.isHigh = false
+            return (.success(change), true)
+        }
+        if isDrained { tell(.drained) }
+        return outcome
+    }
+}

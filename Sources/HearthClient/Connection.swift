@@ -1,0 +1,144 @@
+package import EventLoop
+package import JSONTree
+import Synchronization
+package import WireProtocol
+
+/// One connection to a database, from the server's hello to its end. It does not come back by itself, and keeps nothing
+/// of what it was told.
+///
+/// Any task may use it. Requests reach the server in the order in which the calls are made by one task; a write and the
+/// changes that it causes in listens of the same connection arrive changes first. The connection ends when nobody
+/// refers to it or to one of its listens any more.
+package final class Connection: Sendable {
+    /// What the server said first: its clock, its name, this connection's.
+    package let hello: ServerHello
+    private let loop: EventLoop
+    private let options: ConnectionOptions
+    private let core: ConnectionCore
+    private let lastListen = Atomic<UInt64>(0)
+    private let pushIDs = Mutex(PushIDGenerator())
+    /// Milliseconds that the server's clock is ahead.
+    private let clockOffset: Int64
+
+    private init(loop: EventLoop, options: ConnectionOptions, core: ConnectionCore, hello: ServerHello) {
+        self.loop = loop
+        self.options = options
+        self.core = core
+        self.hello = hello
+        clockOffset = hello.time &- SystemClock.milliseconds
+    }
+
+    deinit { close() }
+
+    /// Connects and waits for the server's hello.
+    ///
+    /// - parameter loop: a running loop, which the connection lives on. It may have others.
+    package static func open(
+        _ url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()
+    ) async throws(ConnectionError) -> Connection {
+        let reply = Reply<ServerHello>()
+        let core = ConnectionCore(loop: loop, options: options) { reply.settle($0) }
+        if !loop.execute({ core.connect(to: url) }) { reply.settle(.failure(.disconnected(.closed))) }
+        do throws(ConnectionError) {
+            let hello = try await reply.value()
+            return Connection(loop: loop, options: options, core: core, hello: hello)
+        } catch {
+            // If it was cancelled, there may be a socket.
+            loop.execute { core.close() }
+            throw error
+        }
+    }
+
+    /// Ends the connection. What was sent before still reaches the server; whoever waits for an answer gets
+    /// `disconnected(.closed)`.
+    package func close() {
+        let core = core
+        loop.execute { core.close() }
+    }
+
+    // MARK: Requests
+
+    /// The value at a path as it is now, null if there is nothing.
+    package func get(_ path: Path) async throws(ConnectionError) -> CanonicalJSON {
+        let response = try await send(.get(path, query: nil))
+        do throws(MessageError) { return try response.value() } catch { throw .protocolError(error.reason) }
+    }
+
+    /// Replaces a value or a priority; null removes.
+    ///
+    /// - parameter hash: if there is one, the write happens only if the value that is there has this hash, and is
+    /// refused with   `datastale` otherwise (wire-protocol 3.4, 3.5).
+    package func set(
+        _ target: WriteTarget, to value: CanonicalJSON, expecting hash: [UInt8]? = nil
+    ) async throws(ConnectionError) {
+        _ = try await send(.put(WireAssignment(target: target, value: value), hash: hash))
+    }
+
+    /// Replaces several values or priorities at or below a path at once: either all or none. No target may lie inside
+    /// another.
+    package func update(_ base: Path, _ assignments: [WireAssignment]) async throws(ConnectionError) {
+        _ = try await send(.merge(base, assignments))
+    }
+
+    /// Removes what is at and below a path.
+    package func remove(_ path: Path) async throws(ConnectionError) {
+        try await set(WriteTarget(path: path), to: .null)
+    }
+
+    /// Adds a child with a new key, which sorts behind the older ones (wire-protocol 6), and answers the key.
+    package func push(_ value: CanonicalJSON, to path: Path) async throws(ConnectionError) -> Key {
+        let key = makePushID()
+        try await set(WriteTarget(path: path.appending(key)), to: value)
+        return key
+    }
+
+    /// A new key. Greater than all that this connection made before.
+    package func makePushID() -> Key {
+        var random = SystemRandomNumberGenerator()
+        let time = SystemClock.milliseconds &+ clockOffset
+        return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
+    }
+
+    private func send(_ request: ClientRequest) async throws(ConnectionError) -> ServerResponse {
+        let reply = Reply<ServerResponse>()
+        let core = core
+        let isPosted = loop.execute {
+            core.send(request, isAbandoned: { reply.isSettled }, completion: { reply.settle($0) })
+        }
+        if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
+        let response = try await reply.value()
+        if response.isOK { return response }
+        throw response.refusal
+    }
+
+    // MARK: Listens
+
+    /// Listens to a path: the value as it is, then every change at or below it.
+    package func listen(_ path: Path) async throws(ConnectionError) -> Changes {
+        let number = lastListen.add(1, ordering: .relaxed).newValue
+        let (core, loop) = (core, loop)
+        let buffer = ChangeBuffer(high: options.waitingChangeBytesHigh, max: options.waitingChangeBytesMax) { news in
+            loop.execute {
+                switch news {
+                case .drained: core.drained(number)
+                case .abandoned: core.unlisten(number)
+                }
+            }
+        }
+        // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
+        // cancelled.
+        let listen = Listen(self, number: number, buffer: buffer)
+        let reply = Reply<Void>()
+        let isPosted = loop.execute {
+            core.listen(number, to: path, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+        }
+        if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
+        try await reply.value()
+        return Changes(listen)
+    }
+
+    func unlisten(_ number: UInt64) {
+        let core = core
+        loop.execute { core.unlisten(number) }
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPCodec
+package import JSONTree
+
+/// Where a database is, as Firebase writes it (wire-protocol 1.2): `ws://host:port/path?ns=name`, and the same with
+/// `wss`, `http` and `https`.
+///
+/// With a port, the scheme decides about TLS; without one it is always TLS on port 443, as in all SDKs. The database is
+/// `ns`, or else the first label of a host name of three labels or more, or else the server's default.
+package struct DatabaseURL: Hashable, Sendable {
+    /// A name or a numeric address, without brackets.
+    package let host: String
+    package let port: UInt16
+    package let usesTLS: Bool
+    /// Empty for the server's default.
+    package var database: String
+    /// The place in the database that the URL names.
+    package let path: Path
+
+    private let isIPv6: Bool
+
+    package init(_ text: String) throws(DatabaseURLError) {
+        let parts = try Parts(text)
+        (host, isIPv6) = (parts.host, parts.isIPv6)
+        (port, usesTLS) = parts.port.map { ($0, parts.isSecureScheme) } ?? (443, true)
+        do throws(PathError) {
+            path = try Path(percentEncoded: Array(parts.path))
+        } catch {
+            throw DatabaseURLError("the path of the URL is invalid: \(error)")
+        }
+        let name = QueryString(parts.query).first("ns").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        database = name.isEmpty ? DatabaseURL.database(ofHost: parts.host) : name
+    }
+
+    private static func database(ofHost host: String) -> String {
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = labels.allSatisfy {
+            $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        return isAddress || labels.count < 3 || host.contains(":") ? "" : labels[0].lowercased()
+    }
+
+    /// Host and port as a `Host` header field has them.
+    package var authority: String { (isIPv6 ? "[\(host)]" : host) + (usesTLS && port == 443 ? "" : ":\(port)") }
+
+    /// What to ask the server for (wire-protocol 1.1). `lastSession` is the session that a new connection replaces.
+    func target(lastSession: [UInt8]?) -> String {
+        var target = "/.ws?v=5"
+        if !database.isEmpty { target += "&ns=" + DatabaseURL.encoded(Array(database.utf8)) }
+        if let lastSession { target += "&ls=" + DatabaseURL.encoded(lastSession) }
+        return target
+    }
+
+    private static func encoded(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                text += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+}
+
+extension DatabaseURL: CustomStringConvertible {
+    /// Scheme, host and port.
+    package var description: String { (usesTLS ? "wss://" : "ws://") + authority }
+}
+
+/// Why a text is no URL of a database.
+package struct DatabaseURLError: Error, Hashable, Sendable {
+    /// For people.
+    package let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// The pieces of a URL that matter here.
+private struct Parts {
+    var isSecureScheme: Bool
+    var host: String
+    var isIPv6 = false
+    var port: UInt16?
+    var path: ArraySlice<UInt8>
+    var query: ArraySlice<UInt8>
+
+    init(_ text: String) throws(DatabaseURLError) {
+        guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+            throw DatabaseURLError("a URL has no white space")
+        }
+        let scheme = text.prefix { $0 != ":" }
+        guard text.dropFirst(scheme.count).hasPrefix("://"),
+            let isSecure = ["ws": false, "http": false, "wss": true, "https": true][scheme.lowercased()]
+        else { throw DatabaseURLError("a database URL begins with ws://, wss://, http:// or https://") }
+        isSecureScheme = isSecure
+        let rest = Array(text.dropFirst(scheme.count + 3).utf8)
+        let mark = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+        let slash = rest[..<mark].firstIndex(of: UInt8(ascii: "/")) ?? mark
+        path = rest[slash..<mark]
+        query = rest[mark...].dropFirst()
+        guard !rest.contains(UInt8(ascii: "#")) else { throw DatabaseURLError("a database URL has no fragment") }
+        (host, port) = ("", nil)
+        try read(authority: String(decoding: rest[..<slash], as: UTF8.self))
+    }
+
+    private mutating func read(authority: String) throws(DatabaseURLError) {
+        guard !authority.contains("@") else { throw DatabaseURLError("a database URL has no user name") }
+        var portText: Substring?
+        if authority.hasPrefix("[") {
+            guard let bracket = authority.firstIndex(of: "]") else { throw DatabaseURLError("a ] is missing") }
+            host = String(authority[authority.index(after: authority.startIndex)..<bracket])
+            isIPv6 = true
+            let behind = authority[authority.index(after: bracket)...]
+            guard behind.isEmpty || behind.hasPrefix(":") else {
+                throw DatabaseURLError("a port stands behind a colon")
+            }
+            portText = behind.isEmpty ? nil : behind.dropFirst()
+        } else {
+            let pieces = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            host = String(pieces[0])
+            portText = pieces.count > 1 ? pieces[1] : nil
+        }
+        guard !host.isEmpty else { throw DatabaseURLError("the host is missing") }
+        guard let portText else { return }
+        guard portText.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = UInt16(portText), number > 0
+        else { throw DatabaseURLError("'\(portText)' is no port") }
+        port = number
+    }
+}

@@ -1,0 +1,78 @@
+import JSONTree
+
+/// The listens of one connection: which of them a push concerns, and what part of it (wire-protocol 2.6). Does no I/O.
+struct ListenTable {
+    struct Entry {
+        let number: UInt64
+        let path: Path
+        let buffer: ChangeBuffer
+        /// The whole value has been seen; before that, changes below the place would be parts of something unknown.
+        var isComplete = false
+        /// Much waits for the reader.
+        var isHigh = false
+    }
+
+    private var entries: [Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// Whether a reader lags behind.
+    var isAnyHigh: Bool { entries.contains(where: \.isHigh) }
+
+    mutating func add(_ entry: Entry) { entries.append(entry) }
+
+    /// Takes a listen out.
+    mutating func remove(_ number: UInt64) -> Entry? {
+        entries.firstIndex { $0.number == number }.map { entries.remove(at: $0) }
+    }
+
+    mutating func removeAll() -> [Entry] {
+        defer { entries = [] }
+        return entries
+    }
+
+    /// Takes out the listens at a path.
+    mutating func removeAll(at path: Path) -> [Entry] {
+        let removed = entries.filter { $0.path == path }
+        entries.removeAll { $0.path == path }
+        return removed
+    }
+
+    func contains(path: Path) -> Bool { entries.contains { $0.path == path } }
+
+    mutating func drained(_ number: UInt64) {
+        if let index = entries.firstIndex(where: { $0.number == number }) { entries[index].isHigh = false }
+    }
+
+    /// Hands a change to all listens it concerns, and answers those whose readers cannot keep up.
+    mutating func deliver(_ change: Change) -> [UInt64] {
+        var overflowing: [UInt64] = []
+        for index in entries.indices {
+            let path = entries[index].path
+            guard let part = change.part(at: path) else { continue }
+            if !entries[index].isComplete {
+                guard part.assignments.contains(where: { $0.isWhole(path) }) else { continue }
+            }
+            if !put(part, index) { overflowing.append(entries[index].number) }
+        }
+        return overflowing
+    }
+
+    /// The server has registered a listen. When it had nothing to say, there is nothing (wire-protocol 2.3).
+    mutating func registered(_ number: UInt64) {
+        guard let index = entries.firstIndex(where: { $0.number == number }), !entries[index].isComplete else { return }
+        _ = put(.set(.init(target: WriteTarget(path: entries[index].path), value: .null)), index)
+    }
+
+    /// False if the reader cannot keep up.
+    private mutating func put(_ change: Change, _ index: Int) -> Bool {
+        entries[index].isComplete = true
+        switch entries[index].buffer.put(change) {
+        case .normal: return true
+        case .high:
+            entries[index].isHigh = true
+            return true
+        case .overflow: return false
+        }
+    }
+}

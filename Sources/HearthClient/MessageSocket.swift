@@ -1,0 +1,303 @@
+import EventLoop
+import HTTPCodec
+import WebSocketCodec
+import WireProtocol
+
+/// Who a socket belongs to. All calls come from the loop's thread.
+protocol MessageSocketOwner: AnyObject {
+    /// A whole message; the bytes are gone when the call returns.
+    func received(_ message: UnsafeRawBufferPointer)
+
+    /// Nothing is received or sent any more. Called once.
+    func ended(_ error: ConnectionError)
+}
+
+/// A connection that carries whole messages: the WebSocket handshake, frames and their joining (wire-protocol 1.1, 1.3,
+/// 1.6), signs of life, goodbye. Lives on one loop.
+final class MessageSocket: StreamHandler {
+    private enum Phase {
+        /// Up to the end of the server's answer to the handshake.
+        case opening
+        case open
+        /// The owner has been told of the end; the transport may still be closing.
+        case ended
+    }
+
+    private let loop: EventLoop
+    private let options: ConnectionOptions
+    /// Kept alive until the end.
+    private var owner: (any MessageSocketOwner)?
+    /// Nil once the transport is closed.
+    private var stream: Stream?
+    private var phase = Phase.opening
+    private var opening: OpeningHandshake
+    private var decoder: WebSocketDecoder
+    private var joiner: FrameJoiner
+    private var goodbye = CloseHandshake(role: .client)
+    /// Present from the hello on.
+    private var keepAlive: KeepAlive?
+    private var isReadingPaused = false
+    private var random = SystemRandomNumberGenerator()
+
+    private init(
+        _ opening: OpeningHandshake, on loop: EventLoop, options: ConnectionOptions, owner: any MessageSocketOwner
+    ) {
+        self.loop = loop
+        self.options = options
+        self.owner = owner
+        self.opening = opening
+        let limits = WebSocketDecoder.Limits(
+            frameSizeMax: options.messageBytesMax, messageSizeMax: options.messageBytesMax)
+        // The text of a message is checked where it is read as JSON.
+        decoder = WebSocketDecoder(role: .client, limits: limits, validatesUTF8: false)
+        joiner = FrameJoiner(bytesMax: options.messageBytesMax)
+    }
+
+    /// Connects. Nil if that failed at once; what becomes of it otherwise, the owner hears.
+    static func connect(
+        to url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions, owner: any MessageSocketOwner
+    ) -> MessageSocket? {
+        do {
+            let opening = try OpeningHandshake(url, lastSession: options.lastSession)
+            let tls = url.usesTLS ? try options.tls ?? SystemTrust.context.get() : nil
+            let socket = MessageSocket(opening, on: loop, options: options, owner: owner)
+            var limits = StreamLimits()
+            limits.openTimeout = options.openTimeout
+            // A client that stops reading while the server waits for it to read would wait forever. How much may be
+            // unsent is bounded by what the owner lets through.
+            limits.highWater = .max
+            limits.hardLimit = .max
+            socket.stream = loop.connect(host: url.host, port: url.port, tls: tls, limits: limits, handler: socket)
+            return socket
+        } catch {
+            owner.ended(.disconnected(.unreachable("\(error)")))
+            return nil
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends a message, in as many frames as it needs.
+    func send(_ message: [UInt8]) {
+        guard phase == .open, goodbye.maySend else { return }
+        var frames: [UInt8] = []
+        message.withUnsafeBytes { bytes in
+            let chunks = MessageChunks.ranges(of: bytes)
+            if chunks.count > 1 { append(.text, Array(String(chunks.count).utf8).span.bytes, to: &frames) }
+            for chunk in chunks { append(.text, message.span.bytes.extracting(chunk), to: &frames) }
+        }
+        send(frames: frames)
+    }
+
+    private func append(_ opcode: Opcode, _ payload: RawSpan, to frames: inout [UInt8]) {
+        FrameEncoder.append(opcode, payload, key: makeKey(), to: &frames)
+    }
+
+    private func makeKey() -> MaskingKey { MaskingKey(UInt32(truncatingIfNeeded: random.next())) }
+
+    private func send(frames: [UInt8]) {
+        stream?.send(shared: frames)
+        keepAlive?.sent(now: loop.now)
+    }
+
+    // MARK: Receiving
+
+    /// Stops taking bytes from the server, which will stop sending when the buffers between are full.
+    func pauseReading() {
+        guard !isReadingPaused else { return }
+        isReadingPaused = true
+        stream?.pauseReading()
+    }
+
+    func resumeReading() {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        keepAlive?.received(now: loop.now)
+        stream?.resumeReading()
+    }
+
+    func opened(_ stream: Stream) {
+        stream.send(shared: opening.request)
+        stream.setTimeout(after: options.openTimeout)
+    }
+
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        keepAlive?.received(now: loop.now)
+        var input = bytes
+        if phase == .opening {
+            let rest = readAnswer(UnsafeRawBufferPointer(bytes))
+            input = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - rest)...])
+        }
+        while let event = decoder.next(&input) { take(event) }
+    }
+
+    /// Returns how many bytes behind the answer are left.
+    private func readAnswer(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var input = bytes
+        switch opening.read(&input) {
+        case .incomplete: return 0
+        case .accepted:
+            phase = .open
+            return input.count
+        case .failed(let error):
+            end(error)
+            stream?.close()
+            return 0
+        }
+    }
+
+    private func take(_ event: WebSocketDecoder.Event) {
+        switch event {
+        case .message(.text, let payload): receive(payload)
+        case .message(.binary, _): fail("a binary message", .unsupportedData)
+        case .ping(let payload):
+            guard goodbye.maySend else { return }
+            var frame: [UInt8] = []
+            append(.pong, payload.bytes, to: &frame)
+            send(frames: frame)
+        case .pong: break
+        case .close(let code, let reason):
+            let text = String(decoding: reason, as: UTF8.self)
+            follow(goodbye.received(code))
+            end(.disconnected(.closedByServer(code: goodbye.code.rawValue, text: text)))
+        case .failure(let violation):
+            follow(goodbye.failed(violation))
+            end(.protocolError(violation.reason))
+        }
+    }
+
+    private func receive(_ frame: UnsafeRawBufferPointer) {
+        guard phase == .open else { return }
+        switch joiner.add(frame) {
+        case .message: owner?.received(frame)
+        case .joined:
+            let message = joiner.takeMessage()
+            message.withUnsafeBytes { owner?.received($0) }
+        case .more: break
+        case .tooLarge: fail("a message is too large", .messageTooBig)
+        }
+    }
+
+    // MARK: Signs of life
+
+    /// To be called when the server has said hello.
+    func startKeepAlive() {
+        keepAlive = KeepAlive(options.keepAlive, now: loop.now)
+        waitForTick()
+    }
+
+    private func waitForTick() {
+        guard let keepAlive else { return }
+        stream?.setTimeout(after: keepAlive.deadline - loop.now)
+    }
+
+    func timedOut(_ stream: Stream) {
+        switch phase {
+        case .opening: end(.disconnected(.unreachable("the server did not answer in time")))
+        case .open where keepAlive == nil: end(.disconnected(.unreachable("the server did not say hello in time")))
+        case .open: return tick()
+        case .ended: break
+        }
+        stream.close(.timedOut)
+    }
+
+    private func tick() {
+        // Without reading, silence says nothing.
+        if isReadingPaused { keepAlive?.received(now: loop.now) }
+        switch keepAlive?.tick(now: loop.now) {
+        case .sendPing:
+            var ping: [UInt8] = []
+            ClientMessageWriter.appendPing(to: &ping)
+            send(ping)
+        case .sendKeepAlive: send(ClientMessageWriter.keepAlive)
+        case .giveUp:
+            end(.disconnected(.silent))
+            stream?.abort()
+            return
+        case .none?, nil: break
+        }
+        waitForTick()
+    }
+
+    // MARK: Ending
+
+    /// Says goodbye. What was sent before still goes out.
+    func close() {
+        if phase == .open { follow(goodbye.close(.normal)) } else { stream?.close() }
+        end(.disconnected(.closed))
+    }
+
+    /// The server said something that makes no sense.
+    func fail(_ reason: String, _ code: CloseCode = .protocolError) {
+        follow(goodbye.close(code, reason: reason))
+        end(.protocolError(reason))
+    }
+
+    /// The server has told why it wants to be left alone.
+    func leave(because reason: DisconnectReason) {
+        follow(goodbye.close(.normal))
+        end(.disconnected(reason))
+    }
+
+    private func follow(_ step: CloseHandshake.Step) {
+        if let frame = step.send {
+            var bytes: [UInt8] = []
+            FrameEncoder.appendClose(frame.code, reason: frame.reason, key: makeKey(), to: &bytes)
+            send(frames: bytes)
+        }
+        switch step.transport {
+        case .keep: break
+        case .awaitPeer:
+            isReadingPaused = false
+            stream?.resumeReading()
+            stream?.setTimeout(after: .seconds(5))
+        case .shut: stream?.close()
+        }
+    }
+
+    private func end(_ error: ConnectionError) {
+        guard phase != .ended else { return }
+        phase = .ended
+        let owner = owner
+        self.owner = nil
+        owner?.ended(error)
+    }
+
+    func receivedEnd(on stream: Stream) {
+        if phase == .opening, case .failed(let error) = opening.finish() { end(error) }
+        stream.close(.peer)
+    }
+
+    func shutdownRequested(_ stream: Stream) {
+        if phase == .open { follow(goodbye.close(.goingAway)) }
+        end(.disconnected(.closed))
+        stream.close(.shutdown)
+    }
+
+    func closed(_ stream: Stream, reason: CloseReason) {
+        self.stream = nil
+        let isEstablished = keepAlive != nil
+        end(.disconnected(isEstablished ? .lost(reason.text) : .unreachable(reason.text)))
+    }
+}
+
+/// Whom the system trusts. Read once: that takes a moment.
+private enum SystemTrust {
+    static let context = Result { () throws(TLSError) in try TLSContext.client() }
+}
+
+extension CloseReason {
+    /// For people.
+    fileprivate var text: String {
+        switch self {
+        case .local: "closed"
+        case .peer: "the server ended it"
+        case .reset: "connection reset"
+        case .timedOut: "timed out"
+        case .slowConsumer: "the server does not read"
+        case .shutdown: "this program is ending"
+        case .tls(let text), .nameNotFound(let text): text
+        case .notConnected(let error), .system(let error): "\(error)"
+        }
+    }
+}

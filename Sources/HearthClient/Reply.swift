@@ -1,0 +1,60 @@
+import Synchronization
+
+/// A result that one task waits for and whoever comes first provides: the loop, or the cancellation of the task. Any
+/// thread.
+final class Reply<Value: Sendable>: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Result<Value, ConnectionError>, Never>)
+        case settled(Result<Value, ConnectionError>)
+        case taken
+    }
+
+    private let state = Mutex(State.open)
+
+    /// Whether a result is no longer wanted, or already there.
+    var isSettled: Bool {
+        state.withLock { state in
+            switch state {
+            case .open, .awaited: false
+            case .settled, .taken: true
+            }
+        }
+    }
+
+    /// Provides the result. Without effect when there is one.
+    func settle(_ result: Result<Value, ConnectionError>) {
+        let waiting: CheckedContinuation<Result<Value, ConnectionError>, Never>? = state.withLock { state in
+            switch state {
+            case .open:
+                state = .settled(result)
+                return nil
+            case .awaited(let continuation):
+                state = .taken
+                return continuation
+            case .settled, .taken: return nil
+            }
+        }
+        waiting?.resume(returning: result)
+    }
+
+    /// Waits for the result; once.
+    func value() async throws(ConnectionError) -> Value {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let settled: Result<Value, ConnectionError>? = state.withLock { state in
+                    if case .settled(let result) = state {
+                        state = .taken
+                        return result
+                    }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let settled { continuation.resume(returning: settled) }
+            }
+        } onCancel: {
+            settle(.failure(.cancelled))
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,80 @@
+import EventLoop
+import Glibc
+import HearthClient
+import Synchronization
+
+/// Runs a command against a server: makes the connection, waits for the command, turns errors into lines and exit
+/// codes.
+struct ClientRun: Sendable {
+    let name: String
+    let address: ServerAddress
+
+    init(_ name: String, _ arguments: Arguments) throws(UsageError) {
+        self.name = name
+        address = try ServerAddress(arguments)
+    }
+
+    /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.
+    func callAsFunction(
+        endsOnSignal: Bool = false, _ body: @escaping @Sendable (Connection) async throws(ConnectionError) -> Void
+    ) -> ExitCode {
+        let loop: EventLoop
+        do throws(SystemError) {
+            loop = try EventLoop(name: "client")
+            try loop.start()
+        } catch {
+            return complain("\(error)", .failure)
+        }
+        let code = wait(for: Task { await run(on: loop, body) }, endsOnSignal ? loop : nil)
+        // Sends what is staged, says goodbye, and does not wait longer than this for the server's.
+        loop.shutDown(grace: .seconds(2))
+        loop.join()
+        return code
+    }
+
+    /// Waits on the calling thread.
+    private func wait(for task: Task<ExitCode, Never>, _ signals: EventLoop?) -> ExitCode {
+        if let signals {
+            do throws(SystemError) {
+                try Signals.forward([SIGINT, SIGTERM], to: signals) { signal in
+                    Glibc.signal(signal, SIG_DFL)
+                    task.cancel()
+                }
+            } catch {
+                return complain("\(error)", .failure)
+            }
+        }
+        let ended = Semaphore()
+        let code = Mutex(ExitCode.failure)
+        Task {
+            let result = await task.value
+            code.withLock { $0 = result }
+            ended.signal()
+        }
+        ended.wait()
+        return code.withLock { $0 }
+    }
+
+    private func run(
+        on loop: EventLoop, _ body: @Sendable (Connection) async throws(ConnectionError) -> Void
+    ) async -> ExitCode {
+        do throws(ConnectionError) {
+            let connection = try await Connection.open(address.url, on: loop)
+            try await body(connection)
+            return .success
+        } catch {
+            switch error {
+            case .cancelled: return .success
+            case .refused, .slowReader, .disconnected(.handshakeRefused): return complain("\(error)", .failure)
+            case .disconnected(.unreachable(let text)):
+                return complain("cannot reach \(address.url): \(text)", .unavailable)
+            case .disconnected, .protocolError: return complain("\(address.url): \(error)", .unavailable)
+            }
+        }
+    }
+
+    private func complain(_ message: String, _ code: ExitCode) -> ExitCode {
+        StandardError.write("hearth \(name): \(message)\n")
+        return code
+    }
+}

@@ -1,0 +1,45 @@
+import HearthClient
+import JSONTree
+
+/// The options that say which database a command talks to, and where in it.
+struct ServerAddress {
+    static let options: [Arguments.Option] = [
+        .init(
+            name: "url", value: "URL",
+            help: "the server (default ws://127.0.0.1:9000), with a path or ?ns=NAME if wanted"),
+        .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
+    ]
+
+    private(set) var url: DatabaseURL
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        do throws(DatabaseURLError) {
+            url = try DatabaseURL(arguments["url"] ?? "ws://127.0.0.1:9000")
+        } catch {
+            throw UsageError(message: "--url: \(error.reason)")
+        }
+        if let database = arguments["database"] { url.database = database }
+    }
+
+    /// The place that a PATH on the command line names, below the one of the URL.
+    func path(_ text: String) throws(UsageError) -> Path { try target(text).path(orRefuse: text) }
+
+    /// As `path`, but it may end in `.priority`.
+    func target(_ text: String) throws(UsageError) -> WriteTarget {
+        do throws(PathError) {
+            var target = try WriteTarget(parsing: text)
+            target.path = url.path.appending(target.path)
+            guard target.path.depth <= Path.maximumDepth else { throw .tooDeep }
+            return target
+        } catch {
+            throw UsageError(message: "invalid path '\(text)': \(error)")
+        }
+    }
+}
+
+extension WriteTarget {
+    fileprivate func path(orRefuse text: String) throws(UsageError) -> Path {
+        if isPriority { throw UsageError(message: "invalid path '\(text)': a priority cannot be read alone") }
+        return path
+    }
+}
