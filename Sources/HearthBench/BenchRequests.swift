@@ -1,6 +1,8 @@
 /// The small object that is written and read, 60 bytes with a number in it.
 package enum SmallObject {
-    package static func text(number: String) -> String { #"{"id":\#(number),"name":"hearth-bench","ok":true,"x":0.0625}"# }
+    package static func text(number: String) -> String {
+        #"{"id":\#(number),"name":"hearth-bench","ok":true,"x":0.0625}"#
+    }
 }
 
 /// Sets a small object at `/bench/<connection>/<one of 1000>`.

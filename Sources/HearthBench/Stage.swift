@@ -23,7 +23,9 @@ struct Stage {
     /// - parameter data: a data folder that stays; nil for one that goes with the actor.
     func server(data: String? = nil, durability: String? = nil) throws(BenchError) -> Actor {
         if let url = settings.url {
-            guard let address = IPv4Address(url) else { throw BenchError("not a URL of the form ws://127.0.0.1:9000: \(url)") }
+            guard let address = IPv4Address(url) else {
+                throw BenchError("not a URL of the form ws://127.0.0.1:9000: \(url)")
+            }
             return Actor(
                 Target(name: "hearth", address: address, process: settings.process, cpu: nil, isFloor: false))
         }

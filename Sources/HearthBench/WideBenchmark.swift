@@ -60,7 +60,8 @@ struct WideBenchmark {
                 let source = ChildSets(node: node.name, children: node.written)
                 var requests = RequestLoad(load, source, inFlight: inFlight)
                 var probe = UsageProbe(actor.target)
-                let length = RequestLoad<ChildSets>.Length.seconds(stage.settings.seconds, warmUp: stage.settings.warmUp)
+                let length = RequestLoad<ChildSets>.Length.seconds(
+                    stage.settings.seconds, warmUp: stage.settings.warmUp)
                 measurements[index].append(try requests.run(length, &probe))
             }
         }
@@ -81,7 +82,8 @@ struct WideBenchmark {
             runs: zip(nodes, measurements).map { .init(target: $0.title, unit: "writes", rounds: $1) },
             findings: zip(nodes, measurements).dropFirst().map { node, wide in
                 .ratio(
-                    "\(quantity), \(node.title) over \(nodes[0].title)", wide, over: narrow, .atMost(Self.goal), of: value)
+                    "\(quantity), \(node.title) over \(nodes[0].title)", wide, over: narrow, .atMost(Self.goal),
+                    of: value)
             })
     }
 }

@@ -24,7 +24,17 @@ func precedes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool 
     return a[offset] < b[offset]
 }
 
+extension [UInt8] {
+    /// Whether these bytes come first, compared as unsigned bytes with the shorter string first: the order of encoded paths.
+    package func precedesBytewise(_ other: [UInt8]) -> Bool {
+        withUnsafeBytes { a in other.withUnsafeBytes { b in precedes(a, b) } }
+    }
+}
+
 extension UnsafeRawBufferPointer {
+    /// Whether both hold the same bytes. Compares words.
+    package func equalsBytewise(_ other: UnsafeRawBufferPointer) -> Bool { equalBytes(self, other) }
+
     /// The bytes of `range`, which must lie within this buffer.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

@@ -102,7 +102,9 @@ package struct JSONReader {
     private mutating func stringText() throws(JSONError) -> UnsafeRawBufferPointer {
         try expect(UInt8(ascii: "\""))
         let start = offset
-        while offset < bytes.count {
+        while true {
+            skipPlainBytes()
+            guard offset < bytes.count else { break }
             switch bytes[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
@@ -117,6 +119,22 @@ package struct JSONReader {
             }
         }
         throw JSONError(.unexpectedEnd, at: bytes.count)
+    }
+
+    /// Skips bytes that mean nothing in a string, eight at a time.
+    private mutating func skipPlainBytes() {
+        // Invariant: offset + 8 <= count, so the load stays within the bytes.
+        while offset + ByteLanes.count <= bytes.count {
+            let word = ByteLanes.load(bytes, offset)
+            let marks =
+                ByteLanes.notPlain(word) | ByteLanes.equal(word, UInt8(ascii: "\""))
+                | ByteLanes.equal(word, UInt8(ascii: "\\"))
+            if marks != 0 {
+                offset += ByteLanes.first(marks)
+                return
+            }
+            offset += ByteLanes.count
+        }
     }
 
     private mutating func expect(_ byte: UInt8) throws(JSONError) {

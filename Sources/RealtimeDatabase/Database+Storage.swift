@@ -50,7 +50,7 @@ extension Database {
     package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
             do throws(Failure) {
-                try apply(operation.change.assignments)
+                for assignment in operation.change.assignments { try apply(assignment) }
             } catch .unavailable(let error) {
                 throw error
             } catch {}

@@ -12,8 +12,10 @@ extension Database {
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         let assignment = Assignment(target: target, value: stored)
-        try apply([assignment])
-        commit(.set(assignment), in: &turn)
+        try apply(assignment)
+        turn.record.append(assignment, uid: [])
+        sequence += 1
+        if !listeners.isEmpty { push(.set(assignment), in: &turn) }
         return stored
     }
 
@@ -35,19 +37,20 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        try apply(assignments)
-        commit(.merge(base: base, assignments), in: &turn)
+        for assignment in assignments { try apply(assignment) }
+        let change = Change.merge(base: base, assignments)
+        turn.record.append(change, uid: [])
+        sequence += 1
+        push(change, in: &turn)
     }
 
-    /// Puts assignments into the tree. The priority of a node that is not there (any more) has no effect.
-    func apply(_ assignments: [Assignment]) throws(Failure) {
+    /// Puts an assignment into the tree. The priority of a node that is not there (any more) has no effect.
+    func apply(_ assignment: Assignment) throws(Failure) {
         do throws(StorageError) {
-            for assignment in assignments {
-                if assignment.target.isPriority {
-                    _ = try rows.setPriority(assignment.value, at: assignment.target.path)
-                } else {
-                    try rows.set(assignment.value, at: assignment.target.path)
-                }
+            if assignment.target.isPriority {
+                _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+            } else {
+                try rows.set(assignment.value, at: assignment.target.path)
             }
         } catch {
             tornBy = error
@@ -76,9 +79,7 @@ extension Database {
         if let error = tornBy ?? refusal { throw .unavailable(error) }
     }
 
-    private func commit(_ change: Change, in turn: inout Turn) {
-        turn.record.append(change, uid: [])
-        sequence += 1
+    private func push(_ change: Change, in turn: inout Turn) {
         for delivery in listeners.deliveries(of: change) {
             turn.outputs.append(.push(delivery.change, to: delivery.to))
         }

@@ -1,4 +1,5 @@
 import CSQLite
+import JSONTree
 package import RealtimeDatabase
 import Synchronization
 
@@ -73,7 +74,7 @@ package final class TreeFile: @unchecked Sendable {
 
     /// Writes changed rows; the file then includes everything up to `sequence`. All of it or, when it throws, nothing.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
-        let rows = changes.rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        let rows = changes.rows.sorted { $0.key.precedesBytewise($1.key) }
         try connection.transaction { () throws(StorageError) in
             for range in changes.cleared { try clear(range, sequence: sequence) }
             for key in changes.removed {

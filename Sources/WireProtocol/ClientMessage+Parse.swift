@@ -1,51 +1,19 @@
 import JSONTree
 
 extension ClientMessage {
-    /// Reads one whole message (frames joined, wire-protocol 1.6). One pass over the envelope, one over the data; costs
-    /// about the length of the text.
+    /// Reads one whole message (frames joined, wire-protocol 1.6). One pass over the envelope and one over the data;
+    /// costs about the length of the text.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
-        let envelope = try MessageEnvelope(bytes)
-        switch envelope.layer {
-        case .data: return try parseRequest(envelope.payload)
-        case .control: return try parseControl(envelope.payload)
-        }
-    }
-
-    private static func parseControl(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
-        var isPing = false
-        try MessageError.reading { () throws(JSONError) in
-            var reader = JSONReader(bytes)
-            try reader.forEachMember { (reader, key) throws(JSONError) in
-                let value = try reader.skipValue()
-                if key.equals("t") { isPing = value.equals("\"p\"") }
-            }
-        }
-        return isPing ? .ping : .otherControl
-    }
-
-    private static func parseRequest(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
-        var number: Int64?
-        var action: UnsafeRawBufferPointer?
-        var body: UnsafeRawBufferPointer?
-        try MessageError.reading { () throws(JSONError) in
-            var reader = JSONReader(bytes)
-            try reader.forEachMember { (reader, key) throws(JSONError) in
-                if key.equals("r") {
-                    number = try reader.integer()
-                } else if key.equals("a") {
-                    action = try reader.skipValue()
-                } else if key.equals("b") {
-                    body = try reader.skipValue()
-                } else {
-                    _ = try reader.skipValue()
-                }
-            }
-        }
-        guard let number else { throw MessageError(reason: "a request needs a number \"r\"") }
+        let parts = try MessageError.reading { () throws(JSONError) in try ClientMessageParts(bytes) }
+        guard let layer = parts.layer else { throw MessageError.noLayer }
+        guard parts.hasPayload else { throw MessageError.noPayload }
+        if layer == .control { return parts.isPing ? .ping : .otherControl }
+        guard let number = parts.number else { throw MessageError(reason: "a request needs a number \"r\"") }
         do throws(RequestError) {
-            guard let action, action.first == UInt8(ascii: "\"") else { throw .missing("action \"a\"") }
+            guard let action = parts.action, action.first == UInt8(ascii: "\"") else { throw .missing("action \"a\"") }
             let name = UnsafeRawBufferPointer(rebasing: action.dropFirst().dropLast())
-            return .request(number: number, try request(name, try MessageBody(body)))
+            try parts.body.check()
+            return .request(number: number, try request(name, parts.body))
         } catch {
             return .invalidRequest(number: number, error)
         }
@@ -77,5 +45,49 @@ extension ClientMessage {
         // The JavaScript SDK misspells the last one (wire-protocol 2.2).
         if action.equals("appcheck") || action.equals("unappcheck") || action.equals("unappeck") { return .appCheck }
         return .unknown(action: Array(action))
+    }
+}
+
+/// The members of a client's message at all levels, collected in one pass whatever their order.
+private struct ClientMessageParts {
+    var layer: MessageLayer?
+    var hasPayload = false
+    var isPing = false
+    var number: Int64?
+    var action: UnsafeRawBufferPointer?
+    var body = MessageBody()
+
+    private init() {}
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(JSONError) {
+        var reader = JSONReader(bytes)
+        var parts = ClientMessageParts()
+        try reader.forEachMember { (reader, key) throws(JSONError) in
+            if key.equals("t") {
+                parts.layer = MessageLayer(try reader.skipValue())
+            } else if key.equals("d"), try reader.peek() == UInt8(ascii: "{") {
+                parts.hasPayload = true
+                try reader.forEachMember { (reader, key) throws(JSONError) in try parts.readPayload(key, from: &reader)
+                }
+            } else {
+                _ = try reader.skipValue()
+            }
+        }
+        try reader.finish()
+        self = parts
+    }
+
+    private mutating func readPayload(_ key: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) {
+        if key.equals("r") {
+            number = try reader.integer()
+        } else if key.equals("a") {
+            action = try reader.skipValue()
+        } else if key.equals("b") {
+            body = try MessageBody(reading: &reader)
+        } else if key.equals("t") {
+            isPing = try reader.skipValue().equals("\"p\"")
+        } else {
+            _ = try reader.skipValue()
+        }
     }
 }

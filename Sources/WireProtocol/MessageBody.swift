@@ -13,21 +13,35 @@ struct MessageBody {
     private(set) var credential: [UInt8]?
     private var mistake: RequestError?
 
-    /// `text` is that of the body; a body that is missing, or no object, has no members.
-    init(_ text: UnsafeRawBufferPointer?) throws(RequestError) {
-        guard let text, text.first == UInt8(ascii: "{") else { return }
-        do throws(JSONError) {
-            var reader = JSONReader(text)
-            var body = MessageBody()
-            try reader.forEachMember { (reader, key) throws(JSONError) in try body.read(key, from: &reader) }
-            self = body
-        } catch {
-            throw .value(error)
+    /// A body that is missing.
+    init() {}
+
+    /// Reads the body that begins here; one that is no object has no members.
+    init(reading reader: inout JSONReader) throws(JSONError) {
+        guard try reader.peek() == UInt8(ascii: "{") else {
+            _ = try reader.skipValue()
+            return
         }
-        if let mistake { throw mistake }
+        var body = MessageBody()
+        try reader.forEachMember { (reader, key) throws(JSONError) in try body.read(key, from: &reader) }
+        self = body
     }
 
-    private init() {}
+    /// `text` is that of the body.
+    init(_ text: UnsafeRawBufferPointer?) throws(RequestError) {
+        guard let text else {
+            self.init()
+            return
+        }
+        var reader = JSONReader(text)
+        do throws(JSONError) { try self.init(reading: &reader) } catch { throw .value(error) }
+        try check()
+    }
+
+    /// Throws if a member was of a wrong kind.
+    func check() throws(RequestError) {
+        if let mistake { throw mistake }
+    }
 
     private mutating func read(_ key: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) {
         if key.equals("d") {

@@ -2,23 +2,18 @@ import JSONTree
 
 /// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (wire-protocol 1.4).
 struct MessageEnvelope {
-    enum Layer {
-        case control
-        case data
-    }
-
-    let layer: Layer
+    let layer: MessageLayer
     /// The text of the object inside.
     let payload: UnsafeRawBufferPointer
 
     init(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
-        var layer: Layer?
+        var layer: MessageLayer?
         var payload: UnsafeRawBufferPointer?
         try MessageError.reading { () throws(JSONError) in
             var reader = JSONReader(bytes)
             try reader.forEachMember { (reader, key) throws(JSONError) in
                 if key.equals("t") {
-                    layer = Layer(try reader.skipValue())
+                    layer = MessageLayer(try reader.skipValue())
                 } else if key.equals("d") {
                     payload = try reader.skipValue()
                 } else {
@@ -27,17 +22,19 @@ struct MessageEnvelope {
             }
             try reader.finish()
         }
-        guard let layer else { throw MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"") }
-        guard let payload, payload.first == UInt8(ascii: "{") else {
-            throw MessageError(reason: "a message needs an object \"d\"")
-        }
+        guard let layer else { throw MessageError.noLayer }
+        guard let payload, payload.first == UInt8(ascii: "{") else { throw MessageError.noPayload }
         self.layer = layer
         self.payload = payload
     }
 }
 
-extension MessageEnvelope.Layer {
-    fileprivate init?(_ text: UnsafeRawBufferPointer) {
+/// What a message is about: the connection, or data.
+enum MessageLayer {
+    case control
+    case data
+
+    init?(_ text: UnsafeRawBufferPointer) {
         if text.equals("\"d\"") {
             self = .data
         } else if text.equals("\"c\"") {
@@ -54,6 +51,9 @@ package struct MessageError: Error, Hashable, Sendable {
     package var reason: String
 
     init(reason: String) { self.reason = reason }
+
+    static let noLayer = MessageError(reason: "the layer \"t\" of a message is \"c\" or \"d\"")
+    static let noPayload = MessageError(reason: "a message needs an object \"d\"")
 
     /// Runs `body`; text that is not what it should be makes the message wrong.
     static func reading<Result>(_ body: () throws(JSONError) -> Result) throws(MessageError) -> Result {

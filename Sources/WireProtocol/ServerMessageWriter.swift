@@ -27,11 +27,18 @@ package enum ServerMessageWriter {
 
     /// The answer to a request. `data` is JSON text.
     package static func appendResponse(
-        number: Int64, status: StaticString = "ok", data: some Sequence<UInt8>, to out: inout [UInt8]
+        number: Int64, status: StaticString = "ok", data: [UInt8], to out: inout [UInt8]
     ) {
         appendResponseHead(number: number, status: status, to: &out)
         out.append(contentsOf: data)
-        out.append(contentsOf: responseTail)
+        out.append(literal: "}}}")
+    }
+
+    /// The answer to a request that succeeded, with data that is always the same.
+    package static func appendResponse(number: Int64, literal: StaticString, to out: inout [UInt8]) {
+        appendResponseHead(number: number, to: &out)
+        out.append(literal: literal)
+        out.append(literal: "}}}")
     }
 
     /// What stands before and behind the data of an answer, for data that is streamed.

@@ -146,7 +146,7 @@ struct ServerMessageTests {
         ServerMessageWriter.appendData(assignment.target, assignment.value, to: &whole)
         ServerMessageWriter.appendDataHead(assignment.target, to: &pieces)
         pieces += assignment.value.bytes + ServerMessageWriter.dataTail
-        ServerMessageWriter.appendResponse(number: 4, data: "7".utf8, to: &whole)
+        ServerMessageWriter.appendResponse(number: 4, data: Array("7".utf8), to: &whole)
         ServerMessageWriter.appendResponseHead(number: 4, to: &pieces)
         pieces += "7".utf8 + ServerMessageWriter.responseTail
         #expect(pieces == whole)

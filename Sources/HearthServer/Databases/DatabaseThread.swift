@@ -73,11 +73,11 @@ package struct DatabaseLimits: Sendable {
     /// Memory for nodes that are in use, per database, in bytes.
     package var residentBytesMax = 32 << 20
     /// Changed rows in memory that make the applier start at once, in bytes.
-    package var changedBytesSoft = 16 << 20
+    package var changedBytesSoft = 24 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 64 << 20
     /// Changed rows are written to the tree file at least this often, in milliseconds.
-    package var applyIntervalMilliseconds: Int64 = 1000
+    package var applyIntervalMilliseconds: Int64 = 2000
     /// How long the commit log reaches back, in milliseconds.
     package var logWindowMilliseconds: Int64 = 24 * 3_600_000
     /// Size at which the commit log loses its oldest rows even within the window, in bytes.

@@ -68,8 +68,8 @@ struct DeliveryBuilder {
 
     private static func append(_ reply: Reply, number: Int64, to out: inout [UInt8]) {
         switch reply {
-        case .done: ServerMessageWriter.appendResponse(number: number, data: "\"\"".utf8, to: &out)
-        case .listening: ServerMessageWriter.appendResponse(number: number, data: "{}".utf8, to: &out)
+        case .done: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
+        case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
         case .value(let value, _): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
@@ -93,6 +93,8 @@ extension Failure {
 /// Puts a message of the realtime protocol into a server's WebSocket frames.
 enum RealtimeFrames {
     static func append(_ message: Span<UInt8>, to out: inout [UInt8]) {
+        // A UTF-8 text has at least as many bytes as UTF-16 units.
+        if message.count <= MessageChunks.unitsMax { return FrameEncoder.append(.text, message.bytes, to: &out) }
         message.withUnsafeBytes { bytes in
             let chunks = MessageChunks.ranges(of: bytes)
             if chunks.count > 1 { FrameEncoder.append(.text, Array(String(chunks.count).utf8).span.bytes, to: &out) }

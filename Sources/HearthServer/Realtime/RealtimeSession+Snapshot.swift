@@ -28,7 +28,7 @@ extension RealtimeSession {
         case .end:
             if snapshot.read.purpose == .listen {
                 end(snapshot) {
-                    ServerMessageWriter.appendResponse(number: snapshot.read.number, data: "{}".utf8, to: &$0)
+                    ServerMessageWriter.appendResponse(number: snapshot.read.number, literal: "{}", to: &$0)
                 }
             } else {
                 end(snapshot)

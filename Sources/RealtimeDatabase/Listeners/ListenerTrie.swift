@@ -33,6 +33,9 @@ struct ListenerTrie {
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
 
+    /// Nobody listens anywhere.
+    var isEmpty: Bool { root.group == nil && root.children.isEmpty }
+
     /// Adds a member to the group of a path. O(depth).
     mutating func join(_ path: Path, loop: Int) -> GroupID {
         var place = root
@@ -89,7 +92,7 @@ struct ListenerTrie {
 
     /// What each group gets to see of a change, never more than lies at or below its path. One entry per form of the change.
     func deliveries(of change: Change) -> [(change: Change, to: [GroupAddress])] {
-        guard root.group != nil || !root.children.isEmpty else { return [] }
+        if isEmpty { return [] }
         let base: Path
         switch change {
         case .set(let assignment): base = assignment.target.path
@@ -170,7 +173,7 @@ struct ListenerTrie {
         }
         var member = nextMember()
         for child in place.children.sorted() {
-            while member != nil, segment.lexicographicallyPrecedes(child.segment) { member = nextMember() }
+            while member != nil, segment.precedesBytewise(child.segment) { member = nextMember() }
             let part = segment == child.segment ? member : nil
             let childPath = Path(encoded: path.encoded + child.segment)
             body(child, childPath, part)

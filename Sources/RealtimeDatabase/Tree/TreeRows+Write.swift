@@ -5,7 +5,7 @@ extension TreeRows {
     package func set(_ value: CanonicalJSON, at path: Path) throws(StorageError) {
         // Down to the packed node that holds the place, or to the spread parent of it.
         let parentEnd = path.isRoot ? 0 : path.encoded.count - path.lastSegmentCount
-        let place = try locate(path.prefix(bytes: parentEnd))
+        let place = try locate(path, upTo: parentEnd)
         if place.node.state == .packed {
             let rest = path.dropFirst(bytes: place.used)
             replace(place.node, with: rest.isRoot ? value : place.node.value.setting(value, at: rest))

@@ -64,14 +64,17 @@ package final class TreeRows {
     }
 
     /// Walks to the node at `path`, or to the packed node on the way that holds it.
-    func locate(_ path: Path) throws(StorageError) -> Location {
+    func locate(_ path: Path) throws(StorageError) -> Location { try locate(path, upTo: path.encoded.count) }
+
+    /// The same for the ancestor whose encoding is the first `count` bytes of the path's.
+    func locate(_ path: Path, upTo count: Int) throws(StorageError) -> Location {
         var node = root
         var used = 0
         if node.state == .unknown {
             (node.state, node.value) = try stored(at: [])
             residentBytes += node.value.bytes.count - CanonicalJSON.null.bytes.count
         }
-        while node.state == .spread, used < path.encoded.count {
+        while node.state == .spread, used < count {
             let end = path.segmentEnd(from: used)
             if let child = child(of: node, path, used..<end) {
                 node = child
@@ -207,7 +210,7 @@ package final class TreeRows {
         var row = try cursor.next()
         for child in known {
             let childKey = key + child.segment
-            while let current = row, current.key.lexicographicallyPrecedes(childKey) {
+            while let current = row, current.key.precedesBytewise(childKey) {
                 if !body(current.key, current.value) { return false }
                 row = try cursor.next()
             }

@@ -51,17 +51,22 @@ package struct LogRecord: Hashable, Sendable {
     /// Adds an operation; `uid` is that of the writer, empty for nobody.
     package mutating func append(_ change: Change, uid: [UInt8]) {
         switch change {
-        case .set(let assignment):
-            body.append(0)
-            appendBytes(uid)
-            append(assignment)
+        case .set(let assignment): append(assignment, uid: uid)
         case .merge(let base, let assignments):
             body.append(1)
             appendBytes(uid)
             appendBytes(base.encoded)
             appendVarint(assignments.count)
             for assignment in assignments { append(assignment) }
+            count += 1
         }
+    }
+
+    /// Adds a set of one place, the same as a ``Change/set(_:)``.
+    package mutating func append(_ assignment: Assignment, uid: [UInt8]) {
+        body.append(0)
+        appendBytes(uid)
+        append(assignment)
         count += 1
     }
 

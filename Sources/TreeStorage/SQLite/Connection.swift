@@ -10,7 +10,11 @@ final class Connection {
 
     private let handle: OpaquePointer
 
+    /// Settings of the library for the whole process.
+    private static let library: Void = { _ = sqlite3_config_no_memory_statistics() }()
+
     init(path: String, mode: Mode) throws(StorageError) {
+        Self.library
         var handle: OpaquePointer?
         let flags =
             switch mode {
