@@ -22,7 +22,7 @@ extension WireAssignment {
         let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - target.path.depth)
         do throws(JSONError) {
             let (value, hasServerValues) = try CanonicalJSON.parse(text.bytes, limits: limits)
-            if target.isPriority, !hasServerValues, !value.isPriority { throw .init(.invalidPriority, at: 0) }
+            if target.isPriority, !value.isPriority, !value.isServerValue { throw .init(.invalidPriority, at: 0) }
             return WireAssignment(target: target, value: value, hasServerValues: hasServerValues)
         } catch {
             throw .value(error)
@@ -75,4 +75,9 @@ extension WireAssignment {
             if overlaps { throw .overlappingPaths }
         }
     }
+}
+
+extension CanonicalJSON {
+    /// A server value and nothing else: neither below children nor with a priority.
+    fileprivate var isServerValue: Bool { bytes.starts(with: "{\".sv\":".utf8) }
 }

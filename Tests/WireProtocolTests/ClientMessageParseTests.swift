@@ -27,6 +27,10 @@ struct ClientMessageParseTests {
                 .put(try assignment("a", #"{".priority":10,".value":5}"#), hash: nil)
             ),
             ("p", #"{"p":"/a/.priority","d":10}"#, .put(try assignment("a/.priority", "10"), hash: nil)),
+            (
+                "p", #"{"p":"/a/.priority","d":{".sv":"timestamp"}}"#,
+                .put(try assignment("a/.priority", #"{".sv":"timestamp"}"#), hash: nil)
+            ),
             ("p", #"{"p":"/n","d":6,"h":"abc="}"#, .put(try assignment("n", "6"), hash: Array("abc=".utf8))),
             ("p", #"{"p":"/n","d":6,"h":""}"#, .put(try assignment("n", "6"), hash: [])),
             ("p", #"{"p":"/n","d":6,"h":null}"#, .put(try assignment("n", "6"), hash: nil)),
@@ -120,6 +124,12 @@ struct ClientMessageParseTests {
             ("p", #"{"p":"a","d":{".priority":true,".value":1}}"#, .value(JSONError(.invalidPriority, at: 13))),
             ("p", #"{"p":"a/.priority","d":{"x":1}}"#, .value(JSONError(.invalidPriority, at: 0))),
             ("p", #"{"p":"a/.priority","d":true}"#, .value(JSONError(.invalidPriority, at: 0))),
+            ("p", #"{"p":"a/.priority","d":{"x":{".sv":"timestamp"}}}"#, .value(JSONError(.invalidPriority, at: 0))),
+            (
+                "p", #"{"p":"a/.priority","d":{".sv":"timestamp",".priority":1}}"#,
+                .value(JSONError(.invalidPriority, at: 0))
+            ),
+            ("m", #"{"p":"a","d":{".priority":[{".sv":"timestamp"}]}}"#, .value(JSONError(.invalidPriority, at: 13))),
             ("p", #"{"p":"a","d":{"b$":1}}"#, .value(JSONError(.key(.forbidden(byte: 0x24)), at: 1))),
             ("p", #"{"p":"a/b#","d":1}"#, .path(.key(.forbidden(byte: 0x23), index: 1))),
             ("p", #"{"p":"a/.info","d":1}"#, .path(.key(.forbidden(byte: 0x2E), index: 1))),

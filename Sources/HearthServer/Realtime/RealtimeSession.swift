@@ -20,12 +20,8 @@ final class RealtimeSession: StreamHandler {
     /// Requests that wait for their answers.
     private var requestsWaiting = 0
     private var isPaused = false
-    /// The large read under way. Its frames may not be interrupted, so everything else waits in `held`.
-    var snapshot: SnapshotStream?
-    var held: [UInt8] = []
-    /// Pieces of it that the peer has not taken yet.
-    var piecesQueued = 0
-    var hasSentPieces = false
+    /// The large read under way, and those that wait for its end.
+    var largeReads = LargeReads()
 
     /// `host` is what the client called this server; it is told to come back to the same.
     init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8]) {
@@ -44,19 +40,19 @@ final class RealtimeSession: StreamHandler {
         ServerMessageWriter.appendHello(
             time: WallClock.milliseconds, host: host, session: SessionToken.random(), to: &hello)
         send(hello)
-        stream.setTimeout(after: limits.realtimeTimeout)
+        extendTimeout()
     }
 
     // MARK: Receiving
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
-        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
+        if maySend { extendTimeout() }
         var input = bytes
         while let event = decoder.next(&input) {
             switch event {
             case .message(_, let payload): receive(payload)
             case .ping(let payload):
-                if goodbye.maySend { sendFrame(.pong, payload) }
+                if maySend { sendFrame(.pong, payload) }
             case .pong: break
             case .close(let code, _): follow(goodbye.received(code))
             case .failure(let violation):
@@ -67,7 +63,7 @@ final class RealtimeSession: StreamHandler {
     }
 
     private func receive(_ frame: UnsafeRawBufferPointer) {
-        guard goodbye.maySend else { return }
+        guard maySend else { return }
         switch joiner.add(frame) {
         case .message: handle(frame)
         case .joined:
@@ -108,21 +104,41 @@ final class RealtimeSession: StreamHandler {
 
     // MARK: Sending
 
+    /// Nothing goes out behind a close frame.
+    var maySend: Bool { goodbye.maySend }
+
     /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
     func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
         if answers { answered() }
-        guard goodbye.maySend else { return }
-        if snapshot == nil {
-            stream.send(shared: bytes, range)
+        guard maySend else { return }
+        if largeReads.isEmpty {
+            transmit(bytes, range)
         } else {
             hold(bytes[range])
         }
     }
 
+    func send(_ message: [UInt8]) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        send(frames, 0..<frames.count, answers: false)
+    }
+
+    /// Queues frames at once, whatever is under way.
+    func transmit(_ bytes: [UInt8], _ range: Range<Int>) {
+        // A client that receives need not say anything (wire-protocol 1.5). One that is gone takes nothing.
+        if stream.outboundBytes == 0 { extendTimeout() }
+        stream.send(shared: bytes, range)
+    }
+
     private func hold(_ frames: ArraySlice<UInt8>) {
-        held.append(contentsOf: frames)
+        largeReads.hold(frames)
         let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        if held.count > limit { stream.abort(.slowConsumer) }
+        if largeReads.heldBytes > limit { stream.abort(.slowConsumer) }
+    }
+
+    private func extendTimeout() {
+        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
     }
 
     func answered() {
@@ -132,12 +148,6 @@ final class RealtimeSession: StreamHandler {
             isPaused = false
             stream.resumeReading()
         }
-    }
-
-    func send(_ message: [UInt8]) {
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        if snapshot == nil { stream.send(shared: frames) } else { hold(frames[...]) }
     }
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
@@ -150,6 +160,7 @@ final class RealtimeSession: StreamHandler {
 
     private func follow(_ step: CloseHandshake.Step) {
         if let frame = step.send {
+            largeReads.cancel()
             var bytes: [UInt8] = []
             FrameEncoder.appendClose(frame.code, reason: frame.reason, to: &bytes)
             stream.send(shared: bytes)
@@ -161,7 +172,10 @@ final class RealtimeSession: StreamHandler {
         }
     }
 
-    func drained(_ stream: Stream) { grantPieces() }
+    func drained(_ stream: Stream) {
+        if maySend { extendTimeout() }
+        largeReads.grantPieces()
+    }
 
     func timedOut(_ stream: Stream) {
         stream.close(.timedOut)
@@ -173,7 +187,7 @@ final class RealtimeSession: StreamHandler {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
-        snapshot?.cancel()
+        largeReads.cancel()
         context.remove(self)
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database)
         context.services.log.debug("connection.closed", [("connection", "\(id.raw)"), ("reason", "\(reason)")])
@@ -191,14 +205,17 @@ extension Operation {
         case .listen(let path, let query, let tag, let hash):
             let isPlain = tag == nil && QueryText.selectsEverything(query)
             self = isPlain ? .listen(path, hash: hash) : .relay(.failed(.queriesUnsupported))
-        case .unlisten(let path, _, let tag): self = tag == nil ? .unlisten(path) : .relay(.done)
+        case .unlisten(let path, let query, let tag):
+            let isPlain = tag == nil && QueryText.selectsEverything(query)
+            self = isPlain ? .unlisten(path) : .relay(.done)
         case .statistics, .appCheck: self = .relay(.done)
         case .authenticate:
             // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
             self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8)), hash: nil))
         case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8)), hash: nil))
         case .unknown(let action):
-            let text = "unknown action \"\(String(decoding: action, as: UTF8.self))\""
+            // No more of it than helps to find the mistake.
+            let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""
             self = .relay(.failed(.refused(status: StaticText("error"), text)))
         }
     }

@@ -71,7 +71,7 @@ final class SnapshotReaders: Sendable {
     }
 
     private func run(_ job: Job) {
-        guard let form = job.stream.waitForForm() else { return }
+        guard let form = job.stream.waitForForm() else { return giveUp(on: job.stream) }
         do throws(StorageError) {
             switch form {
             case .message(let head, let tail):
@@ -86,13 +86,18 @@ final class SnapshotReaders: Sendable {
                     send(job.stream, .bytes(frames))
                     return job.stream.waitForGrant()
                 }
-                guard isWanted else { return }
+                guard isWanted else { return giveUp(on: job.stream) }
                 send(job.stream, .bytes(writer.finish()))
             }
             send(job.stream, .end)
         } catch {
             send(job.stream, .failed(error))
         }
+    }
+
+    /// The connection is gone, or did nothing for so long that its snapshot is let go; then it must know, for it waits.
+    private func giveUp(on stream: SnapshotStream) {
+        if !stream.isCancelled { fail(stream, .busy("a large read was not taken in time")) }
     }
 
     /// The canonical text of the value, piece by piece, until `body` answers false.

@@ -56,6 +56,8 @@ final class SnapshotStream: Sendable {
 
     /// Waits until another piece may be made; false when nobody wants it any more.
     func waitForGrant() -> Bool {
-        granted.wait(atMost: Self.patience) && !state.withLock { $0.isCancelled }
+        granted.wait(atMost: Self.patience) && !isCancelled
     }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 }

@@ -1,0 +1,74 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import WireProtocol
+
+extension RealtimeSession {
+    /// A value too large for memory comes next, when those before it are done.
+    func begin(_ snapshot: SnapshotStream) {
+        guard maySend else { return snapshot.cancel() }
+        largeReads.append(snapshot)
+        if largeReads.current === snapshot { beginCurrent() }
+    }
+
+    private func beginCurrent() {
+        while let snapshot = largeReads.current {
+            if let error = largeReads.failure {
+                endCurrent(failing: error)
+                continue
+            }
+            var head: [UInt8] = []
+            switch snapshot.read.purpose {
+            case .listen:
+                ServerMessageWriter.appendDataHead(WriteTarget(path: snapshot.read.path), to: &head)
+                snapshot.begin(.message(head: head, tail: ServerMessageWriter.dataTail))
+            case .get:
+                ServerMessageWriter.appendResponseHead(number: snapshot.read.number, to: &head)
+                snapshot.begin(.message(head: head, tail: ServerMessageWriter.responseTail))
+            }
+            return
+        }
+    }
+
+    func receive(_ piece: SnapshotStream.Piece, of snapshot: SnapshotStream) {
+        guard largeReads.current === snapshot else {
+            if case .failed(let error) = piece { largeReads.fail(snapshot, error) }
+            return
+        }
+        switch piece {
+        case .bytes(let frames):
+            transmit(frames, 0..<frames.count)
+            largeReads.queuedPiece()
+            if stream.isWritable { largeReads.grantPieces() }
+        case .end:
+            endCurrent()
+            beginCurrent()
+        case .failed(let error):
+            context.services.log.error("snapshot.failed", [("error", error.message)])
+            // Nothing of it was sent: the rows are read once before the first frame goes out. Later there is no way back.
+            guard largeReads.piecesQueued == 0, !largeReads.hasSentPieces else { return stream.abort() }
+            endCurrent(failing: error)
+            beginCurrent()
+        }
+    }
+
+    /// The reply first, then what was held back.
+    private func endCurrent(failing error: StorageError? = nil) {
+        guard let read = largeReads.current?.read else { return }
+        let held = largeReads.endFirst()
+        var reply: [UInt8] = []
+        if let error {
+            ServerMessageWriter.appendFailure(
+                number: read.number, status: Failure.unavailable(error).status, text: error.message, to: &reply)
+        } else if read.purpose == .listen {
+            ServerMessageWriter.appendResponse(number: read.number, literal: "{}", to: &reply)
+        }
+        if !reply.isEmpty {
+            var frames: [UInt8] = []
+            RealtimeFrames.append(reply.span, to: &frames)
+            transmit(frames, 0..<frames.count)
+        }
+        if !held.isEmpty { transmit(held, 0..<held.count) }
+        answered()
+    }
+}

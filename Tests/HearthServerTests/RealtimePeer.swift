@@ -1,0 +1,143 @@
+import Glibc
+import Testing
+import WebSocketCodec
+
+/// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the wire. Waiting ends
+/// after ten seconds.
+final class RealtimePeer {
+    enum Incoming: Equatable {
+        case text(String)
+        case close(UInt16?, reason: String)
+        /// The transport ended.
+        case end
+    }
+
+    /// The whole response to the opening handshake, without the empty line.
+    let response: String
+    private let descriptor: Int32
+    private var decoder = WebSocketDecoder(
+        role: .client, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20))
+    private var incoming: [Incoming] = []
+    private var next = 0
+
+    /// The key and its answer are those of RFC 6455 section 1.3.
+    static func request(host: String, target: String) -> String {
+        """
+        GET \(target) HTTP/1.1\r
+        Host: \(host)\r
+        Upgrade: websocket\r
+        Connection: Upgrade\r
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+        Sec-WebSocket-Version: 13\r
+        \r
+
+        """
+    }
+
+    init(port: UInt16, host: String, target: String) throws {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(descriptor >= 0)
+        self.descriptor = descriptor
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0, "connect to port \(port): \(errno)")
+        try Self.write(Array(Self.request(host: host, target: target).utf8), to: descriptor)
+        // Byte by byte up to the empty line: what follows are frames.
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            var byte: UInt8 = 0
+            try #require(recv(descriptor, &byte, 1, 0) == 1, "the server ended the handshake")
+            head.append(byte)
+        }
+        response = String(decoding: head.dropLast(4), as: UTF8.self)
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// Ends the transport without a word.
+    func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    // MARK: Sending
+
+    /// Sends one text frame.
+    func send(_ text: String) throws { try send(.text, Array(text.utf8)) }
+
+    func send(_ opcode: Opcode, _ payload: [UInt8]) throws {
+        var frame: [UInt8] = []
+        FrameEncoder.append(opcode, payload.span.bytes, key: MaskingKey(0x1234_5678), to: &frame)
+        try Self.write(frame, to: descriptor)
+    }
+
+    func sendClose(_ code: UInt16, reason: String = "") throws {
+        var frame: [UInt8] = []
+        FrameEncoder.appendClose(
+            CloseCode(rawValue: code), reason: reason, key: MaskingKey(0x1234_5678), to: &frame)
+        try Self.write(frame, to: descriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            try #require(count > 0, "send: \(errno)")
+            sent += count
+        }
+    }
+
+    // MARK: Receiving
+
+    /// The next frame, pongs of WebSocket left out.
+    func receive() throws -> Incoming {
+        while next == incoming.count {
+            incoming.removeAll(keepingCapacity: true)
+            next = 0
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            try #require(count >= 0 || errno == ECONNRESET, "nothing came: \(errno)")
+            if count <= 0 { return .end }
+            buffer[..<count].withUnsafeMutableBytes { decode($0) }
+        }
+        defer { next += 1 }
+        return incoming[next]
+    }
+
+    private func decode(_ bytes: UnsafeMutableRawBufferPointer) {
+        var input = bytes
+        while let event = decoder.next(&input) {
+            switch event {
+            case .message(let kind, let payload):
+                if kind != .text { Issue.record("a frame that is not text") }
+                incoming.append(.text(String(decoding: payload, as: UTF8.self)))
+            case .close(let code, let reason):
+                incoming.append(.close(code?.rawValue, reason: String(decoding: reason, as: UTF8.self)))
+            case .failure(let violation): Issue.record("the server broke the WebSocket protocol: \(violation)")
+            case .ping: Issue.record("the server sent a ping, which some clients cannot take")
+            case .pong: break
+            }
+        }
+    }
+
+    /// The next message, its chunks joined; nil at the end of the connection.
+    func receiveMessage() throws -> String? {
+        guard case .text(let first) = try receive() else { return nil }
+        guard let count = Int(first) else { return first }
+        var message = ""
+        for _ in 0..<count {
+            guard case .text(let chunk) = try receive() else { return nil }
+            message += chunk
+        }
+        return message
+    }
+}

@@ -1,0 +1,141 @@
+import JSONTree
+import Testing
+import TreeStorage
+
+@testable import HearthServer
+@testable import RealtimeDatabase
+
+@Suite("A realtime session")
+struct RealtimeSessionTests {
+    /// More than is assembled in memory.
+    private static let large = String(repeating: "x", count: Database.assembledBytesMax + 1)
+
+    private func connect(to server: RealtimeTestServer) throws -> RealtimePeer {
+        let peer = try server.connect()
+        #expect(try peer.receiveMessage()?.hasPrefix(#"{"t":"c","d":{"t":"h","#) == true)
+        return peer
+    }
+
+    private func request(_ number: Int, _ action: String, _ body: String) -> String {
+        #"{"t":"d","d":{"r":\#(number),"a":"\#(action)","b":\#(body)}}"#
+    }
+
+    private func ok(_ number: Int, _ data: String = #""""#) -> String {
+        #"{"t":"d","d":{"r":\#(number),"b":{"s":"ok","d":\#(data)}}}"#
+    }
+
+    @Test("several large reads in a row are answered one after the other, and everything else in its place")
+    func largeReads() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        let value = #"{"a":"\#(Self.large)"}"#
+        try peer.send(request(1, "p", #"{"p":"big","d":\#(value)}"#))
+        try peer.send(request(2, "g", #"{"p":"big","q":{}}"#))
+        try peer.send(request(3, "q", #"{"p":"big","h":""}"#))
+        try peer.send(request(4, "p", #"{"p":"big/b","d":1}"#))
+        try peer.send(request(5, "g", #"{"p":"big","q":{}}"#))
+        try peer.send(request(6, "p", #"{"p":"big","d":null}"#))
+        try peer.send(request(7, "g", #"{"p":"big","q":{}}"#))
+        let expected = [
+            ok(1), ok(2, value), #"{"t":"d","d":{"a":"d","b":{"p":"big","d":\#(value)}}}"#, ok(3, "{}"),
+            #"{"t":"d","d":{"a":"d","b":{"p":"big/b","d":1}}}"#, ok(4), ok(5, #"{"a":"\#(Self.large)","b":1}"#),
+            #"{"t":"d","d":{"a":"d","b":{"p":"big","d":null}}}"#, ok(6), ok(7, "null"),
+        ]
+        for message in expected {
+            let received = try peer.receiveMessage() ?? "the end"
+            #expect(received.count == message.count && received == message, "\(received.prefix(80))")
+        }
+    }
+
+    @Test("a large read that failed before its turn is answered in its place")
+    func failedRead() throws {
+        func stream(_ number: Int64) -> SnapshotStream {
+            let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+            return SnapshotStream(
+                SnapshotRead(
+                    id: 1, connection: connection, number: number, path: .root, purpose: .get, sequence: 0))
+        }
+        var reads = LargeReads()
+        let (first, second) = (stream(1), stream(2))
+        reads.append(first)
+        reads.hold([1, 2])
+        reads.append(second)
+        reads.hold([3])
+        reads.fail(second, .busy("x"))
+        #expect(reads.current === first && reads.failure == nil && reads.heldBytes == 3)
+        #expect(reads.endFirst() == [1, 2])
+        #expect(reads.current === second && reads.failure == .busy("x") && reads.heldBytes == 1)
+        #expect(reads.endFirst() == [3])
+        #expect(reads.isEmpty && reads.heldBytes == 0 && reads.endFirst().isEmpty)
+    }
+
+    @Test("a client that only receives stays connected, a silent one is closed")
+    func timeout() throws {
+        let limit = Duration.seconds(1)
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.connectionLimits.realtimeTimeout = limit
+        }
+        let listener = try connect(to: server)
+        let writer = try connect(to: server)
+        try listener.send(request(1, "q", #"{"p":"n","h":""}"#))
+        #expect(try listener.receiveMessage() == ok(1, "{}"))
+        let start = ContinuousClock.now
+        var number = 0
+        while ContinuousClock.now - start < limit * 1.5 {
+            number += 1
+            try writer.send(request(number, "p", #"{"p":"n","d":\#(number)}"#))
+            #expect(try writer.receiveMessage() == ok(number))
+            #expect(try listener.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#(number)}}}"#)
+        }
+        try listener.send(request(2, "s", #"{"c":{}}"#))
+        #expect(try listener.receiveMessage() == ok(2))
+        #expect(try listener.receive() == .end)
+        #expect(try writer.receive() == .end)
+    }
+
+    @Test("a client's close frame is answered with its own code")
+    func close() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        try peer.sendClose(1001, reason: "bye")
+        #expect(try peer.receive() == .close(1001, reason: ""))
+        #expect(try peer.receive() == .end)
+    }
+
+    @Test("the server says goodbye to its clients when it ends")
+    func shutdown() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        try peer.send(request(1, "p", #"{"p":"n","d":1}"#))
+        #expect(try peer.receiveMessage() == ok(1))
+        try server.beginToStop()
+        #expect(try peer.receive() == .close(1001, reason: "the server is shutting down"))
+        #expect(try peer.receive() == .end)
+    }
+
+    @Test("ending a query that was refused leaves the listener of the whole place alone")
+    func unlistenQuery() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        for (number, (action, body)) in [
+            ("q", #"{"p":"a","h":""}"#), ("n", #"{"p":"a","q":{"l":2},"t":1}"#), ("n", #"{"p":"a","q":{"l":2}}"#),
+        ].enumerated() {
+            try peer.send(request(number, action, body))
+            #expect(try peer.receiveMessage() == ok(number, action == "q" ? "{}" : #""""#))
+        }
+        try peer.send(request(9, "p", #"{"p":"a","d":1}"#))
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a","d":1}}}"#)
+    }
+
+    @Test("no more of an unknown action comes back than 64 bytes")
+    func unknownAction() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        try peer.send(request(1, String(repeating: "é", count: 1000), "{}"))
+        let name = String(repeating: "é", count: 32)
+        #expect(
+            try peer.receiveMessage()
+                == #"{"t":"d","d":{"r":1,"b":{"s":"error","d":"unknown action \"\#(name)\""}}}"#)
+    }
+}

@@ -1,0 +1,54 @@
+import EventLoop
+import Glibc
+import HearthServer
+import Testing
+
+/// A server of a test's own on loopback, ended with it, with a data folder that goes too.
+final class RealtimeTestServer {
+    let server: Server
+    private let folder: String
+    private var peers: [RealtimePeer] = []
+    private var ending: NamedThread?
+
+    init(_ configure: (inout ServerConfiguration) -> Void = { _ in }) throws {
+        var template = Array("/tmp/hearth-test-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil, "make a folder: \(errno)")
+        folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder)
+        configuration.isDevelopment = true
+        configuration.loops = 2
+        configuration.logLevel = .error
+        configure(&configuration)
+        server = try Server(configuration)
+    }
+
+    deinit {
+        // A connection whose other end stays open is waited for.
+        for peer in peers { peer.hangUp() }
+        if let ending { ending.join() } else { server.stop() }
+        if let entries = opendir(folder) {
+            while let entry = readdir(entries) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                unlink("\(folder)/\(name)")
+            }
+            closedir(entries)
+        }
+        rmdir(folder)
+    }
+
+    /// What clients put into `Host`.
+    var host: String { "\(server.address)" }
+
+    func connect(_ target: String = "/.ws?v=5&ns=example") throws -> RealtimePeer {
+        let peer = try RealtimePeer(port: server.address.port, host: host, target: target)
+        peers.append(peer)
+        return peer
+    }
+
+    /// Ends the server while the test goes on.
+    func beginToStop() throws {
+        ending = try NamedThread(name: "stop") { [server] in server.stop() }
+    }
+}
