@@ -17,6 +17,8 @@ package struct ServerConfiguration: Sendable {
     package var loops: Int?
     package var connectionsMax = 200_000
     package var tls: TLSFiles?
+    /// Whether clients that offer permessage-deflate get compressed frames: less traffic for more CPU.
+    package var compresses = false
     /// What realtime clients are told to reconnect to; nil for the host that they used.
     package var advertisedHost: String?
     package var logLevel = Log.Level.info

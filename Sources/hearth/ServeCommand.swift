@@ -16,6 +16,7 @@ extension Command {
             .init(name: "databases-max", value: "N", help: "databases served at most (default 1024)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
+            .init(name: "compress", value: nil, help: "compress frames for clients that offer it (browsers do)"),
             .init(name: "tls-cert", value: "FILE", help: "certificate chain in PEM form; read again on SIGHUP"),
             .init(name: "tls-key", value: "FILE", help: "its private key in PEM form"),
             .init(name: "advertise", value: "HOST:PORT", help: "what clients reconnect to (default: what they used)"),
@@ -68,6 +69,7 @@ extension ServerConfiguration {
         if let count = try arguments.integer("loops", 1...64) { loops = count }
         if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }
         advertisedHost = arguments["advertise"]
+        compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break

@@ -8,6 +8,7 @@ final class LoopContext: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
     let services: Services
+    let compressor = FrameCompressor()
 
     private var sessions: [UInt64: RealtimeSession] = [:]
     private var exchanges: [UInt64: HTTPConnection] = [:]
@@ -67,6 +68,7 @@ final class LoopContext: @unchecked Sendable {
 
     /// Queues what databases say, in order; the loop sends it at the end of the turn, once per connection.
     func deliver(_ delivery: LoopDelivery) {
+        defer { compressor.forget() }
         for entry in delivery.entries {
             switch entry {
             case .frames(let connection, let range, let answers):

@@ -150,7 +150,7 @@ final class HTTPConnection: StreamHandler {
         do {
             database = try context.services.directory.index(of: head.databaseName)
             handshake = try ServerHandshake(
-                method: Array(head.methodName), version: (1, head.minorVersion), deflate: nil
+                method: Array(head.methodName), version: (1, head.minorVersion), deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
             ) { name in head.headers.combined(name) }
         } catch let refusal as HandshakeRefusal {
             stream.send(shared: refusal.response)
@@ -163,7 +163,8 @@ final class HTTPConnection: StreamHandler {
         context.remove(self)
         stream.send(shared: handshake.response)
         let host = context.services.configuration.advertisedHost.map { Array($0.utf8) } ?? Array(head.host)
-        let session = RealtimeSession(stream: stream, context: context, database: database, host: host)
+        let session = RealtimeSession(
+            stream: stream, context: context, database: database, host: host, deflate: handshake.deflate)
         if !rest.isEmpty {
             // Clients speak after the hello, but nothing forbids them to be quick.
             var bytes = Array(rest)

@@ -20,11 +20,13 @@ final class RealtimeSession: StreamHandler {
     /// Requests that wait for their answers.
     private var requestsWaiting = 0
     private var isPaused = false
+    /// What goes out is compressed.
+    private let isCompressed: Bool
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads()
 
     /// `host` is what the client called this server; it is told to come back to the same.
-    init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8]) {
+    init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8], deflate: DeflateParameters? = nil) {
         id = context.makeID(.realtime)
         self.stream = stream
         self.context = context
@@ -32,7 +34,8 @@ final class RealtimeSession: StreamHandler {
         let limits = context.services.configuration.connectionLimits
         decoder = WebSocketDecoder(
             role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
-            validatesUTF8: false)
+            deflate: deflate, validatesUTF8: false)
+        isCompressed = deflate.map { context.compressor.serves($0) } ?? false
         joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
         context.add(self)
         stream.handler = self
@@ -128,7 +131,11 @@ final class RealtimeSession: StreamHandler {
     func transmit(_ bytes: [UInt8], _ range: Range<Int>) {
         // A client that receives need not say anything (wire-protocol 1.5). One that is gone takes nothing.
         if stream.outboundBytes == 0 { extendTimeout() }
-        stream.send(shared: bytes, range)
+        if isCompressed {
+            stream.send(shared: context.compressor.frames(bytes, range))
+        } else {
+            stream.send(shared: bytes, range)
+        }
     }
 
     private func hold(_ frames: ArraySlice<UInt8>) {

@@ -1,0 +1,70 @@
+import WebSocketCodec
+
+/// Compresses frames for the connections of one loop that agreed on permessage-deflate, each run of frames once, however many
+/// connections it goes to: all of them agreed that messages do not build on one another (RFC 7692 section 7.1.1).
+final class FrameCompressor {
+    /// Payloads below this many bytes go out as they are: they would hardly shrink.
+    private static let payloadBytesMin = 128
+
+    private let deflater = Deflater(.init(noContextTakeover: true, windowBits: 15))
+    /// The last run and what became of it; a change goes to one connection after the other.
+    private var last: (source: [UInt8], range: Range<Int>, frames: [UInt8])?
+
+    /// Whether a connection's agreement allows what this compressor makes.
+    func serves(_ parameters: DeflateParameters) -> Bool { deflater.serves(parameters, from: .server) }
+
+    /// The frames of `range`, compressed where that makes them smaller.
+    func frames(_ bytes: [UInt8], _ range: Range<Int>) -> [UInt8] {
+        if let last, last.range == range, Self.isSame(last.source, bytes) { return last.frames }
+        var out: [UInt8] = []
+        bytes.withUnsafeBytes { buffer in
+            var rest = UnsafeRawBufferPointer(rebasing: buffer[range])
+            while let frame = ServerFrame(rest) {
+                append(frame, to: &out)
+                rest = UnsafeRawBufferPointer(rebasing: rest[frame.whole.count...])
+            }
+        }
+        last = (bytes, range, out)
+        return out
+    }
+
+    /// Lets go of the last run.
+    func forget() { last = nil }
+
+    private func append(_ frame: ServerFrame, to out: inout [UInt8]) {
+        if frame.opcode == .text, frame.payload.count >= Self.payloadBytesMin {
+            var compressed: [UInt8] = []
+            if deflater.compress(frame.payload.bytes, to: &compressed), compressed.count < frame.payload.count {
+                FrameEncoder.append(.text, compressed.span.bytes, isCompressed: true, to: &out)
+                return
+            }
+        }
+        out.append(contentsOf: frame.whole)
+    }
+
+    private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+        a.withUnsafeBytes { a in b.withUnsafeBytes { b in a.baseAddress == b.baseAddress && a.count == b.count } }
+    }
+}
+
+/// A frame that this server made: whole and not masked.
+private struct ServerFrame {
+    let opcode: Opcode
+    let payload: UnsafeRawBufferPointer
+    let whole: UnsafeRawBufferPointer
+
+    /// Nil at the end of the bytes.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 2, let opcode = Opcode(rawValue: bytes[0] & 0x0F) else { return nil }
+        self.opcode = opcode
+        var start = 2
+        var count = Int(bytes[1])
+        if count >= 126 {
+            let width = count == 126 ? 2 : 8
+            start += width
+            count = bytes[2..<2 + width].reduce(0) { $0 << 8 | Int($1) }
+        }
+        payload = UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+        whole = UnsafeRawBufferPointer(rebasing: bytes[..<(start + count)])
+    }
+}
