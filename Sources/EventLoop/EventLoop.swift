@@ -86,8 +86,8 @@ package final class EventLoop: @unchecked Sendable {
         return isTaken
     }
 
-    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends what
-    /// is staged and closes, and the loop ends when no stream is left. Those that are left after `grace` are aborted.
+    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends
+    /// what is staged and closes, and the loop ends when no stream is left. Those left after `grace` are aborted.
     package func shutDown(grace: Duration) {
         execute { self.beginShutdown(grace: grace) }
     }

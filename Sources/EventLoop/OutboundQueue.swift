@@ -51,8 +51,8 @@ package struct OutboundQueue {
         byteCount += bytes.count
     }
 
-    /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or, if
-    /// that is shorter than `gatherMax` and more follow, up to `gatherMax` bytes put together in `scratch`.
+    /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or,
+    /// if that is shorter than `gatherMax` and more follow, up to `gatherMax` bytes put together in `scratch`.
     package func withHead<Result>(
         gatheringIn scratch: UnsafeMutableRawBufferPointer, _ gatherMax: Int,
         _ send: (UnsafeRawBufferPointer) -> Result
@@ -153,27 +153,5 @@ package struct OutboundQueue {
 
     private mutating func withLast(_ body: (inout Piece) -> Void) {
         if others.isEmpty { body(&first) } else { body(&others[others.count - 1]) }
-    }
-}
-
-/// Small buffers that queues of one loop take for copied bytes and give back when these are sent.
-package final class BufferPool {
-    /// A buffer that grew beyond this is not kept; together with the count this bounds the pool to 4 MiB.
-    private static let keptCapacityMax = 8 * 1024
-    private static let keptCountMax = 512
-
-    private var buffers: [[UInt8]] = []
-
-    package init() {}
-
-    func take() -> [UInt8] { buffers.popLast() ?? [] }
-
-    /// Takes the buffer out of `buffer`, which becomes empty.
-    func give(_ buffer: inout [UInt8]) {
-        var given: [UInt8] = []
-        swap(&given, &buffer)
-        guard given.capacity <= BufferPool.keptCapacityMax, buffers.count < BufferPool.keptCountMax else { return }
-        given.removeAll(keepingCapacity: true)
-        buffers.append(given)
     }
 }

@@ -75,6 +75,7 @@ extension Stream {
     /// Makes one write of what is at the head of the queue, and returns how much of it is done.
     private func sendHead() -> Int {
         var offered = 0
+        let (descriptor, tls) = (descriptor, tls)
         let gatherMax = tls == nil ? Stream.gatherMax : TLSSession.recordSize
         let count = outbound.withHead(gatheringIn: loop.scratch, gatherMax) { bytes in
             offered = bytes.count

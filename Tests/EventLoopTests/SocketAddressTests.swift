@@ -22,6 +22,20 @@ struct SocketAddressTests {
         arguments: ["", "localhost", "1.2.3", "1.2.3.256", "[::1]", "::1%", "1.2.3.4:5"])
     func invalid(host: String) { #expect(SocketAddress(numeric: host, port: 80) == nil) }
 
+    @Test(
+        "is part of an endpoint's text",
+        arguments: [
+            ("localhost:80", "localhost", 80), ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:65535", "::1", 65535),
+        ] as [(String, String, UInt16)])
+    func endpoint(text: String, host: String, port: UInt16) {
+        #expect(Endpoint(text) == Endpoint(host: host, port: port))
+        #expect(Endpoint(text)?.description == text)
+    }
+
+    @Test(
+        "is not part of anything else", arguments: ["", "80", ":80", "a:", "a:65536", "a:-1", "a:+1", "::1:80", "[]:1"])
+    func invalidEndpoint(text: String) { #expect(Endpoint(text) == nil) }
+
     @Test("is found by name")
     func resolve() throws {
         let loopback = ["127.0.0.1", "::1"]
