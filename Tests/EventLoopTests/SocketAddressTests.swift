@@ -23,18 +23,22 @@ struct SocketAddressTests {
     func invalid(host: String) { #expect(SocketAddress(numeric: host, port: 80) == nil) }
 
     @Test(
-        "is part of an endpoint's text",
+        "is read together with its port",
         arguments: [
-            ("localhost:80", "localhost", 80), ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:65535", "::1", 65535),
-        ] as [(String, String, UInt16)])
-    func endpoint(text: String, host: String, port: UInt16) {
-        #expect(Endpoint(text) == Endpoint(host: host, port: port))
-        #expect(Endpoint(text)?.description == text)
+            ("localhost:80", "127.0.0.1:80"), ("127.0.0.1:0", "127.0.0.1:0"), (":9000", "0.0.0.0:9000"),
+            ("[::1]:65535", "[::1]:65535"),
+        ])
+    func hostAndPort(text: String, description: String) {
+        #expect(SocketAddress(hostAndPort: text)?.description == description)
     }
 
     @Test(
-        "is not part of anything else", arguments: ["", "80", ":80", "a:", "a:65536", "a:-1", "a:+1", "::1:80", "[]:1"])
-    func invalidEndpoint(text: String) { #expect(Endpoint(text) == nil) }
+        "is not read from anything else",
+        arguments: [
+            "", "80", "example.org:80", "1.2.3.4:", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:+1", "::1:80", "[]:1",
+            "[1.2.3.4]:80",
+        ])
+    func invalidHostAndPort(text: String) { #expect(SocketAddress(hostAndPort: text) == nil) }
 
     @Test("is found by name")
     func resolve() throws {
