@@ -47,7 +47,8 @@ package final class EventLoop: @unchecked Sendable {
 
     private var batch: [@Sendable () -> Void] = []
     private var unread: [Stream] = []
-    private var staged: [Stream] = []
+    // Safe because: the list is only appended to and taken out as a whole. Unchecked as `Stream.outbound` is.
+    @exclusivity(unchecked) private var staged: [Stream] = []
     private var closed: [Stream] = []
     private var spare: [Stream] = []
 

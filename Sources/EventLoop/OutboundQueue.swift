@@ -1,3 +1,5 @@
+import Glibc
+
 /// Bytes that wait to be sent, as a list of pieces that are either ranges of arrays shared with other connections or
 /// copies in a buffer of this queue's own. Small things are copied next to each other and large ones kept by
 /// reference, so a queue is nearly always one piece, and the list behind the first stays unallocated.
@@ -49,6 +51,38 @@ package struct OutboundQueue {
         if bytes.isEmpty { return }
         copy(bytes, pool: pool)
         byteCount += bytes.count
+    }
+
+    /// How far `send` came.
+    package enum Outcome: Equatable {
+        case sentAll
+        /// As many bytes as one caller may send at a time.
+        case sentShare
+        /// The receiver takes no more for now.
+        case blocked
+        /// The receiver failed with this negated `errno`, or what it uses in place of one.
+        case failed(Int)
+    }
+
+    /// Offers the head of the queue to `write`, again and again, until all is sent, `write` does not go on, or about
+    /// `bytesMax` bytes are sent.
+    ///
+    /// - parameter write: returns how many bytes it took, or a negated `errno`, and whether it would take more.
+    mutating func send(
+        gatheringIn scratch: UnsafeMutableRawBufferPointer, _ gatherMax: Int, bytesMax: Int, pool: BufferPool,
+        write: (UnsafeRawBufferPointer) -> (count: Int, goesOn: Bool)
+    ) -> (sent: Int, outcome: Outcome) {
+        var sent = 0
+        while !isEmpty {
+            if sent >= bytesMax { return (sent, .sentShare) }
+            let (count, goesOn) = withHead(gatheringIn: scratch, gatherMax, write)
+            if count == -Int(EAGAIN) { return (sent, .blocked) }
+            if count < 0 { return (sent, .failed(count)) }
+            consume(count, pool: pool)
+            sent += count
+            if !goesOn { return (sent, .blocked) }
+        }
+        return (sent, .sentAll)
     }
 
     /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or,

@@ -6,7 +6,7 @@ package final class Timer {
     /// The index of a timer that is not in the heap.
     fileprivate static let nowhere = -1
 
-    unowned let loop: EventLoop
+    let loop: EventLoop
     fileprivate var action: (() -> Void)?
     /// When the timer is due; `.max` while it is not armed.
     fileprivate(set) var deadline = Int64.max
