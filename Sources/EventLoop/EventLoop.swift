@@ -47,7 +47,8 @@ package final class EventLoop: @unchecked Sendable {
 
     private var batch: [@Sendable () -> Void] = []
     private var unread: [Stream] = []
-    private var staged: [Stream] = []
+    // Safe because: the list is only appended to and taken out as a whole. Unchecked as `Stream.outbound` is.
+    @exclusivity(unchecked) private var staged: [Stream] = []
     private var closed: [Stream] = []
     private var spare: [Stream] = []
 
@@ -86,8 +87,8 @@ package final class EventLoop: @unchecked Sendable {
         return isTaken
     }
 
-    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends what
-    /// is staged and closes, and the loop ends when no stream is left. Those that are left after `grace` are aborted.
+    /// Ends the loop gracefully: listeners close, every handler is told by `shutdownRequested`, whose default sends
+    /// what is staged and closes, and the loop ends when no stream is left. Those left after `grace` are aborted.
     package func shutDown(grace: Duration) {
         execute { self.beginShutdown(grace: grace) }
     }

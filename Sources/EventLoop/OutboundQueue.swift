@@ -1,3 +1,5 @@
+import Glibc
+
 /// Bytes that wait to be sent, as a list of pieces that are either ranges of arrays shared with other connections or
 /// copies in a buffer of this queue's own. Small things are copied next to each other and large ones kept by
 /// reference, so a queue is nearly always one piece, and the list behind the first stays unallocated.
@@ -51,8 +53,40 @@ package struct OutboundQueue {
         byteCount += bytes.count
     }
 
-    /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or, if
-    /// that is shorter than `gatherMax` and more follow, up to `gatherMax` bytes put together in `scratch`.
+    /// How far `send` came.
+    package enum Outcome: Equatable {
+        case sentAll
+        /// As many bytes as one caller may send at a time.
+        case sentShare
+        /// The receiver takes no more for now.
+        case blocked
+        /// The receiver failed with this negated `errno`, or what it uses in place of one.
+        case failed(Int)
+    }
+
+    /// Offers the head of the queue to `write`, again and again, until all is sent, `write` does not go on, or about
+    /// `bytesMax` bytes are sent.
+    ///
+    /// - parameter write: returns how many bytes it took, or a negated `errno`, and whether it would take more.
+    mutating func send(
+        gatheringIn scratch: UnsafeMutableRawBufferPointer, _ gatherMax: Int, bytesMax: Int, pool: BufferPool,
+        write: (UnsafeRawBufferPointer) -> (count: Int, goesOn: Bool)
+    ) -> (sent: Int, outcome: Outcome) {
+        var sent = 0
+        while !isEmpty {
+            if sent >= bytesMax { return (sent, .sentShare) }
+            let (count, goesOn) = withHead(gatheringIn: scratch, gatherMax, write)
+            if count == -Int(EAGAIN) { return (sent, .blocked) }
+            if count < 0 { return (sent, .failed(count)) }
+            consume(count, pool: pool)
+            sent += count
+            if !goesOn { return (sent, .blocked) }
+        }
+        return (sent, .sentAll)
+    }
+
+    /// Calls `send` with the bytes at the head of the queue, contiguous: those of the first piece where they are, or,
+    /// if that is shorter than `gatherMax` and more follow, up to `gatherMax` bytes put together in `scratch`.
     package func withHead<Result>(
         gatheringIn scratch: UnsafeMutableRawBufferPointer, _ gatherMax: Int,
         _ send: (UnsafeRawBufferPointer) -> Result
@@ -153,27 +187,5 @@ package struct OutboundQueue {
 
     private mutating func withLast(_ body: (inout Piece) -> Void) {
         if others.isEmpty { body(&first) } else { body(&others[others.count - 1]) }
-    }
-}
-
-/// Small buffers that queues of one loop take for copied bytes and give back when these are sent.
-package final class BufferPool {
-    /// A buffer that grew beyond this is not kept; together with the count this bounds the pool to 4 MiB.
-    private static let keptCapacityMax = 8 * 1024
-    private static let keptCountMax = 512
-
-    private var buffers: [[UInt8]] = []
-
-    package init() {}
-
-    func take() -> [UInt8] { buffers.popLast() ?? [] }
-
-    /// Takes the buffer out of `buffer`, which becomes empty.
-    func give(_ buffer: inout [UInt8]) {
-        var given: [UInt8] = []
-        swap(&given, &buffer)
-        guard given.capacity <= BufferPool.keptCapacityMax, buffers.count < BufferPool.keptCountMax else { return }
-        given.removeAll(keepingCapacity: true)
-        buffers.append(given)
     }
 }

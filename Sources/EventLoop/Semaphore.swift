@@ -2,8 +2,8 @@ import Glibc
 
 /// Lets one thread wait for another. Not for event loops, which never wait.
 package final class Semaphore: @unchecked Sendable {
-    // Safe because: a POSIX semaphore is made for use by many threads, and its memory is allocated apart, so its address
-    // never changes.
+    // Safe because: a POSIX semaphore is made for use by many threads, and its memory is allocated apart, so its
+    // address never changes.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init(value: UInt32 = 0) {

@@ -61,39 +61,33 @@ extension Stream {
     /// Sends until all is sent, the kernel takes no more, or this stream had its share of the turn.
     func sendStaged() {
         isInStaged = false
-        guard state == .open || state == .draining else { return }
-        var sent = 0
-        while !outbound.isEmpty, !isWriteBlocked, sent < Stream.bytesPerTurnMax {
-            let count = sendHead()
-            if state == .closed { return }
-            sent += count
+        guard state == .open || state == .draining, !isWriteBlocked else { return }
+        let (descriptor, tls) = (descriptor, tls)
+        let (sent, outcome) = outbound.send(
+            gatheringIn: loop.scratch, tls == nil ? Stream.gatherMax : TLSSession.recordSize,
+            bytesMax: Stream.bytesPerTurnMax, pool: loop.buffers
+        ) { bytes in
+            guard let tls else {
+                let count = linux_send(descriptor, bytes.baseAddress, bytes.count)
+                // The kernel takes less than it is offered only when it has no room, and tells when it has again.
+                return (count, count == bytes.count)
+            }
+            // TLS takes one record at a time.
+            return (tls.write(bytes), true)
         }
         loop.bytesSent &+= UInt64(sent)
+        switch outcome {
+        case .sentAll, .sentShare: break
+        case .blocked: isWriteBlocked = true
+        case .failed(let result): return fail(result)
+        }
         sentStaged()
     }
 
-    /// Makes one write of what is at the head of the queue, and returns how much of it is done.
-    private func sendHead() -> Int {
-        var offered = 0
-        let gatherMax = tls == nil ? Stream.gatherMax : TLSSession.recordSize
-        let count = outbound.withHead(gatheringIn: loop.scratch, gatherMax) { bytes in
-            offered = bytes.count
-            return tls?.write(bytes) ?? linux_send(descriptor, bytes.baseAddress, bytes.count)
-        }
-        if count >= 0 {
-            // The kernel takes less than it is offered only when it has no room, and tells when it has again. TLS takes
-            // one record at a time.
-            isWriteBlocked = count < offered && tls == nil
-            outbound.consume(count, pool: loop.buffers)
-            return count
-        }
-        if count == -Int(EAGAIN) { isWriteBlocked = true } else { fail(count) }
-        return 0
-    }
-
     private func sentStaged() {
-        if outbound.byteCount > limits.hardLimit, state == .open { return abort(.slowConsumer) }
-        if isAboveHighWater, outbound.byteCount <= limits.lowWater {
+        let waiting = outbound.byteCount
+        if waiting > limits.hardLimit, state == .open { return abort(.slowConsumer) }
+        if isAboveHighWater, waiting <= limits.lowWater {
             isAboveHighWater = false
             readInNextTurn()
             if state == .open { handler?.drained(self) }

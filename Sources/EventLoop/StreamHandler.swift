@@ -1,6 +1,6 @@
-/// What a connection does with its bytes. All calls come from the loop's thread, one at a time; each of them may call
-/// anything on any stream of the loop, `abort` of its own included: a stream never calls its handler from within one of
-/// the handler's calls, except `received` for bytes the handler hands on itself.
+/// What a connection does with its bytes. All calls come from the loop's thread, one at a time. Each of them may call
+/// anything on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it
+/// returns, everything is done in the course of the loop's turn.
 ///
 /// The order is: `opened`, then any of the others, then `closed` once. A stream that does not get as far as `opened`
 /// only calls `closed`.
@@ -24,7 +24,7 @@ package protocol StreamHandler: AnyObject {
     /// The loop is to end soon: say farewell and close. The default closes with the reason `.shutdown`.
     func shutdownRequested(_ stream: Stream)
 
-    /// The connection is gone, or never came to be. Nothing is called after this, and the stream lets go of the handler.
+    /// The connection is gone, or never came to be. The last call: the stream has let go of the handler.
     func closed(_ stream: Stream, reason: CloseReason)
 }
 

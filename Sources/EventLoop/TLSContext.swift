@@ -63,7 +63,7 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. A server ignores it.
+    /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. Servers ignore it.
     func makeSession(_ descriptor: Int32, serverName: String) throws(TLSError) -> TLSSession {
         let handle = current.withLock { $0 }
         guard let ssl = SSL_new(handle.context) else { throw TLSError.last("make a TLS session") }

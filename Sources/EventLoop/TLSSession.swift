@@ -64,7 +64,7 @@ final class TLSSession {
         ERR_clear_error()
     }
 
-    /// `outcome` looks at what the call before it left, and other users of OpenSSL on this thread may leave something too.
+    /// `outcome` looks at what the call before it left, and other users of OpenSSL on this thread may leave something.
     private func forgetErrors() {
         ERR_clear_error()
         errno = 0

@@ -3,11 +3,10 @@
 /// Moving the deadline further away, which is what every message of a healthy connection does, costs two stores: the
 /// heap keeps the old place and corrects it when that comes up.
 package final class Timer {
-    fileprivate enum Place {
-        static let none = -1
-    }
+    /// The index of a timer that is not in the heap.
+    fileprivate static let nowhere = -1
 
-    unowned let loop: EventLoop
+    let loop: EventLoop
     fileprivate var action: (() -> Void)?
     /// When the timer is due; `.max` while it is not armed.
     fileprivate(set) var deadline = Int64.max
@@ -15,7 +14,7 @@ package final class Timer {
     fileprivate var sortedBy = Int64.max
     /// Orders timers of one deadline by when they were put in the heap.
     fileprivate var sequence: UInt64 = 0
-    fileprivate var index = Place.none
+    fileprivate var index = Timer.nowhere
 
     init(loop: EventLoop, action: @escaping () -> Void) {
         self.loop = loop
@@ -55,12 +54,10 @@ struct TimerHeap {
     /// The earliest moment at which something may be due, in nanoseconds; `.max` if nothing is armed.
     var earliest: Int64 { heap.first?.sortedBy ?? .max }
 
-    var count: Int { heap.count }
-
     fileprivate mutating func arm(_ timer: Timer, at moment: Int64) {
         let deadline = min(moment, .max - 1)
         timer.deadline = deadline
-        if timer.index == Timer.Place.none {
+        if timer.index == Timer.nowhere {
             timer.index = heap.count
             heap.append(timer)
         } else if deadline >= timer.sortedBy {
@@ -73,8 +70,8 @@ struct TimerHeap {
     fileprivate mutating func remove(_ timer: Timer) {
         timer.deadline = .max
         let index = timer.index
-        guard index != Timer.Place.none else { return }
-        timer.index = Timer.Place.none
+        guard index != Timer.nowhere else { return }
+        timer.index = Timer.nowhere
         let last = heap.removeLast()
         guard last !== timer else { return }
         heap[index] = last

@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// One thread with a mailbox: whatever was posted while it worked is handed to it as one batch. This is how a thread
@@ -14,21 +13,9 @@ package final class Worker<Item: Sendable>: Sendable {
         var isStopping = false
     }
 
-    private final class Shared: @unchecked Sendable {
-        // Safe because: the mailbox is behind its mutex, and the semaphore is made for use by many threads; its
-        // memory is allocated apart, so its address never changes.
+    private final class Shared: Sendable {
         let mailbox = Mutex(Mailbox())
-        let wakeUp: UnsafeMutablePointer<sem_t>
-
-        init() {
-            wakeUp = .allocate(capacity: 1)
-            sem_init(wakeUp, 0, 0)
-        }
-
-        deinit {
-            sem_destroy(wakeUp)
-            wakeUp.deallocate()
-        }
+        let wakeUp = Semaphore()
     }
 
     private let shared = Shared()
@@ -79,7 +66,7 @@ package final class Worker<Item: Sendable>: Sendable {
             defer { mailbox.isAsleep = false }
             return mailbox.isAsleep
         }
-        if wasAsleep { sem_post(shared.wakeUp) }
+        if wasAsleep { shared.wakeUp.signal() }
     }
 
     private func put(_ append: (inout [Item]) -> Void) -> Bool {
@@ -89,7 +76,7 @@ package final class Worker<Item: Sendable>: Sendable {
             defer { mailbox.isAsleep = false }
             return (true, mailbox.isAsleep)
         }
-        if wasAsleep { sem_post(shared.wakeUp) }
+        if wasAsleep { shared.wakeUp.signal() }
         return taken
     }
 
@@ -108,7 +95,7 @@ package final class Worker<Item: Sendable>: Sendable {
             } else if isStopping {
                 return
             } else {
-                while sem_wait(shared.wakeUp) != 0 {}
+                shared.wakeUp.wait()
             }
         }
     }

@@ -22,6 +22,24 @@ struct SocketAddressTests {
         arguments: ["", "localhost", "1.2.3", "1.2.3.256", "[::1]", "::1%", "1.2.3.4:5"])
     func invalid(host: String) { #expect(SocketAddress(numeric: host, port: 80) == nil) }
 
+    @Test(
+        "is read together with its port",
+        arguments: [
+            ("localhost:80", "127.0.0.1:80"), ("127.0.0.1:0", "127.0.0.1:0"), (":9000", "0.0.0.0:9000"),
+            ("[::1]:65535", "[::1]:65535"),
+        ])
+    func hostAndPort(text: String, description: String) {
+        #expect(SocketAddress(hostAndPort: text)?.description == description)
+    }
+
+    @Test(
+        "is not read from anything else",
+        arguments: [
+            "", "80", "example.org:80", "1.2.3.4:", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:+1", "::1:80", "[]:1",
+            "[1.2.3.4]:80",
+        ])
+    func invalidHostAndPort(text: String) { #expect(SocketAddress(hostAndPort: text) == nil) }
+
     @Test("is found by name")
     func resolve() throws {
         let loopback = ["127.0.0.1", "::1"]
