@@ -15,13 +15,14 @@ final class RealtimePeer {
     /// The whole response to the opening handshake, without the empty line.
     let response: String
     private let descriptor: Int32
-    private var decoder = WebSocketDecoder(
-        role: .client, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20))
+    private var decoder: WebSocketDecoder
+    /// Bytes that came in frames.
+    private(set) var bytesReceived = 0
     private var incoming: [Incoming] = []
     private var next = 0
 
     /// The key and its answer are those of RFC 6455 section 1.3.
-    static func request(host: String, target: String) -> String {
+    static func request(host: String, target: String, offersCompression: Bool = false) -> String {
         """
         GET \(target) HTTP/1.1\r
         Host: \(host)\r
@@ -29,12 +30,16 @@ final class RealtimePeer {
         Connection: Upgrade\r
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
         Sec-WebSocket-Version: 13\r
-        \r
+        \(offersCompression ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "")\r
 
         """
     }
 
-    init(port: UInt16, host: String, target: String) throws {
+    init(port: UInt16, host: String, target: String, offersCompression: Bool = false) throws {
+        let each = DeflateParameters.Direction(noContextTakeover: true)
+        decoder = WebSocketDecoder(
+            role: .client, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20),
+            deflate: offersCompression ? DeflateParameters(server: each, client: each) : nil)
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         self.descriptor = descriptor
@@ -51,7 +56,8 @@ final class RealtimePeer {
             }
         }
         try #require(result == 0, "connect to port \(port): \(errno)")
-        try Self.write(Array(Self.request(host: host, target: target).utf8), to: descriptor)
+        try Self.write(
+            Array(Self.request(host: host, target: target, offersCompression: offersCompression).utf8), to: descriptor)
         // Byte by byte up to the empty line: what follows are frames.
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -107,6 +113,7 @@ final class RealtimePeer {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             try #require(count >= 0 || errno == ECONNRESET, "nothing came: \(errno)")
             if count <= 0 { return .end }
+            bytesReceived += count
             buffer[..<count].withUnsafeMutableBytes { decode($0) }
         }
         defer { next += 1 }

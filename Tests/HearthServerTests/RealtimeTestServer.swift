@@ -41,8 +41,11 @@ final class RealtimeTestServer {
     /// What clients put into `Host`.
     var host: String { "\(server.address)" }
 
-    func connect(_ target: String = "/.ws?v=5&ns=example") throws -> RealtimePeer {
-        let peer = try RealtimePeer(port: server.address.port, host: host, target: target)
+    func connect(
+        _ target: String = "/.ws?v=5&ns=example", offersCompression: Bool = false
+    ) throws -> RealtimePeer {
+        let peer = try RealtimePeer(
+            port: server.address.port, host: host, target: target, offersCompression: offersCompression)
         peers.append(peer)
         return peer
     }

@@ -150,7 +150,8 @@ final class HTTPConnection: StreamHandler {
         do {
             database = try context.services.directory.index(of: head.databaseName)
             handshake = try ServerHandshake(
-                method: Array(head.methodName), version: (1, head.minorVersion), deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
+                method: Array(head.methodName), version: (1, head.minorVersion),
+                deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
             ) { name in head.headers.combined(name) }
         } catch let refusal as HandshakeRefusal {
             stream.send(shared: refusal.response)
