@@ -18,7 +18,8 @@ struct ReadBenchmark {
         var findings = Finding.rates("reads", runs.server, over: runs.floor, .atLeast(0))
         findings[0].goal = nil
         findings.insert(
-            Finding(name: "reads", digits: 0, unit: "/s", rounds: runs.server.map(\.rate), goal: .atLeast(Self.rateGoal)),
+            Finding(
+                name: "reads", digits: 0, unit: "/s", rounds: runs.server.map(\.rate), goal: .atLeast(Self.rateGoal)),
             at: 0)
         return [
             BenchResult(

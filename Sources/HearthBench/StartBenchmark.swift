@@ -27,7 +27,8 @@ struct StartBenchmark {
 
         var findings = [
             Finding(
-                name: "from exec to the first answer", digits: 1, unit: " ms", rounds: starts, goal: .atMost(Self.startGoal))
+                name: "from exec to the first answer", digits: 1, unit: " ms", rounds: starts,
+                goal: .atMost(Self.startGoal))
         ]
         if let cold {
             findings.append(

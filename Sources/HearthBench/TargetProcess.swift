@@ -50,7 +50,10 @@ final class TargetProcess {
     private static func executable() throws(BenchError) -> String {
         let path = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
             let count = readlink("/proc/self/exe", buffer.baseAddress!, buffer.count - 1)
-            return count <= 0 ? "" : String(decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
+            return count <= 0
+                ? ""
+                : String(
+                    decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
         }
         if path.isEmpty { throw BenchError("cannot find the path of this program") }
         return path
@@ -64,7 +67,8 @@ final class TargetProcess {
             guard poll(&waiting, 1, 120_000) > 0 else { throw BenchError("\(name) did not get ready") }
             let piece = withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
                 let count = read(descriptor, buffer.baseAddress, buffer.count)
-                return count <= 0 ? "" : String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self)
+                return count <= 0
+                    ? "" : String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self)
             }
             if piece.isEmpty { throw BenchError("\(name) ended before it was ready") }
             text += piece

@@ -70,7 +70,9 @@ package enum WebSocketOpening {
 
     /// Whether the answer and the first frame behind it are there.
     package static func isComplete(_ answer: [UInt8]) throws(BenchError) -> Bool {
-        guard let end = answer.indices.first(where: { answer[$0...].starts(with: "\r\n\r\n".utf8) }) else { return false }
+        guard let end = answer.indices.first(where: { answer[$0...].starts(with: "\r\n\r\n".utf8) }) else {
+            return false
+        }
         guard answer.starts(with: "HTTP/1.1 101 ".utf8) else { throw BenchError("the upgrade was refused") }
         var scanner = FrameScanner()
         var frames = 0
