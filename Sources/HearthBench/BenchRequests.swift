@@ -90,40 +90,56 @@ struct ObjectGets: RequestSource {
     }
 }
 
-/// Sets small objects that are children of one node, at random.
+/// Sets small objects at random that are children of one wide node, or of many nodes with ten children each.
 struct ChildSets: RequestSource {
+    static let childrenPerNarrowNode = 10
     /// Keys have seven digits.
-    static let keyBase = 1_000_000
+    private static let keyBase = 1_000_000
 
     private var frame: FrameTemplate
+    private let isWide: Bool
     private let children: Int
     private var random = SeededPick(seed: 1)
     let reply = ReplyShape(data: #""""#, hasContent: true)
 
-    /// The first `children` children of the node take part.
-    init(node: String, children: Int) {
+    /// The first `children` children take part.
+    init(isWide: Bool, children: Int) {
+        self.isWide = isWide
         self.children = children
         frame = FrameTemplate(
             """
-            {"t":"d","d":{"r":##########,"a":"p","b":{"p":"/bench/\(node)/#######",\
+            {"t":"d","d":{"r":##########,"a":"p","b":{"p":"\(isWide ? "/bench/wide/nodes" : "/bench/thin/#######")/#######",\
             "d":\(SmallObject.text(number: "##########"))}}}
             """)
     }
 
     mutating func append(_ index: Int, connection: Int, to output: inout [UInt8]) {
+        let child = random.next(below: children)
         frame.fill(0, number: RequestNumber.base + index)
-        frame.fill(1, number: Self.keyBase + random.next(below: children))
-        frame.fill(2, number: RequestNumber.base + index)
+        if !isWide { frame.fill(1, number: Self.keyBase + child / Self.childrenPerNarrowNode) }
+        frame.fill(isWide ? 1 : 2, number: Self.keyBase + child)
+        frame.fill(isWide ? 2 : 3, number: RequestNumber.base + index)
         output.append(contentsOf: frame.bytes)
     }
 
-    /// Objects that together hold all children, a thousand in each.
-    static func objects(children: Int) -> some Sequence<[UInt8]> {
+    static func node(isWide: Bool) -> String { isWide ? "/bench/wide/nodes" : "/bench/thin" }
+
+    /// Objects that together hold all children, a thousand in each, as members of the node, or of nodes below it.
+    static func objects(isWide: Bool, children: Int) -> some Sequence<[UInt8]> {
         let object = SmallObject.text(number: "\(RequestNumber.base)")
         return stride(from: 0, to: children, by: 1_000).lazy.map { start in
-            let members = (start..<min(start + 1_000, children)).map { #""\#(keyBase + $0)":\#(object)"# }
-            return Array("{\(members.joined(separator: ","))}".utf8)
+            let range = start..<min(start + 1_000, children)
+            if isWide { return members(range, object) }
+            let nodes = stride(from: range.lowerBound, to: range.upperBound, by: childrenPerNarrowNode).map { first in
+                let node = members(first..<min(first + childrenPerNarrowNode, range.upperBound), object)
+                return #""\#(keyBase + first / childrenPerNarrowNode)":\#(String(decoding: node, as: UTF8.self))"#
+            }
+            return Array("{\(nodes.joined(separator: ","))}".utf8)
         }
+    }
+
+    private static func members(_ range: Range<Int>, _ object: String) -> [UInt8] {
+        Array("{\(range.map { #""\#(keyBase + $0)":\#(object)"# }.joined(separator: ","))}".utf8)
     }
 }
 

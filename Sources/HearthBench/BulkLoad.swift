@@ -13,13 +13,20 @@ struct BulkLoad {
 
     /// Writes `{"<key>":<value>,…}` objects as updates of one path, one request for each object.
     mutating func update(_ path: String, _ objects: some Sequence<[UInt8]>) throws(BenchError) {
-        let reply = ReplyShape(data: "\"\"", hasContent: true)
-        let first = answered
-        var sent = first
-        for object in objects {
+        try write("m", path, objects)
+    }
+
+    mutating func remove(_ path: String) throws(BenchError) { try write("p", path, [Array("null".utf8)]) }
+
+    private mutating func write(
+        _ action: String, _ path: String, _ values: some Sequence<[UInt8]>
+    ) throws(BenchError) {
+        let reply = ReplyShape(data: #""""#, hasContent: true)
+        var sent = answered
+        for value in values {
             while sent - answered >= Self.inFlight { try turn(reply) }
-            let head = #"{"t":"d","d":{"r":\#(RequestNumber.base + sent),"a":"m","b":{"p":"\#(path)","d":"#
-            try load.send(FrameTemplate.frame(Array(head.utf8) + object + Array("}}}".utf8)), on: 0)
+            let head = #"{"t":"d","d":{"r":\#(RequestNumber.base + sent),"a":"\#(action)","b":{"p":"\#(path)","d":"#
+            try load.send(FrameTemplate.frame(Array(head.utf8) + value + Array("}}}".utf8)), on: 0)
             sent += 1
         }
         while answered < sent { try turn(reply) }

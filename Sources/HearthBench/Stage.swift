@@ -22,13 +22,7 @@ struct Stage {
     ///
     /// - parameter data: a data folder that stays; nil for one that goes with the actor.
     func server(data: String? = nil, durability: String? = nil) throws(BenchError) -> Actor {
-        if let url = settings.url {
-            guard let address = IPv4Address(url) else {
-                throw BenchError("not a URL of the form ws://127.0.0.1:9000: \(url)")
-            }
-            return Actor(
-                Target(name: "hearth", address: address, process: settings.process, cpu: nil, isFloor: false))
-        }
+        if let url = settings.url { return try runningServer(url) }
         let folder = data == nil ? try TemporaryFolder(in: settings.folder) : nil
         let arguments = [
             "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
@@ -36,6 +30,17 @@ struct Stage {
         ]
         let process = try TargetProcess(name: "hearth", arguments: arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
+    }
+
+    /// The server that runs already, with nothing left of earlier runs.
+    private func runningServer(_ url: String) throws(BenchError) -> Actor {
+        guard let address = IPv4Address(url) else {
+            throw BenchError("not of the form ws://127.0.0.1:9000: \(url)")
+        }
+        let target = Target(name: "hearth", address: address, process: settings.process, cpu: nil, isFloor: false)
+        var bulk = try BulkLoad(target)
+        try bulk.remove("/bench")
+        return Actor(target)
     }
 
     /// A floor; `commits` adds the SQLite log.
