@@ -73,7 +73,7 @@ final class LoopContext: @unchecked Sendable {
             switch entry {
             case .frames(let connection, let range, let answers):
                 sessions[connection.raw]?.send(delivery.bytes, range, answers: answers)
-            case .push(let group, let range): groups[group.raw]?.send(delivery.bytes, range)
+            case .push(let group, let run): groups[group.raw]?.send(delivery.pushes, delivery.runs[run])
             case .join(let group, let connection):
                 if let session = sessions[connection.raw] { join(group, session) }
             case .leave(let group, let connection):

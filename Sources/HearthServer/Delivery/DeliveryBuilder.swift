@@ -7,6 +7,11 @@ import WireProtocol
 struct DeliveryBuilder {
     private var bytes: [UInt8] = []
     private var message: [UInt8] = []
+    /// Frames of pushes, apart from the rest, so that those of one run lie next to each other.
+    private var pushes: [UInt8] = []
+    private var runs: [Range<Int>] = []
+    /// Who gets the last run, as long as further pushes to the same may join it.
+    private var openRun: [GroupAddress]?
     private var entries: [[LoopDelivery.Entry]]
     private let openStream: (SnapshotRead) -> SnapshotStream
 
@@ -17,16 +22,13 @@ struct DeliveryBuilder {
     }
 
     mutating func add(_ output: Output) {
+        if !output.mayFollowLaterPushes { openRun = nil }
         switch output {
-        case .push(let change, let groups):
-            let range = frames { Self.append(change, to: &$0) }
-            for address in groups {
-                for loop in entries.indices where address.loops >> UInt64(loop) & 1 == 1 {
-                    entries[loop].append(.push(address.group, range))
-                }
-            }
+        case .push(let change, let groups): push(change, to: groups)
         case .initial(let connection, let path, let value):
-            let range = frames { ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0) }
+            let range = Self.frame(&bytes, &message) {
+                ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
+            }
             entries[connection.loop].append(.frames(connection, range, answers: false))
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
@@ -34,28 +36,45 @@ struct DeliveryBuilder {
             switch connection.kind {
             case .http: entries[connection.loop].append(.reply(connection, reply))
             case .realtime:
-                let range = frames { Self.append(reply, number: number, to: &$0) }
+                let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: true))
             }
         case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
         }
     }
 
+    /// Pushes to the same groups one behind the other become one run, which members get as one piece.
+    private mutating func push(_ change: Change, to groups: [GroupAddress]) {
+        let range = Self.frame(&pushes, &message) { Self.append(change, to: &$0) }
+        if openRun == groups {
+            runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<range.upperBound
+            return
+        }
+        openRun = groups
+        runs.append(range)
+        for address in groups {
+            for loop in entries.indices where address.loops >> UInt64(loop) & 1 == 1 {
+                entries[loop].append(.push(address.group, run: runs.count - 1))
+            }
+        }
+    }
+
     /// Hands each loop its part.
     consuming func finish(_ deliver: (Int, LoopDelivery) -> Void) {
         for loop in entries.indices where !entries[loop].isEmpty {
-            deliver(loop, LoopDelivery(bytes: bytes, entries: entries[loop]))
+            deliver(loop, LoopDelivery(bytes: bytes, pushes: pushes, runs: runs, entries: entries[loop]))
         }
     }
 
     /// Writes a message and frames it; messages of more than one frame get their count first (wire-protocol 1.6).
-    private mutating func frames(_ write: (inout [UInt8]) -> Void) -> Range<Int> {
-        let start = bytes.count
+    private static func frame(
+        _ out: inout [UInt8], _ message: inout [UInt8], _ write: (inout [UInt8]) -> Void
+    ) -> Range<Int> {
+        let start = out.count
         message.removeAll(keepingCapacity: true)
         write(&message)
-        let message = message
-        RealtimeFrames.append(message.span, to: &bytes)
-        return start..<bytes.count
+        RealtimeFrames.append(message.span, to: &out)
+        return start..<out.count
     }
 
     private static func append(_ change: Change, to out: inout [UInt8]) {
@@ -74,6 +93,17 @@ struct DeliveryBuilder {
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, to: &out)
+        }
+    }
+}
+
+extension Output {
+    /// Whether pushes that are made after it may be sent before it: true of the answer to a write, which says nothing about data.
+    fileprivate var mayFollowLaterPushes: Bool {
+        switch self {
+        case .push: true
+        case .reply(_, _, .done), .reply(_, _, .failed): true
+        case .reply, .initial, .join, .leave, .stream: false
         }
     }
 }

@@ -6,8 +6,8 @@ package struct LoopDelivery: Sendable {
     enum Entry: Sendable {
         /// Frames for one connection; `answers` when they answer a request of it.
         case frames(ConnectionID, Range<Int>, answers: Bool)
-        /// Frames for every member of a group on this loop.
-        case push(GroupID, Range<Int>)
+        /// Frames for every member of a group on this loop: a run of `pushes`.
+        case push(GroupID, run: Int)
         case join(GroupID, ConnectionID)
         case leave(GroupID, ConnectionID)
         /// A reply that the connection itself puts into its protocol's form.
@@ -18,5 +18,7 @@ package struct LoopDelivery: Sendable {
 
     /// WebSocket frames of all loops, shared between them and their connections.
     var bytes: [UInt8]
+    var pushes: [UInt8]
+    var runs: [Range<Int>]
     var entries: [Entry]
 }
