@@ -71,22 +71,36 @@ struct ListenerTests {
 
     @Test("stops accepting when closed, and leaves open connections alone")
     func close() throws {
-        let server = try TestServer { _ in ScriptedHandler.echo() }
-        let client = try server.connect()
-        try client.send("x")
-        #expect(try client.receiveText(1) == "x")
-        server.listener.close()
-        server.listener.close()
-        try client.send("y")
-        #expect(try client.receiveText(1) == "y")
-        let result = Channel<CloseReason>()
-        server.group.loops[0].execute { [group = server.group, port = server.port] in
-            group.loops[0].connect(
-                host: "127.0.0.1", port: port,
-                handler: ScriptedHandler { $0.onClosed = { _, reason in result.put(reason) } })
+        // An address that no other test uses, because its port may be given to another listener when this one is closed.
+        let host = "127.0.7.1"
+        let group = try EventLoopGroup(count: 1)
+        defer {
+            group.stop()
+            group.join()
         }
-        let refusal = SystemError("connect to 127.0.0.1:\(server.port)", code: ECONNREFUSED)
-        #expect(try result.next() == .notConnected(refusal))
+        let address = try #require(SocketAddress(numeric: host, port: 0))
+        let listener = try Listener(at: address, on: group) { _ in ScriptedHandler.echo() }
+        let port = listener.address.port
+        let loop = group.loops[0]
+        let streams = Channel<Stream>()
+        let received = Channel<[UInt8]>()
+        let closed = Channel<CloseReason>()
+        loop.execute {
+            let handler = ScriptedHandler.collecting(received, closed)
+            handler.onOpened = { streams.put($0) }
+            loop.connect(host: host, port: port, handler: handler)
+        }
+        let stream = try streams.next()
+        loop.execute { stream.send(shared: [1]) }
+        #expect(try received.next() == [1])
+        listener.close()
+        listener.close()
+        loop.execute {
+            stream.send(shared: [2])
+            loop.connect(host: host, port: port, handler: ScriptedHandler.collecting(received, closed))
+        }
+        #expect(try received.next() == [2])
+        #expect(try closed.next() == .notConnected(SystemError("connect to \(host):\(port)", code: ECONNREFUSED)))
     }
 
     @Test("leaves no descriptors behind after a thousand connections")
