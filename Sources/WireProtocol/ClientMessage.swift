@@ -48,7 +48,13 @@ package enum RequestError: Error, Hashable, Sendable {
         switch self {
         case .missing(let what): "the request has no valid \(what)"
         case .path(let error): "invalid path: \(error)"
-        case .value(let error): "invalid data: \(error) at byte \(error.offset)"
+        case .value(let error):
+            // What is left of the depth below a path tells nobody anything.
+            if case .tooDeep = error.kind {
+                "invalid data: \(PathError.tooDeep) at byte \(error.offset)"
+            } else {
+                "invalid data: \(error) at byte \(error.offset)"
+            }
         case .overlappingPaths: "an update may not set a path and another one above it"
         }
     }

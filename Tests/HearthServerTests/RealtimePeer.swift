@@ -20,6 +20,9 @@ final class RealtimePeer {
     private(set) var bytesReceived = 0
     private var incoming: [Incoming] = []
     private var next = 0
+    /// A close frame of the server was taken.
+    private(set) var isClosed = false
+    private(set) var hasSentClose = false
 
     /// The key and its answer are those of RFC 6455 section 1.3.
     static func request(host: String, target: String, offersCompression: Bool = false) -> String {
@@ -89,6 +92,7 @@ final class RealtimePeer {
         FrameEncoder.appendClose(
             CloseCode(rawValue: code), reason: reason, key: MaskingKey(0x1234_5678), to: &frame)
         try Self.write(frame, to: descriptor)
+        hasSentClose = true
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
@@ -117,6 +121,7 @@ final class RealtimePeer {
             buffer[..<count].withUnsafeMutableBytes { decode($0) }
         }
         defer { next += 1 }
+        if case .close = incoming[next] { isClosed = true }
         return incoming[next]
     }
 

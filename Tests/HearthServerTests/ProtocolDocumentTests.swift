@@ -1,0 +1,146 @@
+import EventLoop
+import HTTPCodec
+import JSONTree
+import TestSupport
+import Testing
+import TreeStorage
+import WireProtocol
+
+@testable import HearthServer
+@testable import RealtimeDatabase
+@testable import WebSocketCodec
+
+@Suite("Protocol.md")
+struct ProtocolDocumentTests {
+    private let document = ProtocolDocument.shared
+
+    @Test("every block is of a kind that is checked")
+    func kinds() {
+        let kinds: Set = ["session", "json client", "json server", "http", "canonical", "hash", "hash-text", "text"]
+        for block in document.blocks { #expect(kinds.contains(block.kind), "\(block.testDescription)") }
+        for kind in kinds { #expect(!document.blocks(kind).isEmpty, "no block of kind \(kind)") }
+    }
+
+    @Test("links lead to chapters")
+    func links() {
+        let headings = document.lines.filter { $0.hasPrefix("#") }.map { line in
+            line.drop { $0 == "#" || $0 == " " }.lowercased().replacing(/[^a-z0-9 -]/, with: "")
+                .replacing(" ", with: "-")
+        }
+        for line in document.lines {
+            for link in line.matches(of: /\]\(#([^)]*)\)/) {
+                #expect(headings.contains(String(link.1)), "\(line)")
+            }
+        }
+    }
+
+    @Test("the sessions are what the server says, byte for byte", arguments: ProtocolDocument.shared.blocks("session"))
+    func session(block: ProtocolDocument.Block) throws {
+        var replay = SessionReplay(server: try RealtimeTestServer())
+        try replay.play(block)
+    }
+
+    @Test("the handshake is the server's", arguments: ProtocolDocument.shared.blocks("http"))
+    func handshake(block: ProtocolDocument.Block) throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let target = try #require(block.lines.first?.split(separator: " ").dropFirst().first)
+        let peer = try server.connect(String(target))
+        let exchange = RealtimePeer.request(host: server.host, target: String(target)) + peer.response
+        let text = exchange.replacing("\r\n", with: "\n").replacing(server.host, with: "<host>")
+        #expect(text == block.lines.joined(separator: "\n"))
+    }
+
+    @Test("messages of clients can be read")
+    func clientMessages() throws {
+        for block in document.blocks("json client") {
+            for line in block.lines {
+                let bytes = Array(line.utf8)
+                let message = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in
+                    try ClientMessage.parse(bytes)
+                }
+                switch message {
+                case .ping, .request(_, .put), .request(_, .merge), .request(_, .get), .request(_, .listen): break
+                default: Issue.record("\(block.testDescription): \(line) is \(message)")
+                }
+            }
+        }
+    }
+
+    @Test("messages of the server can be read")
+    func serverMessages() throws {
+        for block in document.blocks("json server") {
+            for line in block.lines {
+                let bytes = Array(line.utf8)
+                let message = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in
+                    try ServerMessage.parse(bytes)
+                }
+                switch message {
+                case .hello, .pong, .response, .push(.data), .push(.merge): break
+                default: Issue.record("\(block.testDescription): \(line) is \(message)")
+                }
+            }
+        }
+    }
+
+    @Test("values become what the document says")
+    func canonicalForm() throws {
+        for pair in document.blocks("canonical").flatMap(\.pairs) {
+            let value = try CanonicalJSON.parse(Array(pair.left.utf8)).value
+            #expect(value.bytes == Array(pair.right.utf8), "Protocol.md:\(pair.line): \(value)")
+            #expect(try CanonicalJSON.parse(value.bytes).value == value, "Protocol.md:\(pair.line)")
+        }
+    }
+
+    @Test("hashes are what the document says")
+    func hashes() throws {
+        for pair in document.blocks("hash").flatMap(\.pairs) {
+            let hash = NodeHash.hash(try CanonicalJSON.parse(Array(pair.left.utf8)).value)
+            #expect(
+                hash == Array(pair.right.utf8), "Protocol.md:\(pair.line): \(String(decoding: hash, as: UTF8.self))")
+        }
+        for pair in document.blocks("hash-text").flatMap(\.pairs) {
+            let hash = NodeHash.hash(try CanonicalJSON.parse(Array(pair.left.utf8)).value)
+            #expect(HandshakeKey.base64(SHA1.digest(Array(pair.right.utf8))) == hash, "Protocol.md:\(pair.line)")
+        }
+    }
+
+    @Test("limits are those of the code")
+    func limits() throws {
+        let configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: "")
+        let connection = configuration.connectionLimits
+        let (stream, http) = (StreamLimits(), HTTPLimits())
+        let counts: [(row: String, counts: [Int])] = [
+            ("message of a client", [connection.messageBytesMax]),
+            ("chunks that a client announces", [1 + connection.messageBytesMax / 1024]),
+            ("frame of the server", [MessageChunks.unitsMax]),
+            ("path, and depth", [Path.maximumDepth]),
+            ("key", [Key.maximumByteCount]),
+            ("string", [CanonicalJSON.Limits().stringByteCount]),
+            ("value that is read", [Database.assembledBytesMax]),
+            ("streamed value", [Int(SnapshotStream.patience.components.seconds)]),
+            ("requests of a connection", [connection.requestsWaitingMax]),
+            ("bytes that wait for a client, then", [stream.highWater, stream.lowWater]),
+            ("bytes that wait for a client |", [connection.outboundBytesMax]),
+            ("silence", [Int(connection.realtimeTimeout.components.seconds)]),
+            (
+                "request of the handshake",
+                [http.headBytesMax, http.headerCountMax, Int(connection.headTimeout.components.seconds)]
+            ),
+            ("opening of TCP and TLS", [Int(stream.openTimeout.components.seconds)]),
+            ("end of the connection", [Int(stream.closeTimeout.components.seconds)]),
+            ("databases of a server", [configuration.databasesMax]),
+            ("connections of a server", [configuration.connectionsMax]),
+        ]
+        let chapter = document.lines.drop { !$0.hasPrefix("## 9. ") }
+        for (row, counts) in counts {
+            let line = try #require(chapter.first { $0.hasPrefix("| \(row)") }, "no row for \(row)")
+            for count in counts { #expect(line.contains(" \(Self.grouped(count)) "), "\(count) is not in \(line)") }
+        }
+    }
+
+    private static func grouped(_ count: Int) -> String {
+        let digits = Array("\(count)".reversed())
+        let groups = stride(from: 0, to: digits.count, by: 3).map { digits[$0..<min($0 + 3, digits.count)] }
+        return String(groups.joined(separator: ",").reversed())
+    }
+}
