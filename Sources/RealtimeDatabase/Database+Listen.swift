@@ -1,9 +1,6 @@
 import JSONTree
 
 extension Database {
-    /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
-    static let assembledBytesMax = 1 << 20
-
     func get(_ path: Path, hash: Bool, for request: Request, in turn: inout Turn) {
         switch read(path, .get, for: request) {
         case .value(let value):
@@ -20,13 +17,15 @@ extension Database {
         let connection = request.connection
         let result = read(path, .listen, for: request)
         if case .failed(let failure) = result {
+            // To the client a listener that failed is none, even if it had one there before.
+            endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
         if case .value(let value) = result, !Self.isCurrent(hash, value) {
             turn.outputs.append(.initial(connection, path, value))
         }
-        move(sessions[connection, default: SessionListens()].add(path), connection, in: &turn)
+        move(sessions[connection, default: SessionListens()].add(path, request: request.number), connection, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
@@ -40,11 +39,9 @@ extension Database {
         return hash.isEmpty ? value.isNull : NodeHash.matches(hash, value)
     }
 
-    func unlisten(_ path: Path, for request: Request, in turn: inout Turn) {
-        let connection = request.connection
-        if let steps = sessions[connection]?.remove(path) { move(steps, connection, in: &turn) }
+    func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
+        if let steps = sessions[connection]?.remove(path, request: request) { move(steps, connection, in: &turn) }
         if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
-        turn.outputs.append(.reply(connection, number: request.number, .done))
     }
 
     func disconnect(_ connection: ConnectionID) {
@@ -74,7 +71,7 @@ extension Database {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones.
-            return .value(try rows.read(path, bytesMax: refusal == nil ? Self.assembledBytesMax : .max))
+            return .value(try rows.read(path, bytesMax: refusal == nil ? assembledBytesMax : .max))
         } catch .storage(let error) {
             return .failed(.unavailable(error))
         } catch {

@@ -32,9 +32,13 @@ extension Database {
         }
     }
 
-    /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the log.
+    /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the log. Those that
+    /// large reads wait for come after ``takeReady()`` has told of the reads, which is when the log has their whole turn.
     package func takeFrozen() -> FrozenRows? {
         guard let first = frozen.first, first.sequence <= durableSequence else { return nil }
+        for read in first.reads where pending.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
+            return nil
+        }
         return frozen.removeFirst()
     }
 
@@ -61,7 +65,8 @@ extension Database {
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose rows
     /// include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest. Turns whose record did
-    /// not reach the log are run again, so their writes are answered with the error and their reads see what is true.
+    /// not reach the log are run again, so their writes are answered with the error and their reads see what is true. No large read is
+    /// left: those that ``takeReady()`` has told of, now or before, have failed.
     package func refuse(
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
@@ -71,12 +76,7 @@ extension Database {
         tornBy = nil
         sequence = storeSequence
         try replay(operations)
-        for index in pending.indices {
-            if pending[index].sequence <= durableSequence {
-                // The state that a snapshot was to be taken of is gone.
-                pending[index].outputs = pending[index].outputs.map { $0.failingStream(error) }
-                continue
-            }
+        for index in pending.indices where pending[index].sequence > durableSequence {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: [])
             turn.outputs = pending[index].outputs.filter(\.changesMembership)
             for request in pending[index].requests { run(request, in: &turn) }
@@ -104,8 +104,7 @@ extension Output {
         }
     }
 
-    fileprivate func failingStream(_ error: StorageError) -> Output {
-        guard case .stream(let read) = self else { return self }
-        return .reply(read.connection, number: read.number, .failed(.unavailable(error)))
+    fileprivate func isStream(of read: SnapshotRead) -> Bool {
+        if case .stream(let other) = self { other.id == read.id } else { false }
     }
 }

@@ -10,6 +10,8 @@ import JSONTree
 /// it, ``refuse(_:)`` and ``recover(from:)`` take the tree back to what is durable, and the turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
+    /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
+    let assembledBytesMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
@@ -36,9 +38,13 @@ package final class Database {
     }
 
     /// `sequence` is the last number that the store's rows include.
-    package init(index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20) {
+    package init(
+        index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
+        assembledBytesMax: Int = 1 << 20, packing: TreeRows.Packing = TreeRows.Packing()
+    ) {
         self.index = index
-        rows = TreeRows(store: store, residentBytesMax: residentBytesMax)
+        self.assembledBytesMax = assembledBytesMax
+        rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         self.sequence = sequence
         durableSequence = sequence
         listeners = ListenerTrie(database: index)
@@ -105,7 +111,10 @@ package final class Database {
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .get(let path, let hash): get(path, hash: hash, for: request, in: &turn)
         case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
-        case .unlisten(let path): unlisten(path, for: request, in: &turn)
+        case .unlisten(let path):
+            endListener(path, of: connection, in: &turn)
+            turn.outputs.append(.reply(connection, number: request.number, .done))
+        case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
         case .disconnect: disconnect(connection)
         }

@@ -26,7 +26,7 @@ struct SessionListensTests {
             let before = Self.uppermost(model)
             let steps: SessionListens.GroupSteps?
             if Bool.random(using: &random) {
-                steps = listens.add(path)
+                steps = listens.add(path, request: 1)
                 model.insert(path)
             } else {
                 steps = listens.remove(path)
@@ -44,10 +44,12 @@ struct SessionListensTests {
     func repetition() {
         var listens = SessionListens()
         let path: Path = "a/b"
-        #expect(listens.add(path).join == [path])
-        let again = listens.add(path)
+        #expect(listens.add(path, request: 1).join == [path])
+        let again = listens.add(path, request: 1)
         #expect(again.join.isEmpty && again.leave.isEmpty)
         #expect(listens.remove("a") == nil)
+        _ = listens.add(path, request: 2)
+        #expect(listens.remove(path, request: 1) == nil)
         #expect(listens.remove(path)?.leave == [path])
         #expect(listens.remove(path) == nil)
     }

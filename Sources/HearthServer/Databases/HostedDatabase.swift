@@ -154,9 +154,10 @@ final class HostedDatabase {
         }
         hasFailedToRecover = false
         phase = .running
-        failStreams(error)
         log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
+        // Also those that were told of just now: the states that they wait for are gone.
+        failStreams(error)
         runHeld()
     }
 

@@ -58,6 +58,7 @@ extension RealtimeSession {
         let held = largeReads.endFirst()
         var reply: [UInt8] = []
         if let error {
+            if read.purpose == .listen { dropListener(of: read) }
             ServerMessageWriter.appendFailure(
                 number: read.number, status: Failure.unavailable(error).status, text: error.message, to: &reply)
         } else if read.purpose == .listen {

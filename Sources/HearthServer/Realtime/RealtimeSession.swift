@@ -105,6 +105,11 @@ final class RealtimeSession: StreamHandler {
         context.submit(Request(connection: id, number: number, operation: operation), to: database)
     }
 
+    /// The client is told that a listener failed, so the database must not keep it.
+    func dropListener(of read: SnapshotRead) {
+        context.submit(Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database)
+    }
+
     // MARK: Sending
 
     /// Nothing goes out behind a close frame.

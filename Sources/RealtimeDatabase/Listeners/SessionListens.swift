@@ -7,6 +7,8 @@ import JSONTree
 struct SessionListens {
     private struct Entry {
         var path: Path
+        /// The request that asked for it last.
+        var request: Int64
         var isMember: Bool
     }
 
@@ -23,10 +25,13 @@ struct SessionListens {
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
 
-    mutating func add(_ path: Path) -> GroupSteps {
+    mutating func add(_ path: Path, request: Int64) -> GroupSteps {
         var steps = GroupSteps()
         let index = index(of: path)
-        if index < entries.count, entries[index].path == path { return steps }
+        if index < entries.count, entries[index].path == path {
+            entries[index].request = request
+            return steps
+        }
         let isMember = !isCovered(path)
         if isMember {
             steps.join.append(path)
@@ -35,15 +40,16 @@ struct SessionListens {
                 entry.isMember = false
             }
         }
-        entries.insert(Entry(path: path, isMember: isMember), at: index)
+        entries.insert(Entry(path: path, request: request, isMember: isMember), at: index)
         return steps
     }
 
-    /// Nil when there is no listener at the path.
-    mutating func remove(_ path: Path) -> GroupSteps? {
+    /// Nil when there is no listener at the path, or not that of the request, if one is given.
+    mutating func remove(_ path: Path, request: Int64? = nil) -> GroupSteps? {
         var steps = GroupSteps()
         let index = index(of: path)
         guard index < entries.count, entries[index].path == path else { return nil }
+        if let request, entries[index].request != request { return nil }
         let removed = entries.remove(at: index)
         guard removed.isMember else { return steps }
         steps.leave.append(path)

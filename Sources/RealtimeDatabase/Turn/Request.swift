@@ -61,6 +61,9 @@ package enum Operation: Sendable {
     /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
     case listen(Path, hash: [UInt8]?)
     case unlisten(Path)
+    /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
+    /// did so later. Nothing is answered.
+    case dropListener(Path)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
     /// The connection ended; nothing is answered.

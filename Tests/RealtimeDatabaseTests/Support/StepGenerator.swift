@@ -23,6 +23,9 @@ struct StepGenerator {
         self.trees = trees
     }
 
+    /// Goes on with other choices among the same keys.
+    mutating func reseed(_ seed: UInt64) { trees.random = SeededRandom(seed: seed) }
+
     private static func key(_ trees: inout RandomTrees) -> Key {
         while true {
             let key = try? Key(validating: String(decoding: trees.key(), as: UTF16.self))
@@ -52,9 +55,38 @@ struct StepGenerator {
         }
     }
 
+    /// Something a client may ask, given what it knows at each path, if it can be sure.
+    mutating func operation(knowing value: (Path) -> CanonicalJSON?) -> Operation {
+        switch Int.random(in: 0..<16, using: &trees.random) {
+        case 0...4:
+            let (target, value) = assignment(below: .root).incoming
+            return .set(target, value, echoes: trees.chance(1, in: 3))
+        case 5:
+            let target = WriteTarget(path: path())
+            let known = trees.chance(1, in: 4) ? Array("wrong".utf8) : NodeHash.hash(value(target.path) ?? .null)
+            return .set(target, IncomingValue(json: self.value()), expecting: known, echoes: trees.chance(1, in: 2))
+        case 6:
+            let step: CanonicalJSON = #"{".sv":{"increment":3}}"#
+            let json = trees.pick([step, #"{".priority":{".sv":"timestamp"},".value":{".sv":{"increment":0.5}}}"#])
+            return .set(WriteTarget(path: path()), IncomingValue(json: json, hasServerValues: true), echoes: true)
+        case 7...8:
+            guard case .merge(let base, let assignments) = merge() else { return .update(base: .root, []) }
+            return .update(base: base, assignments.map(\.incoming))
+        case 9: return .get(path(), hash: trees.chance(1, in: 2))
+        case 10...12:
+            let path = path()
+            return .listen(path, hash: trees.chance(1, in: 2) ? nil : value(path).map { NodeHash.hash($0) })
+        case 13...14: return .unlisten(path())
+        default: return .relay(.failed(.refused(status: StaticText("invalid_argument"), "no")))
+        }
+    }
+
     /// A set, or a merge of targets none of which is inside another.
     mutating func change() -> Change {
-        if trees.chance(1, in: 2) { return .set(assignment(below: .root)) }
+        trees.chance(1, in: 2) ? .set(assignment(below: .root)) : merge()
+    }
+
+    private mutating func merge() -> Change {
         let base = path()
         var assignments: [Assignment] = []
         for _ in 0..<trees.pick([1, 2, 3, 6]) {
@@ -92,4 +124,9 @@ struct StepGenerator {
         default: trees.chance(1, in: 3) ? .reopen : .trim
         }
     }
+}
+
+extension Assignment {
+    /// As a client sends it.
+    var incoming: (target: WriteTarget, value: IncomingValue) { (target, IncomingValue(json: value)) }
 }

@@ -1,0 +1,58 @@
+import JSONTree
+
+@testable import RealtimeDatabase
+
+/// What a database answers, by the words of its documentation, with the whole tree as one value.
+struct NaiveDatabase {
+    var tree = CanonicalJSON.null
+
+    /// Runs an operation; nil for those that are not answered.
+    mutating func run(_ operation: Operation, now: Int64) -> Reply? {
+        switch operation {
+        case .set(let target, let value, let expecting, let echoes):
+            let before = tree.value(at: target.path)
+            if let expecting, !NodeHash.matches(expecting, before) { return .failed(.stale) }
+            if target.isPriority, before.isNull { return .failed(.nothingThere) }
+            let stored = resolve(value, at: target.path, now: now)
+            assign(Assignment(target: target, value: stored))
+            return echoes ? .value(stored, hash: expecting == nil ? nil : NodeHash.hash(stored)) : .done
+        case .update(_, let entries):
+            let before = self
+            for (target, value) in entries where !target.isPriority {
+                assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
+            }
+            for (target, value) in entries where target.isPriority {
+                let isMade = entries.contains {
+                    !$0.target.isPriority && !$0.value.json.isNull && target.path.contains($0.target.path)
+                }
+                if !value.json.isNull, !isMade, !before.tree.hasValue(at: target.path) {
+                    self = before
+                    return .failed(.nothingThere)
+                }
+                assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
+            }
+            return .done
+        case .get(let path, let hash):
+            let value = tree.value(at: path)
+            return .value(value, hash: hash ? NodeHash.hash(value) : nil)
+        case .listen: return .listening
+        case .unlisten: return .done
+        case .relay(let reply): return reply
+        case .dropListener, .disconnect: return nil
+        }
+    }
+
+    mutating func assign(_ assignment: Assignment) {
+        let path = assignment.target.path
+        if assignment.target.isPriority {
+            tree = tree.settingPriority(assignment.value, at: path) ?? tree
+        } else {
+            tree = tree.setting(assignment.value, at: path)
+        }
+    }
+
+    private func resolve(_ value: IncomingValue, at path: Path, now: Int64) -> CanonicalJSON {
+        guard value.hasServerValues else { return value.json }
+        return value.json.resolved(timestamp: now) { tree.value(at: path.appending($0)) }
+    }
+}

@@ -1,0 +1,116 @@
+import JSONTree
+
+@testable import RealtimeDatabase
+
+/// A connection's far end: keeps what it is told, and notices what it must not be told.
+struct SimulatedClient {
+    let connection: ConnectionID
+    private var requestsMade: Int64 = 0
+    /// Requests that wait for their replies, in order.
+    private(set) var waiting: [(number: Int64, operation: Operation)] = []
+    /// Paths that are listened to: the reply has come.
+    private(set) var listening: Set<Path> = []
+    /// Listeners that failed when their data was to be sent: the database may not know yet.
+    private(set) var failed: Set<Path> = []
+    /// What the pushes add up to.
+    private var tree = NaiveDatabase()
+    /// The large read under way, and what came for the connection meanwhile.
+    private(set) var stream: SnapshotRead?
+    private var held: [Output] = []
+    var failure: String?
+
+    init(connection: ConnectionID) { self.connection = connection }
+
+    mutating func request(_ operation: Operation) -> Request {
+        requestsMade += 1
+        switch operation {
+        case .disconnect, .dropListener: break
+        default: waiting.append((requestsMade, operation))
+        }
+        return Request(connection: connection, number: requestsMade, operation: operation)
+    }
+
+    /// What is at a path, unless data for an earlier listener may still be on its way.
+    func settledValue(at path: Path) -> CanonicalJSON? {
+        let isSettled = waiting.allSatisfy { request in
+            if case .listen(let other, _) = request.operation {
+                !path.contains(other) && !other.contains(path)
+            } else {
+                true
+            }
+        }
+        return isSettled ? value(at: path) : nil
+    }
+
+    func value(at path: Path) -> CanonicalJSON { tree.tree.value(at: path) }
+
+    // MARK: Receiving
+
+    /// Takes an output that concerns the connection.
+    mutating func receive(_ output: Output) {
+        if stream != nil {
+            held.append(output)
+            return
+        }
+        switch output {
+        case .push(let change, _):
+            for assignment in change.assignments {
+                if !mayHear(of: assignment.target.path) { failure = failure ?? "\(connection.raw) heard of \(change)" }
+                tree.assign(assignment)
+            }
+        case .initial(_, let path, let value):
+            if !mayHear(of: path) { failure = failure ?? "\(connection.raw) got data at \(path)" }
+            tree.assign(Assignment(target: WriteTarget(path: path), value: value))
+        case .reply(_, let number, let reply): finish(number, reply)
+        case .stream(let read): stream = read
+        case .join, .leave: break
+        }
+    }
+
+    /// The large read is done; nil when it failed.
+    mutating func receive(_ value: CanonicalJSON?, of read: SnapshotRead, error: StorageError?) {
+        guard stream?.id == read.id else {
+            failure = failure ?? "\(connection.raw) got a large read that it was not told of"
+            return
+        }
+        stream = nil
+        if let value, read.purpose == .listen {
+            tree.assign(Assignment(target: WriteTarget(path: read.path), value: value))
+        }
+        let reply: Reply =
+            switch read.purpose {
+            case .get: .value(value ?? .null, hash: nil)
+            case .listen: .listening
+            }
+        if error != nil, read.purpose == .listen {
+            failed.insert(read.path)
+            listening.remove(read.path)
+        }
+        finish(read.number, error.map { .failed(.unavailable($0)) } ?? reply)
+        let held = held
+        self.held = []
+        for output in held { receive(output) }
+    }
+
+    private mutating func finish(_ number: Int64, _ reply: Reply) {
+        guard let first = waiting.first, first.number == number else {
+            failure = failure ?? "\(connection.raw) got the reply \(number) out of order"
+            return
+        }
+        waiting.removeFirst()
+        switch (first.operation, reply) {
+        case (.listen(let path, _), .listening): listening.insert(path)
+        case (.listen(let path, _), _): listening.remove(path)
+        case (.unlisten(let path), _): listening.remove(path)
+        default: break
+        }
+    }
+
+    /// A listener at or above the path is there, or asked for.
+    private func mayHear(of path: Path) -> Bool {
+        if listening.union(failed).contains(where: { $0.contains(path) }) { return true }
+        return waiting.contains { request in
+            if case .listen(let listened, _) = request.operation { listened.contains(path) } else { false }
+        }
+    }
+}

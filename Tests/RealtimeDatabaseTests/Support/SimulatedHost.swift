@@ -1,0 +1,326 @@
+import JSONTree
+
+@testable import RealtimeDatabase
+
+/// A database with a log, a store and clients around it, all scripted: it does what the server's threads do, one step at a time, and
+/// compares all that is said with a ``NaiveDatabase``.
+struct SimulatedHost {
+    struct Sizes {
+        var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)
+        var residentBytesMax = 0
+        var assembledBytesMax = 1 << 20
+    }
+
+    enum Outcome { case succeeds, fails, failsButIsThere }
+
+    private let sizes: Sizes
+    private let store: MemoryRowStore
+    private(set) var database: Database
+    var clients: [ConnectionID: SimulatedClient] = [:]
+    private var groups: [GroupID: Set<ConnectionID>] = [:]
+    private(set) var failure: String?
+
+    /// Records that are durable.
+    private var log: [LogRecord] = []
+    /// Records on their way to it.
+    private(set) var inFlight: [LogRecord] = []
+    private var appliedSequence: UInt64 = 0
+    private var applying: FrozenRows?
+    /// Taken by the applier but not written.
+    private var unapplied: FrozenRows?
+    private var failedReads: Set<UInt64> = []
+    private(set) var recoversFrom: StorageError?
+    private var held: [Request] = []
+    private var now: Int64 = 1_700_000_000_000
+
+    /// The tree in memory, and what of it is durable.
+    private var model = NaiveDatabase()
+    private var durable = NaiveDatabase()
+    /// The operation after which a write may be acknowledged.
+    private var sequences: [ConnectionID: [Int64: UInt64]] = [:]
+
+    init(sizes: Sizes = Sizes()) {
+        self.sizes = sizes
+        store = MemoryRowStore(deletedAtOnceMax: 3)
+        database = Self.makeDatabase(sizes, store, sequence: 0)
+    }
+
+    private static func makeDatabase(_ sizes: Sizes, _ store: MemoryRowStore, sequence: UInt64) -> Database {
+        Database(
+            index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
+            assembledBytesMax: sizes.assembledBytesMax, packing: sizes.packing)
+    }
+
+    private var logEnd: UInt64 { log.last?.lastSequence ?? 0 }
+    var readsLeft: Int? {
+        get { store.readsLeft }
+        nonmutating set { store.readsLeft = newValue }
+    }
+    /// The tree that is durable.
+    var durableTree: CanonicalJSON { durable.tree }
+    var isRefusing: Bool { database.refusal != nil }
+
+    // MARK: Requests
+
+    mutating func connect(loop: Int, serial: UInt64) {
+        let connection = ConnectionID(loop: loop, kind: .realtime, serial: serial)
+        clients[connection] = SimulatedClient(connection: connection)
+    }
+
+    /// A turn.
+    mutating func run(_ requests: [Request]) {
+        guard recoversFrom == nil, held.isEmpty else {
+            held.append(contentsOf: requests)
+            return
+        }
+        now += 7
+        let mayFail = isRefusing || store.readsLeft != nil
+        let record = database.process(requests, now: now)
+        if let turn = database.pending.last {
+            check(turn.requests, turn.outputs, mayFail: mayFail)
+            for request in requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
+        }
+        if let record { inFlight.append(record) }
+        release()
+        if let error = database.tornBy { recoversFrom = recoversFrom ?? error }
+    }
+
+    /// Compares the outputs of a turn with what the model says to its requests.
+    private mutating func check(_ requests: [Request], _ outputs: [Output], mayFail: Bool) {
+        var rest = outputs[...]
+        for request in requests {
+            let before = model
+            guard let expected = model.run(request.operation, now: now) else { continue }
+            var hasPushed = false
+            var reply: Reply?
+            while reply == nil, let output = rest.popFirst() {
+                switch output {
+                case .push: hasPushed = true
+                case .reply(let connection, let number, let text):
+                    expect(
+                        connection == request.connection && number == request.number, "reply \(number) is out of order")
+                    reply = text
+                case .stream(let read):
+                    expect(
+                        read.connection == request.connection && read.number == request.number, "stream out of order")
+                    reply = expected
+                case .initial(_, let path, let value):
+                    expect(value == model.tree.value(at: path), "initial data of \(path)")
+                case .join, .leave: break
+                }
+            }
+            if mayFail, case .failed(.unavailable) = reply {
+                model = before
+                expect(!hasPushed, "a refused write was pushed")
+                continue
+            }
+            expect("\(reply as Reply?)" == "\(expected as Reply?)", "\(request): \(reply as Reply?), not \(expected)")
+            if case .failed = expected { expect(!hasPushed, "a failed write was pushed") }
+        }
+    }
+
+    // MARK: The log
+
+    /// The committer writes the first `count` records in one transaction, or fails to.
+    mutating func commit(_ count: Int, _ outcome: Outcome) {
+        guard !inFlight.isEmpty else { return }
+        let group = inFlight.prefix(count)
+        if outcome != .fails {
+            log.append(contentsOf: group)
+            for record in group {
+                for operation in (try? record.operations()) ?? [] {
+                    for assignment in operation.change.assignments { durable.assign(assignment) }
+                }
+            }
+        }
+        if outcome == .succeeds {
+            inFlight.removeFirst(group.count)
+            database.committed(through: logEnd)
+            release()
+        } else {
+            inFlight = []
+            recoversFrom = recoversFrom ?? .full
+        }
+    }
+
+    /// The committer and the applier are at rest.
+    mutating func recover() {
+        guard let error = recoversFrom, applying == nil else { return }
+        // What was posted before the committer was asked to rest is written, unless that failed before.
+        while !inFlight.isEmpty { commit(.max, .succeeds) }
+        unapplied = nil
+        let lost = database.pending.indices.filter { database.pending[$0].sequence > logEnd }
+        let mayFail = store.readsLeft != nil
+        do throws(StorageError) {
+            var operations: [LogRecord.Operation] = []
+            for record in log where record.lastSequence > appliedSequence {
+                operations.append(contentsOf: try record.operations())
+            }
+            try database.refuse(because: error, storeSequence: appliedSequence, replaying: operations)
+        } catch {
+            expect(mayFail, "recovery threw \(error)")
+            return
+        }
+        recoversFrom = nil
+        model = durable
+        for turn in lost.map({ database.pending[$0] }) {
+            check(turn.requests, turn.outputs, mayFail: true)
+            expect(turn.sequence <= logEnd, "a turn waits for the lost log")
+            for request in turn.requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
+        }
+        release()
+        let requests = failStreams(error) + held
+        held = []
+        if !requests.isEmpty { run(requests) }
+    }
+
+    mutating func accept() {
+        if recoversFrom == nil, unapplied == nil { database.accept() }
+    }
+
+    // MARK: The store
+
+    mutating func freeze() {
+        guard recoversFrom == nil, applying == nil, unapplied == nil else { return }
+        try? database.freeze()
+    }
+
+    mutating func startApplying() {
+        guard recoversFrom == nil, applying == nil else { return }
+        applying = unapplied ?? database.takeFrozen()
+        unapplied = nil
+    }
+
+    mutating func finishApplying(_ outcome: Outcome) {
+        guard let frozen = applying else { return }
+        applying = nil
+        guard outcome == .succeeds else {
+            unapplied = frozen
+            if !isRefusing { database.refuse(because: .full) }
+            let drops = failStreams(.full)
+            if !drops.isEmpty { run(drops) }
+            return
+        }
+        expect(frozen.sequence <= logEnd, "the store ran ahead of the log")
+        store.apply(frozen.changes)
+        for read in frozen.reads where !failedReads.contains(read.id) {
+            let value = storedValue(at: read.path)
+            clients[read.connection]?.receive(value, of: read, error: nil)
+        }
+        if let generation = frozen.generation {
+            appliedSequence = frozen.sequence
+            database.applied(generation)
+        }
+        if let problem = StoredLayout(store.all, sizes.packing).problem { failure = failure ?? problem }
+    }
+
+    func clear() { store.clearSome(rowsMax: 2) }
+
+    private func storedValue(at path: Path) -> CanonicalJSON {
+        var joiner = RowJoiner(base: path.encoded.count)
+        for row in store.all where path.contains(Path(encoded: row.key)) {
+            joiner.append(key: row.key, value: row.value)
+        }
+        return joiner.finish()
+    }
+
+    /// Large reads under way fail. Answers the requests that end their listeners.
+    private mutating func failStreams(_ error: StorageError) -> [Request] {
+        var drops: [Request] = []
+        for connection in clients.keys.sorted(by: { $0.raw < $1.raw }) {
+            while let read = clients[connection]?.stream {
+                failedReads.insert(read.id)
+                clients[connection]?.receive(nil, of: read, error: error)
+                if read.purpose == .listen {
+                    drops.append(
+                        Request(connection: connection, number: read.number, operation: .dropListener(read.path)))
+                }
+            }
+        }
+        return drops
+    }
+
+    /// The process ends at once and another one begins; `keeping` is how many records in flight the log got.
+    mutating func crash(keeping count: Int) {
+        commit(min(count, inFlight.count), .failsButIsThere)
+        (inFlight, held, applying, unapplied, recoversFrom) = ([], [], nil, nil, nil)
+        store.readsLeft = nil
+        (clients, groups, sequences, failedReads) = ([:], [:], [:], [])
+        database = Self.makeDatabase(sizes, store, sequence: appliedSequence)
+        do throws(StorageError) {
+            for record in log where record.lastSequence > appliedSequence { try database.replay(record.operations()) }
+        } catch {
+            failure = failure ?? "replay threw \(error)"
+        }
+        model = durable
+        expect(database.sequence == logEnd && database.durableSequence == logEnd, "sequence after a crash")
+    }
+
+    /// Everything works again and comes to its end.
+    mutating func settle() {
+        store.readsLeft = nil
+        finishApplying(.succeeds)
+        recover()
+        // Streams that begin now wait for the store, and requests behind them for the streams.
+        for _ in 0..<4 + database.frozen.count {
+            accept()
+            commit(.max, .succeeds)
+            freeze()
+            startApplying()
+            finishApplying(.succeeds)
+        }
+        accept()
+        expect(!isRefusing, "writes are still refused")
+        for client in clients.values {
+            expect(client.waiting.isEmpty, "\(client.connection.raw) waits for answers to \(client.waiting)")
+        }
+        release()
+        expect(storedValue(at: .root) == durable.tree, "the store holds something else")
+        expect(database.changedBytes == 0 && inFlight.isEmpty, "something is left over")
+    }
+
+    // MARK: Deliveries
+
+    private mutating func release() {
+        for output in database.takeReady() { deliver(output) }
+        for client in clients.values {
+            failure = failure ?? client.failure
+            guard client.stream == nil else { continue }
+            for path in client.listening {
+                let (value, expected) = (client.value(at: path), durable.tree.value(at: path))
+                expect(value == expected, "\(client.connection.raw) sees \(value) at \(path), not \(expected)")
+            }
+        }
+    }
+
+    private mutating func deliver(_ output: Output) {
+        switch output {
+        case .push(_, let addresses):
+            for address in addresses {
+                for connection in groups[address.group] ?? [] {
+                    expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
+                    clients[connection]?.receive(output)
+                }
+            }
+        case .join(let group, let connection):
+            if clients[connection] != nil { groups[group, default: []].insert(connection) }
+        case .leave(let group, let connection): groups[group]?.remove(connection)
+        case .initial(let connection, _, _): clients[connection]?.receive(output)
+        case .stream(let read): clients[read.connection]?.receive(output)
+        case .reply(let connection, let number, _):
+            expect(sequences[connection]?[number] ?? 0 <= logEnd, "an answer before its turn is durable")
+            clients[connection]?.receive(output)
+        }
+    }
+
+    mutating func disconnect(_ connection: ConnectionID) {
+        guard let request = clients[connection]?.request(.disconnect) else { return }
+        clients[connection] = nil
+        for group in groups.keys { groups[group]?.remove(connection) }
+        run([request])
+    }
+
+    private mutating func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
+        if !condition { failure = failure ?? what() }
+    }
+}
