@@ -3,7 +3,7 @@ import Testing
 import WebSocketCodec
 
 /// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the wire. Waiting ends
-/// after ten seconds.
+/// after a minute.
 final class RealtimePeer {
     enum Incoming: Equatable {
         case text(String)
@@ -46,7 +46,7 @@ final class RealtimePeer {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
