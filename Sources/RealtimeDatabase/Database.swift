@@ -11,6 +11,7 @@ import JSONTree
 package final class Database {
     package let index: UInt32
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
+    package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
@@ -40,7 +41,7 @@ package final class Database {
     /// `sequence` is the last number that the store's rows include.
     package init(
         index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
-        assembledBytesMax: Int = 1 << 20, packing: TreeRows.Packing = TreeRows.Packing()
+        assembledBytesMax: Int = Database.assembledBytesMax, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.assembledBytesMax = assembledBytesMax
