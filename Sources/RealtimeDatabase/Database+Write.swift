@@ -65,7 +65,8 @@ extension Database {
         var failure: Failure?
         let resolved = incoming.json.resolved(timestamp: now) { relative in
             do throws(Failure) {
-                return try value(at: target.path.appending(relative))
+                let old = try value(at: target.path.appending(relative))
+                return target.isPriority ? old.priority : old
             } catch {
                 failure = error
                 return .null

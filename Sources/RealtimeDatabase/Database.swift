@@ -11,6 +11,7 @@ import JSONTree
 package final class Database {
     package let index: UInt32
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
+    package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
     package static let assembledBytesMax = 1 << 20
     package internal(set) var rows: TreeRows

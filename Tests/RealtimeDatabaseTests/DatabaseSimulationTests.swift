@@ -137,12 +137,12 @@ struct DatabaseSimulationTests {
         Issue.record("seed \(seed): \(failure(fewest) ?? "") of \(fewest)")
     }
 
-    @Test("answers as the model does while the log and the store lag behind", arguments: 0..<(8 * TestScale.factor))
+    @Test("answers as the model does while the log and the store lag behind", arguments: 0..<(4 * TestScale.factor))
     func lagging(seed: UInt64) {
         for seed in seed * 10..<seed * 10 + 10 { Self.check(seed: seed, withFaults: false) }
     }
 
-    @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<(12 * TestScale.factor))
+    @Test("tells nobody anything that is not durable, whatever fails", arguments: 0..<(8 * TestScale.factor))
     func failing(seed: UInt64) {
         for seed in seed * 10..<seed * 10 + 10 { Self.check(seed: seed, withFaults: true) }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("a tree in rows")
 struct TreeRowsTests {
-    @Test("agrees with one value after random steps", arguments: 0..<(12 * TestScale.factor))
+    @Test("agrees with one value after random steps", arguments: 0..<(8 * TestScale.factor))
     func agreesWithModel(seed: UInt64) {
         for seed in seed * 10..<seed * 10 + 10 {
             var generator = StepGenerator(seed: seed)
@@ -53,7 +53,7 @@ struct TreeRowsTests {
 
     private static let alphabet: [TreeRowsMachine.Step] = [
         .set("", "null"), .set("a", "null"), .set("a/b", "null"), .set("a/b/x", "null"),
-        .set("a", "1"), .set("a/b", "1"), .set("a/b/x", "1"), .set("b", #""a long leaf""#),
+        .set("a", "1"), .set("a/b/x", "1"), .set("b", #""a long leaf""#),
         .set("a", #"{"b":{"x":"long text"},"d":1}"#), .set("a/b", #"{"y":{"z":1},"z":2}"#),
         .setPriority("", "1"), .setPriority("a", "2"), .setPriority("a", "null"),
         .freeze, .apply, .clear, .trim, .read("a/b"), .exists("a"),

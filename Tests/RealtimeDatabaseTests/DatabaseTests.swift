@@ -1,0 +1,268 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("a database")
+struct DatabaseTests {
+    private static let writer = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+    private static let reader = ConnectionID(loop: 2, kind: .realtime, serial: 2)
+
+    /// A database, and the words for what it says.
+    private struct Bench {
+        let store = MemoryRowStore()
+        let database: Database
+        var log: [LogRecord] = []
+        private var requests: Int64 = 0
+
+        init(packing: TreeRows.Packing = .init()) {
+            database = Database(index: 7, store: store, sequence: 0, packing: packing)
+        }
+
+        mutating func process(_ operations: Operation..., by connection: ConnectionID = writer) {
+            let requests = operations.map { operation in
+                self.requests += 1
+                return Request(connection: connection, number: self.requests, operation: operation)
+            }
+            if let record = database.process(requests, now: 1000) { log.append(record) }
+        }
+
+        /// The log gets everything; answers what may be said now.
+        mutating func commit() -> [String] {
+            if let last = log.last { database.committed(through: last.lastSequence) }
+            return takeReady()
+        }
+
+        func takeReady() -> [String] { database.takeReady().map(Self.words) }
+
+        func applyAll() throws {
+            try database.freeze()
+            while let frozen = database.takeFrozen() {
+                store.apply(frozen.changes)
+                if let generation = frozen.generation { database.applied(generation) }
+            }
+        }
+
+        private static func words(_ output: Output) -> String {
+            switch output {
+            case .push(.set(let assignment), let groups): "push \(words(assignment)) to \(groups.count)"
+            case .push(.merge(let base, let assignments), let groups):
+                "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)"
+            case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
+            case .join(_, let connection): "join \(connection.loop)"
+            case .leave(_, let connection): "leave \(connection.loop)"
+            case .stream(let read): "stream \(read.path)"
+            case .reply(_, let number, .done): "\(number) done"
+            case .reply(_, let number, .listening): "\(number) listening"
+            case .reply(_, let number, .value(let value, _)): "\(number) \(value)"
+            case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
+            }
+        }
+
+        private static func words(_ assignment: Assignment) -> String {
+            "\(String(decoding: assignment.target.text, as: UTF8.self)) \(assignment.value)"
+        }
+    }
+
+    private static func set(_ path: Path, _ value: CanonicalJSON, expecting: [UInt8]? = nil) -> Operation {
+        .set(WriteTarget(path: path), IncomingValue(json: value), expecting: expecting)
+    }
+
+    private static func setPriority(_ path: Path, _ priority: CanonicalJSON) -> Operation {
+        .set(WriteTarget(path: path, isPriority: true), IncomingValue(json: priority))
+    }
+
+    private static func update(_ base: Path, _ entries: [(String, CanonicalJSON)]) throws -> Operation {
+        .update(
+            base: base,
+            try entries.map { (try WriteTarget(parsing: $0), IncomingValue(json: $1)) })
+    }
+
+    @Test("pushes come before the reply, and neither before the log has the write")
+    func order() {
+        var bench = Bench()
+        bench.process(.listen("a", hash: nil), by: Self.reader)
+        #expect(bench.takeReady() == ["initial /a null to 2", "join 2", "1 listening"])
+        bench.process(Self.set("a/b", "1"), .get("a"), .listen("a/b", hash: nil))
+        bench.process(.get("a/b"), .relay(.failed(.refused(status: StaticText("no"), "no"))))
+        #expect(bench.takeReady().isEmpty)
+        #expect(
+            bench.commit() == [
+                "push a/b 1 to 1", "2 done", #"3 {"b":1}"#, "initial /a/b 1 to 0", "join 0", "4 listening", "5 1",
+                "6 \(Failure.refused(status: StaticText("no"), "no"))",
+            ])
+    }
+
+    @Test("a turn is told as a whole, and turns in their order")
+    func turnsAreWhole() {
+        var bench = Bench()
+        bench.process(Self.set("a", "1"), Self.set("b", "2"))
+        bench.process(Self.set("c", "3"))
+        bench.database.committed(through: 1)
+        #expect(bench.takeReady().isEmpty)
+        bench.database.committed(through: 2)
+        #expect(bench.takeReady() == ["1 done", "2 done"])
+        #expect(bench.commit() == ["3 done"])
+    }
+
+    @Test("a listener that holds the current data is not sent it")
+    func hashes() {
+        var bench = Bench()
+        bench.process(.listen("a", hash: []), Self.set("a", "5"))
+        bench.process(.listen("a", hash: NodeHash.hash("5")), .listen("a", hash: NodeHash.hash("6")), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                "join 0", "1 listening", "push a 5 to 1", "2 done", "join 2", "3 listening", "initial /a 5 to 2",
+                "4 listening",
+            ])
+    }
+
+    @Test("a transaction goes through only if its hash is that of the current value")
+    func transactions() {
+        var bench = Bench()
+        let one = NodeHash.hash("1")
+        bench.process(
+            Self.set("n", "1", expecting: one), Self.set("n", "1", expecting: []), Self.set("n", "2", expecting: []),
+            Self.set("n", "2", expecting: one), .get("n"))
+        #expect(bench.commit() == ["1 stale", "2 done", "3 stale", "4 done", "5 2"])
+    }
+
+    @Test("an update happens as a whole or not at all, and listeners get it as one")
+    func updates() throws {
+        var bench = Bench()
+        bench.process(.listen("", hash: []), by: Self.reader)
+        bench.process(
+            try Self.update("a", [("a/b", "1"), ("a/c/d", "2")]),
+            try Self.update("a", [("a/b", "null"), ("a/x/.priority", "1"), ("a/c", "9")]),
+            try Self.update("a", []), .get("a"))
+        #expect(
+            bench.commit() == [
+                "join 2", "1 listening", "push /a a/b 1, a/c/d 2 to 1", "2 done", "3 nothingThere", "4 done",
+                #"5 {"b":1,"c":{"d":2}}"#,
+            ])
+    }
+
+    @Test("an update may give a priority to what it makes, in any order, or take it from what it removes")
+    func prioritiesInUpdates() throws {
+        var bench = Bench()
+        bench.process(
+            try Self.update("", [("a/.priority", "1"), ("a/b", "2"), ("c/.priority", "3"), ("c", "4")]), .get(""),
+            try Self.update("", [("a/.priority", "5"), ("a/b", "null"), ("none/.priority", "null")]), .get(""))
+        #expect(
+            bench.commit() == [
+                "1 done", #"2 {"a":{".priority":1,"b":2},"c":{".priority":3,".value":4}}"#, "3 done",
+                #"4 {"c":{".priority":3,".value":4}}"#,
+            ])
+    }
+
+    @Test("a priority needs data to belong to")
+    func prioritiesNeedData() {
+        var bench = Bench()
+        bench.process(Self.setPriority("a", "1"), Self.set("a", "0"), Self.setPriority("a", "1"), .get("a"))
+        #expect(bench.commit() == ["1 nothingThere", "2 done", "3 done", #"4 {".priority":1,".value":0}"#])
+        #expect(bench.log.map(\.count) == [2])
+    }
+
+    @Test("server values refer to what was there before the request")
+    func serverValues() throws {
+        var bench = Bench()
+        let increment = IncomingValue(json: #"{".sv":{"increment":2}}"#, hasServerValues: true)
+        let now = IncomingValue(json: #"{".sv":"timestamp"}"#, hasServerValues: true)
+        bench.process(
+            .update(base: "", [(WriteTarget(path: "a"), increment), (WriteTarget(path: "b"), now)]),
+            .set(WriteTarget(path: "a"), increment, echoes: true),
+            .set(WriteTarget(path: "a", isPriority: true), increment), .get(""))
+        #expect(bench.commit() == ["1 done", "2 4", "3 done", #"4 {"a":{".priority":2,".value":4},"b":1000}"#])
+        // The log has what became of them.
+        let replayed = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        for record in bench.log { try replayed.replay(record.operations()) }
+        #expect(try replayed.rows.read(.root) == (try bench.database.rows.read(.root)))
+    }
+
+    @Test("a listener above others takes their place, and gives it back")
+    func membership() {
+        var bench = Bench()
+        bench.process(.listen("a/b", hash: []), .listen("a", hash: []), Self.set("a/b", "1"), .unlisten("a"))
+        bench.process(Self.set("a", #"{"b":2,"c":3}"#), .disconnect, Self.set("a", "4"))
+        #expect(
+            bench.commit() == [
+                "join 0", "1 listening", "leave 0", "join 0", "2 listening", "push a/b 1 to 1", "3 done", "leave 0",
+                "join 0", "4 done", "push a/b 2 to 1", "5 done", "7 done",
+            ])
+    }
+
+    @Test("a value beyond a megabyte is read from the rows as they were at its place among the writes")
+    func largeReads() throws {
+        var bench = Bench()
+        let leaf = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: 600_000))
+        bench.process(Self.set("big/a", leaf), Self.set("big/b", leaf))
+        _ = bench.commit()
+        bench.process(Self.set("big/c", "1"), .get("big"), Self.set("big/c", "2"))
+        // The rows may be written only when the reader was told to wait for them.
+        bench.database.committed(through: 3)
+        #expect(bench.database.takeFrozen() == nil)
+        #expect(bench.commit() == ["3 done", "stream /big", "5 done"])
+        let frozen = try #require(bench.database.takeFrozen())
+        #expect(frozen.sequence == 3 && frozen.reads.map(\.path) == ["big"])
+        #expect(frozen.changes.rows.contains { $0.key == ("big/c" as Path).encoded && $0.value == .subtree("1") })
+        #expect(bench.database.takeFrozen() == nil)
+    }
+
+    // MARK: Failures
+
+    @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
+    func failedCommit() throws {
+        var bench = Bench()
+        bench.process(Self.set("a", "1"), .listen("a", hash: []), by: Self.reader)
+        _ = bench.commit()
+        bench.process(Self.set("a", "2"), .get("a"), .listen("b", hash: []))
+        bench.process(.get("a"), Self.set("a", "3", expecting: NodeHash.hash("2")))
+        let kept = try bench.log[0].operations()
+        try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
+        let full = "\(Failure.unavailable(.full))"
+        #expect(bench.takeReady() == ["join 0", "3 \(full)", "4 1", "5 listening", "6 1", "7 \(full)"])
+        bench.process(Self.set("a", "4"))
+        #expect(bench.takeReady() == ["8 \(full)"])
+        bench.database.accept()
+        bench.process(Self.set("a", "5"))
+        #expect(bench.log.last?.firstSequence == 2)
+        #expect(bench.commit() == ["push a 5 to 1", "9 done"])
+    }
+
+    @Test("a turn that the log has after all is told as it was")
+    func ambiguousCommit() throws {
+        var bench = Bench()
+        bench.process(Self.set("a", "1"))
+        bench.process(Self.set("a", "2"))
+        try bench.database.refuse(
+            because: .inputOutput("?"), storeSequence: 0, replaying: try bench.log[0].operations())
+        #expect(bench.takeReady() == ["1 done", "2 \(Failure.unavailable(.inputOutput("?")))"])
+        #expect(bench.database.sequence == 1)
+    }
+
+    @Test("nothing is built on half a change")
+    func tornMemory() throws {
+        var bench = Bench(packing: .init(packedBytesMax: 10, repackBytesMax: 5))
+        bench.process(Self.set("", #"{"a":{"x":"a long text"},"b":{"x":"a long text"}}"#))
+        _ = bench.commit()
+        try bench.applyAll()
+        // Memory begins anew, so the second half of the update has to look into the store, which fails.
+        try bench.database.refuse(because: .full, storeSequence: 1, replaying: [])
+        bench.database.accept()
+        bench.process(.get("a/x"))
+        _ = bench.takeReady()
+        bench.store.readsLeft = 0
+        bench.process(
+            try Self.update("", [("a/x", "1"), ("b/x", "2")]), .get("a/x"),
+            Self.set("a/x", "3", expecting: NodeHash.hash("1")),
+            Self.set("a/x", "4"), .listen("a/x", hash: nil))
+        bench.store.readsLeft = nil
+        let torn = "\(Failure.unavailable(.inputOutput("scripted")))"
+        #expect(bench.database.tornBy == .inputOutput("scripted"))
+        #expect(bench.takeReady() == ["3 \(torn)", "4 \(torn)", "5 \(torn)", "6 \(torn)", "7 \(torn)"])
+        try bench.database.refuse(because: .inputOutput("scripted"), storeSequence: 1, replaying: [])
+        #expect(try bench.database.rows.read("a/x") == #""a long text""#)
+        #expect(bench.log.count == 1)
+    }
+}
