@@ -13,7 +13,6 @@ package final class Database {
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
-    package static let assembledBytesMax = 1 << 20
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64

@@ -1,5 +1,4 @@
 import CSQLite
-import JSONTree
 package import RealtimeDatabase
 import Synchronization
 
@@ -74,14 +73,15 @@ package final class TreeFile: @unchecked Sendable {
 
     /// Writes changed rows; the file then includes everything up to `sequence`. All of it or, when it throws, nothing.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
-        let rows = changes.rows.sorted { $0.key.precedesBytewise($1.key) }
         try connection.transaction { () throws(StorageError) in
             for range in changes.cleared { try clear(range, sequence: sequence) }
             for key in changes.removed {
                 deleteRow.bind(1, key)
                 try deleteRow.run()
             }
-            for row in rows {
+            // In key order, neighbours go to the same page.
+            for index in RowOrder.indices(of: changes.rows) {
+                let row = changes.rows[index]
                 upsertRow.bind(1, row.key)
                 upsertRow.bind(2, Int64(sequence))
                 upsertRow.bind(3, row.value.encoded)

@@ -40,16 +40,24 @@ final class RowNode: SegmentKeyed {
 
     /// The encoded path of the node. O(depth).
     var key: [UInt8] {
-        var segments: [[UInt8]] = []
-        var node: RowNode? = self
-        while let current = node {
-            segments.append(current.segment)
-            node = current.parent
+        var count = segment.count
+        var ancestor = parent
+        while let node = ancestor {
+            count += node.segment.count
+            ancestor = node.parent
         }
-        var key: [UInt8] = []
-        key.reserveCapacity(segments.reduce(0) { $0 + $1.count })
-        for segment in segments.reversed() { key.append(contentsOf: segment) }
-        return key
+        return [UInt8](unsafeUninitializedCapacity: count) { bytes, initializedCount in
+            // Filled from the end; the counts above add up to exactly the capacity.
+            var end = count
+            var place = self
+            while true {
+                end -= place.segment.count
+                _ = UnsafeMutableBufferPointer(rebasing: bytes[end...]).initialize(fromContentsOf: place.segment)
+                guard let next = place.parent else { break }
+                place = next
+            }
+            initializedCount = count
+        }
     }
 
     /// About what the node costs in memory besides its children, in bytes.

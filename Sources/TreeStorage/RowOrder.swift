@@ -1,0 +1,29 @@
+import JSONTree
+import RealtimeDatabase
+
+/// Puts rows in key order. Keys of one tree begin alike, so what they share is left out, and the eight bytes behind it decide
+/// nearly always: most comparisons are of two integers.
+enum RowOrder {
+    /// Indices of `rows` in the order of their keys. O(n log n).
+    static func indices(of rows: [Row]) -> [Int] {
+        guard let first = rows.first else { return [] }
+        let shared = rows.reduce(first.key.count) { shared, row in
+            var count = 0
+            let limit = min(shared, row.key.count)
+            while count < limit, row.key[count] == first.key[count] { count += 1 }
+            return count
+        }
+        let places = rows.indices.map { (word: word(of: rows[$0].key, from: shared), index: $0) }
+        return places.sorted { a, b in
+            if a.word != b.word { return a.word < b.word }
+            return rows[a.index].key.precedesBytewise(rows[b.index].key)
+        }.map(\.index)
+    }
+
+    /// Eight bytes, the first one highest; zeros behind the end, which no key has less of.
+    private static func word(of key: [UInt8], from start: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for index in start..<start + 8 { word = word << 8 | UInt64(index < key.count ? key[index] : 0) }
+        return word
+    }
+}
