@@ -4,11 +4,10 @@ extension Database {
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     static let assembledBytesMax = 1 << 20
 
-    func get(_ path: Path, hash: Bool, for request: Request, in turn: inout Turn) {
+    func get(_ path: Path, for request: Request, in turn: inout Turn) {
         switch read(path, .get, for: request) {
         case .value(let value):
-            let hash = hash ? NodeHash.hash(value) : nil
-            turn.outputs.append(.reply(request.connection, number: request.number, .value(value, hash: hash)))
+            turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(failure)))
