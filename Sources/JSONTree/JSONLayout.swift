@@ -21,6 +21,14 @@ package struct JSONLayout: Sendable {
 
     package init(isPretty: Bool) { self.isPretty = isPretty }
 
+    /// A whole text, laid out.
+    package consuming func text(_ text: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        append(text, to: &out)
+        finish(&out)
+        return out
+    }
+
     /// Appends the next piece of the text, laid out.
     package mutating func append(_ text: [UInt8], to out: inout [UInt8]) {
         text.withUnsafeBytes { append($0, to: &out) }

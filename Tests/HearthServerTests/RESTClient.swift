@@ -22,8 +22,12 @@ final class RESTClient {
     /// What was read and not decoded yet.
     private var input: [UInt8] = []
 
+    /// Lives as long as its clients, so that it need not wait for them at its end.
+    private let server: RESTTestServer?
+
     /// - parameter receiveBuffer: bytes that the kernel takes for a client that does not read; nil for its usual.
-    init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    init(port: UInt16, receiveBuffer: Int32? = nil, of server: RESTTestServer? = nil) throws {
+        self.server = server
         descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -143,6 +147,18 @@ final class RESTClient {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, 0)
         return input.isEmpty && (count == 0 || count < 0 && errno == ECONNRESET)
+    }
+
+    /// Whether bytes, or the end, can be received at once.
+    var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+    }
+
+    /// Waits, without reading, until the server has torn the connection down.
+    func isReset() -> Bool {
+        var error = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&error, 1, 10_000) == 1 && error.revents & Int16(POLLERR) != 0
     }
 
     // MARK: Both

@@ -59,7 +59,8 @@ extension Operation {
     var summary: String {
         switch self {
         case .set(let target, let value, let expecting, let echoes):
-            let condition = expecting.map { " if \($0.isEmpty ? "nothing" : String(decoding: $0, as: UTF8.self))" } ?? ""
+            let condition =
+                expecting.map { " if \($0.isEmpty ? "nothing" : String(decoding: $0, as: UTF8.self))" } ?? ""
             let place = String(decoding: target.text, as: UTF8.self)
             return "set /\(place) \(value.json)\(condition)\(echoes ? " echo" : "")"
         case .update(let base, let entries):

@@ -2,11 +2,13 @@ import EventLoop
 import Glibc
 import HearthServer
 import Testing
+import TreeStorage
 
 /// A server of a test's own on loopback, ended with it, with a data folder that goes too.
 final class RESTTestServer {
     let server: Server
     private let folder: String
+    private var ending: NamedThread?
 
     init(_ configure: (inout ServerConfiguration) -> Void = { _ in }) throws {
         var template = Array("/tmp/hearth-test-XXXXXX".utf8CString)
@@ -22,7 +24,7 @@ final class RESTTestServer {
     }
 
     deinit {
-        server.stop()
+        if let ending { ending.join() } else { server.stop() }
         if let entries = opendir(folder) {
             while let entry = readdir(entries) {
                 let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -35,7 +37,14 @@ final class RESTTestServer {
         rmdir(folder)
     }
 
+    /// Ends the server while the test goes on.
+    func beginToStop() throws {
+        ending = try NamedThread(name: "stop") { [server] in server.stop() }
+    }
+
+    var port: UInt16 { server.address.port }
+
     func connect(receiveBuffer: Int32? = nil) throws -> RESTClient {
-        try RESTClient(port: server.address.port, receiveBuffer: receiveBuffer)
+        try RESTClient(port: port, receiveBuffer: receiveBuffer, of: self)
     }
 }

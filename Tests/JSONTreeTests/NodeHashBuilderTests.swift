@@ -37,8 +37,8 @@ import Testing
 
     @Test("children with priorities come behind those without, by priority and then by key")
     func priorities() throws {
-        let children = #""a":{".priority":"x",".value":1},"b":{".priority":2,".value":1},"c":1,"d":{".priority":2,"e":1}"#
-        let value = try json("{\"n\":{\(children)}}")
+        let value = try json(
+            #"{"n":{"a":{".priority":"x",".value":1},"b":{".priority":2,".value":1},"c":1,"d":{".priority":2,"e":1}}}"#)
         for seed in 0..<20 as Range<UInt64> {
             var random = RandomTrees(seed: seed)
             var builder = NodeHashBuilder()

@@ -82,12 +82,7 @@ extension RESTExchange {
     }
 
     private func laidOut(_ text: [UInt8]) -> [UInt8] {
-        guard parameters.printing == .pretty else { return text }
-        var out: [UInt8] = []
-        var layout = JSONLayout(isPretty: true)
-        layout.append(text, to: &out)
-        layout.finish(&out)
-        return out
+        parameters.printing == .pretty ? JSONLayout(isPretty: true).text(text) : text
     }
 
     // MARK: Large reads

@@ -163,10 +163,7 @@ enum RESTBody {
             }
             let bytes = entries.reduce(0) { $0 + $1.1.json.bytes.count }
             if bytes > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
-            var echo: [UInt8] = []
-            var layout = JSONLayout(isPretty: false)
-            layout.append(body, to: &echo)
-            return (.update(base: base, entries), .patch(echo: echo))
+            return (.update(base: base, entries), .patch(echo: JSONLayout(isPretty: false).text(body)))
         } catch {
             throw RESTError(error, in: body)
         }
