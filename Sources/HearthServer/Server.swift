@@ -45,8 +45,8 @@ package final class Server: Sendable {
                 folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
                 readers: readers
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
-            let services = Services(
-                configuration: configuration, directory: directory, databases: databases, log: log)
+            let services = try Services(
+                configuration: configuration, folder: folder, directory: directory, databases: databases, log: log)
             contexts.set(group.loops.enumerated().map { LoopContext(index: $0, loop: $1, services: services) })
             tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
@@ -96,6 +96,7 @@ package final class Server: Sendable {
         services.databases.finish()
         group.shutDown(grace: .seconds(5))
         group.join()
+        services.helper.stop()
         services.log.info("server.stopped")
     }
 

@@ -50,6 +50,8 @@ package struct ConnectionLimits: Sendable {
     package var bodyTimeout = Duration.seconds(30)
     /// Between two requests of a connection that is kept open.
     package var keepAliveTimeout = Duration.seconds(75)
+    /// Without the peer taking any byte of what waits for it.
+    package var sendTimeout = Duration.seconds(60)
     /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (wire-protocol 1.5).
     package var realtimeTimeout = Duration.seconds(90)
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.

@@ -33,7 +33,7 @@ package enum NodeHash {
     }
 }
 
-private struct NodeHasher {
+struct NodeHasher {
     let text: UnsafeRawBufferPointer
     let variant: NodeHash.Variant
     /// Whether there was anything that a variant hashes otherwise.
@@ -54,11 +54,7 @@ private struct NodeHasher {
         let shape = CanonicalShape(text, node)
         if shape.kind == .nothing { return [] }
         var sha = SHA1()
-        if let priority = shape.priority {
-            sha.update("priority:")
-            updateScalar(priority, &sha)
-            sha.update(":")
-        }
+        if let priority = shape.priority { updatePriority(priority, &sha) }
         if shape.kind == .leaf {
             updateScalar(shape.content, &sha)
         } else {
@@ -71,6 +67,12 @@ private struct NodeHasher {
             }
         }
         return base64(sha.finish())
+    }
+
+    mutating func updatePriority(_ range: Range<Int>, _ sha: inout SHA1) {
+        sha.update("priority:")
+        updateScalar(range, &sha)
+        sha.update(":")
     }
 
     /// In priority order (wire-protocol 4.5): by priority, then by key.

@@ -1,11 +1,10 @@
 import JSONTree
 
 extension Database {
-    func get(_ path: Path, hash: Bool, for request: Request, in turn: inout Turn) {
+    func get(_ path: Path, for request: Request, in turn: inout Turn) {
         switch read(path, .get, for: request) {
         case .value(let value):
-            let hash = hash ? NodeHash.hash(value) : nil
-            turn.outputs.append(.reply(request.connection, number: request.number, .value(value, hash: hash)))
+            turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(failure)))

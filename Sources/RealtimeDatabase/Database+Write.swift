@@ -7,7 +7,8 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         try checkWritable()
         if let expecting {
-            guard NodeHash.matches(expecting, try self.value(at: target.path)) else { throw .stale }
+            let current = try self.value(at: target.path)
+            guard NodeHash.matches(expecting, current) else { throw .stale(current) }
         }
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }

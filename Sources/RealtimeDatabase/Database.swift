@@ -96,7 +96,7 @@ package final class Database {
             let reply: Reply
             do throws(Failure) {
                 let stored = try set(target, value, expecting: expected, in: &turn)
-                reply = echoes ? .value(stored, hash: expected.map { _ in NodeHash.hash(stored) }) : .done
+                reply = echoes ? .value(stored) : .done
             } catch {
                 reply = .failed(error)
             }
@@ -110,7 +110,7 @@ package final class Database {
                 reply = .failed(error)
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
-        case .get(let path, let hash): get(path, hash: hash, for: request, in: &turn)
+        case .get(let path): get(path, for: request, in: &turn)
         case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)

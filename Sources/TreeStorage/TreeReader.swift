@@ -73,13 +73,17 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
 
         func next() throws(StorageError) -> Row? {
-            // A statement at its end would begin anew.
-            if isAtEnd { return nil }
-            guard try statement.step() else {
-                isAtEnd = true
-                return nil
-            }
+            guard try step() else { return nil }
             return Row(key: statement.blob(0), value: statement.withBlob(1) { RowValue(encoded: $0) })
+        }
+
+        func nextKey() throws(StorageError) -> [UInt8]? { try step() ? statement.blob(0) : nil }
+
+        private func step() throws(StorageError) -> Bool {
+            // A statement at its end would begin anew.
+            if isAtEnd { return false }
+            isAtEnd = try !statement.step()
+            return !isAtEnd
         }
 
         func seek(to lower: [UInt8]) {

@@ -39,6 +39,8 @@ package enum ClientRequest: Hashable, Sendable {
 package enum RequestError: Error, Hashable, Sendable {
     case missing(String)
     case path(PathError)
+    /// A key of an update is no path; the offset is that of its opening quote.
+    case key(PathError, at: Int)
     case value(JSONError)
     /// Two paths of an update where one contains the other.
     case overlappingPaths
@@ -47,7 +49,7 @@ package enum RequestError: Error, Hashable, Sendable {
     package var message: String {
         switch self {
         case .missing(let what): "the request has no valid \(what)"
-        case .path(let error): "invalid path: \(error)"
+        case .path(let error), .key(let error, _): "invalid path: \(error)"
         case .value(let error):
             // What is left of the depth below a path tells nobody anything.
             if case .tooDeep = error.kind {

@@ -32,14 +32,11 @@ extension WireAssignment {
     /// Reads the object of an update: keys are paths relative to `base`, each value replaces what is there. Offsets of
     /// errors count from the start of `text`.
     package static func parse(_ text: UnsafeRawBufferPointer, base: Path) throws(RequestError) -> [WireAssignment] {
-        var members: [(key: [UInt8], value: UnsafeRawBufferPointer, offset: Int)] = []
+        var members: [(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
         var reader = JSONReader(text)
         do throws(JSONError) {
             try reader.forEachMember { (reader, key) throws(JSONError) in
-                var utf8: [UInt8] = []
-                JSONText.appendUnescaped(key, to: &utf8)
-                let value = try reader.skipValue()
-                members.append((utf8, value, reader.offset - value.count))
+                members.append((key, try reader.skipValue()))
             }
             try reader.finish()
         } catch {
@@ -47,21 +44,39 @@ extension WireAssignment {
         }
         var assignments: [WireAssignment] = []
         assignments.reserveCapacity(members.count)
-        for (key, text, offset) in members {
-            let relative: WriteTarget
-            do throws(PathError) { relative = try WriteTarget(parsing: key) } catch { throw .path(error) }
-            if relative.path.isRoot, !relative.isPriority { throw .path(.key(.empty, index: 0)) }
-            let target = WriteTarget(path: base.appending(relative.path), isPriority: relative.isPriority)
-            guard target.path.depth <= Path.maximumDepth else { throw .path(.tooDeep) }
+        for (key, value) in members {
+            let target: WriteTarget
+            do throws(PathError) {
+                target = try Self.target(key, below: base)
+            } catch {
+                throw .key(error, at: Self.offset(of: key, in: text) - 1)
+            }
             do throws(RequestError) {
-                assignments.append(try parse(text, for: target))
+                assignments.append(try parse(value, for: target))
             } catch {
                 guard case .value(let error) = error else { throw error }
-                throw .value(JSONError(error.kind, at: offset + error.offset))
+                throw .value(JSONError(error.kind, at: Self.offset(of: value, in: text) + error.offset))
             }
         }
         try refuseOverlaps(assignments)
         return assignments
+    }
+
+    /// `key` is the text between the quotes.
+    private static func target(_ key: UnsafeRawBufferPointer, below base: Path) throws(PathError) -> WriteTarget {
+        var utf8: [UInt8] = []
+        JSONText.appendUnescaped(key, to: &utf8)
+        let relative = try WriteTarget(parsing: utf8)
+        if relative.path.isRoot, !relative.isPriority { throw .key(.empty, index: 0) }
+        let target = WriteTarget(path: base.appending(relative.path), isPriority: relative.isPriority)
+        guard target.path.depth <= Path.maximumDepth else { throw .tooDeep }
+        return target
+    }
+
+    /// `part` is a part of `text`.
+    private static func offset(of part: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Int {
+        guard let start = text.baseAddress, let partStart = part.baseAddress else { return 0 }
+        return partStart - start
     }
 
     /// No path of an update may lie inside another (wire-protocol 3.2). O(n log n): in path order, what lies inside

@@ -17,8 +17,8 @@ extension Command {
         let path = try run.address.path(words[0])
         let isPretty = !arguments.flag("json") && isatty(STDOUT_FILENO) == 1
         return run { connection throws(ConnectionError) in
-            var text = JSONOutput(.export, isPretty: isPretty).text(try await connection.get(path))
-            if !isPretty { text.append(UInt8(ascii: "\n")) }
+            var text = try await connection.get(path).bytes
+            if isPretty { text = JSONLayout(isPretty: true).text(text) } else { text.append(UInt8(ascii: "\n")) }
             StandardOutput.write(text)
         }
     }

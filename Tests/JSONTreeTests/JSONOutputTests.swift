@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite("Values over HTTP") struct JSONOutputTests {
-    static func text(_ value: String, _ form: JSONOutput.Form, isPretty: Bool = false) throws -> String {
-        String(decoding: JSONOutput(form, isPretty: isPretty).text(try json(value)), as: UTF8.self)
+    static func text(_ value: String, _ form: JSONOutput) throws -> String {
+        String(decoding: form.text(try json(value)), as: UTF8.self)
     }
 
     @Test(
@@ -36,44 +36,15 @@ import Testing
         #expect(try JSONOutputTests.text(#"{".value":"x",".priority":1}"#, .shallow) == "\"x\"")
     }
 
-    @Test("the pretty form indents objects and keeps arrays on the line")
-    func pretty() throws {
-        #expect(
-            try JSONOutputTests.text(#"{"a":{"b":1},"c":[1,2]}"#, .plain, isPretty: true) == """
-                {
-                  "a" : {
-                    "b" : 1
-                  },
-                  "c" : [ 1, 2 ]
-                }
-
-                """)
-        #expect(
-            try JSONOutputTests.text(#"{"c":[{"x":1},[null,"y"],{"z":{"w":2}}]}"#, .plain, isPretty: true) == """
-                {
-                  "c" : [ {
-                    "x" : 1
-                  }, [ null, "y" ], {
-                    "z" : {
-                      "w" : 2
-                    }
-                  } ]
-                }
-
-                """)
-        #expect(
-            try JSONOutputTests.text(#"{".priority":1,"0":{".value":5,".priority":2}}"#, .export, isPretty: true) == """
-                {
-                  ".priority" : 1,
-                  "0" : {
-                    ".priority" : 2,
-                    ".value" : 5
-                  }
-                }
-
-                """)
-        #expect(try JSONOutputTests.text(#"{"0":1}"#, .shallow, isPretty: true) == "{\n  \"0\" : true\n}\n")
-        #expect(try JSONOutputTests.text("null", .plain, isPretty: true) == "null\n")
+    @Test(
+        "the echo keeps priorities, and shows arrays that have none",
+        arguments: [
+            (#"{".priority":2,"b":1}"#, #"{".priority":2,"b":1}"#), (#"{"0":"x","2":"z"}"#, #"["x",null,"z"]"#),
+            (#"{".priority":1,"0":"x"}"#, #"{".priority":1,"0":"x"}"#),
+            (#"[{".value":5,".priority":1}]"#, #"[{".priority":1,".value":5}]"#), ("null", "null"), ("5", "5"),
+        ])
+    func echo(value: String, expected: String) throws {
+        #expect(try JSONOutputTests.text(value, .echo) == expected)
     }
 
     @Test("what is shown is read back as the same, but for priorities", arguments: [1, 2, 3] as [UInt64])
@@ -83,12 +54,11 @@ import Testing
             random.priorities = round % 2 == 0
             let tree = random.tree(depth: 4)
             let value = try json(tree.canonicalText)
-            for isPretty in [false, true] {
-                let export = JSONOutput(.export, isPretty: isPretty).text(value)
-                #expect(try CanonicalJSON.parse(export).value == value, "seed \(seed)")
-                let plain = try CanonicalJSON.parse(JSONOutput(.plain, isPretty: isPretty).text(value)).value
-                #expect(plain.description == tree.withoutPriorities.canonicalText, "seed \(seed)")
+            for form in [JSONOutput.export, .echo] {
+                #expect(try CanonicalJSON.parse(form.text(value)).value == value, "seed \(seed)")
             }
+            let plain = try CanonicalJSON.parse(JSONOutput.plain.text(value)).value
+            #expect(plain.description == tree.withoutPriorities.canonicalText, "seed \(seed)")
         }
     }
 }

@@ -136,9 +136,9 @@ struct ClientMessageParseTests {
             ("p", #"{"p":"a/.priority/b","d":1}"#, .path(.key(.forbidden(byte: 0x2E), index: 1))),
             ("m", #"{"p":"a"}"#, .missing(#"object "d""#)), ("m", #"{"p":"a","d":[1]}"#, .missing(#"object "d""#)),
             ("m", #"{"d":{}}"#, .missing(#"path "p""#)),
-            ("m", #"{"p":"a","d":{"":1}}"#, .path(.key(.empty, index: 0))),
-            ("m", #"{"p":"a","d":{"//":1}}"#, .path(.key(.empty, index: 0))),
-            ("m", #"{"p":"a","d":{"b.c":1}}"#, .path(.key(.forbidden(byte: 0x2E), index: 0))),
+            ("m", #"{"p":"a","d":{"":1}}"#, .key(.key(.empty, index: 0), at: 1)),
+            ("m", #"{"p":"a","d":{"x":0,"//":1}}"#, .key(.key(.empty, index: 0), at: 7)),
+            ("m", #"{"p":"a","d":{"b.c":1}}"#, .key(.key(.forbidden(byte: 0x2E), index: 0), at: 1)),
             ("m", #"{"p":"a","d":{"b":1,"c":[1,]}}"#, .value(JSONError(.unexpectedByte(0x5D), at: 14))),
             ("m", #"{"p":"a","d":{"b":1, "c" : {"x":01}}}"#, .value(JSONError(.invalidNumber, at: 19))),
             ("m", #"{"p":"a","d":{"b":1,"b/c":2}}"#, .overlappingPaths),
@@ -166,7 +166,8 @@ struct ClientMessageParseTests {
                     number: 7, .put(try assignment(deep, #"{"a":{"b":1}}"#), hash: nil)))
         let tooDeep = try request("p", #"{"p":"\#(deep)","d":{"a":{"b":{"c":1}}}}"#)
         #expect(tooDeep == .invalidRequest(number: 7, .value(JSONError(.tooDeep(limit: 2), at: 11))))
-        #expect(try request("m", #"{"p":"\#(deep)","d":{"a/b/c":1}}"#) == .invalidRequest(number: 7, .path(.tooDeep)))
+        let tooDeepKey = try request("m", #"{"p":"\#(deep)","d":{"a/b/c":1}}"#)
+        #expect(tooDeepKey == .invalidRequest(number: 7, .key(.tooDeep, at: 1)))
         #expect(try request("g", #"{"p":"\#(deep)/a/b/c"}"#) == .invalidRequest(number: 7, .path(.tooDeep)))
     }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONTree
 import RealtimeDatabase
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on that loop only.
@@ -14,6 +15,7 @@ final class LoopContext: @unchecked Sendable {
     private var exchanges: [UInt64: HTTPConnection] = [:]
     private var groups: [UInt64: ListenerGroup] = [:]
     private var connectionsMade: UInt64 = 0
+    private var pushIDs = PushIDGenerator()
     /// Requests of this turn by database; handed over as one batch each when the turn's events are worked off.
     private var requests: [(database: UInt32, batch: [Request])] = []
     private var isHandOverPosted = false
@@ -64,6 +66,27 @@ final class LoopContext: @unchecked Sendable {
         for (database, batch) in batches { services.databases.post(database, batch) }
     }
 
+    /// A new push id; those of one loop grow.
+    func makePushID() -> Key {
+        var random = SystemRandomNumberGenerator()
+        return pushIDs.next(milliseconds: WallClock.milliseconds, using: &random)
+    }
+
+    /// Does work on something large beside the loop, whose other connections need not wait for it, and goes on with the connection if
+    /// it still is there. Work for one loop is done in order.
+    func besideLoop<Result: Sendable>(
+        _ connection: HTTPConnection, _ work: @escaping @Sendable () -> Result,
+        then body: @escaping @Sendable (HTTPConnection, Result) -> Void
+    ) {
+        let id = connection.id.raw
+        services.helper.post {
+            let result = work()
+            self.loop.execute {
+                if let connection = self.exchanges[id] { body(connection, result) }
+            }
+        }
+    }
+
     // MARK: Deliveries
 
     /// Queues what databases say, in order; the loop sends it at the end of the turn, once per connection.
@@ -79,12 +102,19 @@ final class LoopContext: @unchecked Sendable {
             case .leave(let group, let connection):
                 if let session = sessions[connection.raw] { leave(group.raw, session) }
             case .reply(let connection, let reply): exchanges[connection.raw]?.answer(reply)
-            case .stream(let stream):
-                switch stream.read.connection.kind {
-                case .realtime: sessions[stream.read.connection.raw]?.begin(stream)
-                case .http: exchanges[stream.read.connection.raw]?.begin(stream)
-                }
+            case .stream(let stream): begin(stream)
             }
+        }
+    }
+
+    private func begin(_ stream: SnapshotStream) {
+        let id = stream.read.connection
+        if let session = sessions[id.raw] {
+            session.begin(stream)
+        } else if let connection = exchanges[id.raw] {
+            connection.begin(stream)
+        } else {
+            stream.cancel()
         }
     }
 

@@ -1,14 +1,32 @@
+import EventLoop
+import TreeStorage
+
 /// What connections of all loops share.
 final class Services: Sendable {
     let configuration: ServerConfiguration
     let directory: DatabaseDirectory
     let databases: DatabaseThread
+    /// Does what would keep an event loop too long: reading and writing large texts.
+    let helper: Worker<@Sendable () -> Void>
     let log: Log
+    private let folder: DataFolder
 
-    init(configuration: ServerConfiguration, directory: DatabaseDirectory, databases: DatabaseThread, log: Log) {
+    init(
+        configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
+        log: Log
+    ) throws(SystemError) {
         self.configuration = configuration
+        self.folder = folder
         self.directory = directory
         self.databases = databases
         self.log = log
+        helper = try Worker(name: "helper") {
+            { batch in
+                for work in batch { work() }
+            }
+        }
     }
+
+    /// All databases that have files or were used since the start, sorted.
+    var databaseNames: [String] { Set(folder.databases).union(directory.names).sorted() }
 }

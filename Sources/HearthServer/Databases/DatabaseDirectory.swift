@@ -9,7 +9,7 @@ package final class DatabaseDirectory: Sendable {
         var names: [String] = []
     }
 
-    private let names = Mutex(Names())
+    private let table = Mutex(Names())
     /// Databases that one process serves at most.
     private let databasesMax: Int
     /// What an empty name means.
@@ -29,7 +29,7 @@ package final class DatabaseDirectory: Sendable {
     package func index(of name: String) throws(LookUpError) -> UInt32 {
         let name = name.isEmpty ? defaultName : name
         guard DataFolder.isValidName(name) else { throw .invalidName }
-        let index: UInt32? = names.withLock { names in
+        let index: UInt32? = table.withLock { names in
             if let index = names.indices[name] { return index }
             guard names.names.count < databasesMax else { return nil }
             let index = UInt32(names.names.count)
@@ -41,5 +41,8 @@ package final class DatabaseDirectory: Sendable {
         return index
     }
 
-    package func name(of index: UInt32) -> String { names.withLock { $0.names[Int(index)] } }
+    /// The names that were used so far.
+    var names: [String] { table.withLock { $0.names } }
+
+    package func name(of index: UInt32) -> String { table.withLock { $0.names[Int(index)] } }
 }

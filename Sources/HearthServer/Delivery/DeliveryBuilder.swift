@@ -89,7 +89,7 @@ struct DeliveryBuilder {
         switch reply {
         case .done: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
         case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
-        case .value(let value, _): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
+        case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, to: &out)

@@ -1,24 +1,49 @@
 import EventLoop
 import HTTPCodec
+import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a ``RealtimeSession`` when
-/// a client asks for the realtime endpoint. While a request waits for the database, nothing more is read.
+/// a client asks for the realtime endpoint. While a request is worked on, nothing more is read.
 final class HTTPConnection: StreamHandler {
     let id: ConnectionID
 
-    private unowned let context: LoopContext
-    private unowned let stream: Stream
+    unowned let context: LoopContext
+    unowned let stream: Stream
     private var decoder: RequestDecoder
+    /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
-    /// The request that the database is working on.
-    private var exchange: RESTExchange?
-    /// What was read behind it.
+    /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
     private var unread: [UInt8] = []
+    private var unreadStart = 0
 
-    private var limits: ConnectionLimits { context.services.configuration.connectionLimits }
+    /// What is done about the request that was received last.
+    var work = Work.none
+    /// When the peer last failed to take anything, what it had taken.
+    private var lastProgress: Progress?
+    var drains = 0
+    /// The server shuts down: the answer under way is the last one.
+    private var isEnding = false
+
+    enum Work {
+        /// There is none, or all that is left of its answer waits in the stream.
+        case none
+        /// Its large body, or its large answer, is worked on beside the loop.
+        case beside
+        case waiting(RESTExchange, ResponseWriter)
+        case sending(LargeBody)
+        case streaming(StreamedAnswer)
+    }
+
+    /// What a peer has taken so far, as far as it can be compared.
+    private struct Progress: Equatable {
+        var drains: Int
+        var waiting: Int
+    }
+
+    var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
     init(stream: Stream, context: LoopContext) {
         id = context.makeID(.http)
@@ -35,18 +60,20 @@ final class HTTPConnection: StreamHandler {
 
     // MARK: Receiving
 
+    private var isIdle: Bool { if case .none = work { true } else { false } }
+
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
-        guard exchange == nil else {
-            unread.append(contentsOf: bytes)
-            return
-        }
-        read(UnsafeRawBufferPointer(bytes))
+        let used = isIdle ? read(UnsafeRawBufferPointer(bytes)) : 0
+        guard !isIdle else { return }
+        unread.append(contentsOf: bytes[used...])
+        stream.pauseReading()
     }
 
-    private func read(_ bytes: UnsafeRawBufferPointer) {
+    /// Takes requests apart until one needs time. Answers how many bytes it used.
+    private func read(_ bytes: UnsafeRawBufferPointer) -> Int {
         let wasIdle = decoder.isIdle
         var input = bytes
-        while exchange == nil, stream.isOpen, let event = decoder.next(&input) {
+        while isIdle, stream.isOpen, let event = decoder.next(&input) {
             switch event {
             case .head(let head):
                 self.head = head
@@ -55,89 +82,134 @@ final class HTTPConnection: StreamHandler {
                     ResponseWriter.appendContinue(to: &interim)
                     stream.send(shared: interim)
                 }
-            case .body(let bytes): body.append(contentsOf: bytes)
+            case .body(let bytes): append(bytes)
             case .end:
-                guard let head else { return }
+                guard let head else { break }
+                let body = body
                 self.head = nil
-                if head.isWebSocketUpgrade, upgrade(head, rest: input) { return }
-                handle(head)
+                self.body = []
+                if head.isWebSocketUpgrade, upgrade(head, rest: input) { return bytes.count }
+                handle(head, body)
             case .failure(let failure):
                 context.services.log.debug("http.bad-request", [("reason", "\(failure.reason)")])
-                respond(HTTPResponse(failure.status, error: "\(failure.reason)"), to: nil)
+                let text = failure == .bodyTooLarge ? "Payload is too large" : "\(failure.reason)"
+                respond(HTTPResponse(failure.status, error: text), with: ResponseWriter())
             }
         }
-        if exchange != nil { unread.append(contentsOf: input) }
         setTimeout(wasIdle: wasIdle)
+        return bytes.count - input.count
     }
 
-    /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming.
+    /// Keeps the body of a write. Memory for all of it is taken at once, but only when a part of it has really come.
+    private func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let head, head.method != .get, head.method != .head, head.method != .delete else { return }
+        if let length = head.contentLength, body.count + bytes.count > LargeBody.bytesMin, body.capacity < length {
+            body.reserveCapacity(length)
+        }
+        body.append(contentsOf: bytes)
+    }
+
+    /// Goes on with what was read meanwhile, once an answer is complete.
+    func readOn() {
+        guard isIdle, stream.isOpen else { return }
+        let bytes = unread
+        let start = unreadStart
+        unread = []
+        unreadStart = 0
+        let used = bytes.withUnsafeBytes { read(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        if isIdle {
+            stream.resumeReading()
+        } else {
+            unread = bytes
+            unreadStart = start + used
+        }
+    }
+
+    /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an answer only has to be
+    /// taken.
     private func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
-        if exchange != nil {
-            stream.clearTimeout()
-        } else if decoder.isIdle {
-            stream.setTimeout(after: limits.keepAliveTimeout)
-        } else if head != nil {
-            stream.setTimeout(after: limits.bodyTimeout)
-        } else if wasIdle {
-            stream.setTimeout(after: limits.headTimeout)
-        }
-    }
-
-    // MARK: Answering
-
-    private func handle(_ head: RequestHead) {
-        let body = body
-        self.body = []
-        switch Route(head) {
-        case .health: respond(HTTPResponse(text: "ok\n"), to: head)
-        case .readiness: respond(HTTPResponse(text: "ready\n"), to: head)
-        case .data:
-            do throws(RESTError) {
-                let exchange = try RESTExchange(head, body: body, services: context.services)
-                ask(exchange)
-            } catch {
-                respond(error.response, to: head)
+        switch work {
+        case .beside, .waiting: stream.clearTimeout()
+        case .sending, .streaming: awaitProgress()
+        case .none:
+            if decoder.isIdle {
+                stream.setTimeout(after: limits.keepAliveTimeout)
+            } else if head != nil {
+                stream.setTimeout(after: limits.bodyTimeout)
+            } else if wasIdle {
+                stream.setTimeout(after: limits.headTimeout)
             }
-        case .preflight: respond(HTTPResponse.preflight(for: head), to: head)
-        case .notWebSocket:
-            respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), to: head)
-        case .unknown: respond(HTTPResponse(.notFound, error: "404 Not Found"), to: head)
         }
     }
 
-    private func ask(_ exchange: RESTExchange) {
-        self.exchange = exchange
-        stream.pauseReading()
-        context.submit(Request(connection: id, number: 0, operation: exchange.operation), to: exchange.database)
+    // MARK: Requests
+
+    private func handle(_ head: RequestHead, _ body: [UInt8]) {
+        let writer = ResponseWriter(answering: head)
+        let route = Route(head)
+        if route.isReadOnly, head.method != .get, head.method != .head {
+            return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
+        }
+        switch route {
+        case .health: respond(HTTPResponse(text: "ok\n"), with: writer)
+        case .readiness: respond(HTTPResponse(text: "ready\n"), with: writer)
+        case .data:
+            // Made here, because ids of one loop grow.
+            let pushID = head.method == .post ? context.makePushID() : Key(0)
+            perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
+                Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
+            } then: { connection, exchange in
+                connection.ask(exchange, writer)
+            }
+        case .databases:
+            respond(HTTPResponse.databases(context.services.databaseNames), with: writer)
+        case .settings:
+            respond(HTTPResponse(.notImplemented, error: "this version has no rules and no settings"), with: writer)
+        case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
+        case .notWebSocket:
+            respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
+        case .unknown: respond(RESTError.notFound.response, with: writer)
+        }
     }
 
-    /// The database has answered; the connection goes on with what was read meanwhile.
+    /// Does what costs time in proportion to `bytes`: here, or, when that is much, beside the loop.
+    private func perform<Outcome: Sendable>(
+        bytes: Int, _ work: @escaping @Sendable () -> Outcome,
+        then body: @escaping @Sendable (HTTPConnection, Outcome) -> Void
+    ) {
+        if bytes < LargeBody.bytesMin { return body(self, work()) }
+        self.work = .beside
+        context.besideLoop(self, work) { connection, outcome in
+            connection.work = .none
+            body(connection, outcome)
+            connection.readOn()
+        }
+    }
+
+    private func ask(_ exchange: Result<RESTExchange, RESTError>, _ writer: ResponseWriter) {
+        do {
+            let exchange = try exchange.get()
+            let database = try context.services.directory.index(of: exchange.databaseName)
+            work = .waiting(exchange, writer)
+            context.submit(Request(connection: id, number: 0, operation: exchange.operation), to: database)
+        } catch let error as RESTError {
+            respond(error.response, with: writer)
+        } catch {
+            respond(RESTError(error as? DatabaseDirectory.LookUpError ?? .invalidName).response, with: writer)
+        }
+    }
+
+    /// The database has answered.
     func answer(_ reply: Reply) {
-        guard let exchange else { return }
-        self.exchange = nil
-        respond(exchange.response(to: reply), to: exchange.head)
-        guard stream.isOpen else { return }
-        stream.resumeReading()
-        let rest = unread
-        unread = []
-        rest.withUnsafeBytes { read($0) }
-    }
-
-    func begin(_ snapshot: SnapshotStream) {
-        snapshot.cancel()
-        let text = "Data requested exceeds the maximum size that can be accessed with a single request."
-        answer(.failed(.refused(status: StaticText("too_big"), text)))
-    }
-
-    func receive(_ piece: SnapshotStream.Piece, of snapshot: SnapshotStream) {}
-
-    private func respond(_ response: HTTPResponse, to head: RequestHead?) {
-        var writer = head.map { ResponseWriter(answering: $0) } ?? ResponseWriter()
-        var out: [UInt8] = []
-        response.write(with: &writer, into: &out)
-        stream.send(shared: out)
-        if !writer.keepAlive { stream.close() }
+        guard case .waiting(let exchange, let writer) = work else { return }
+        work = .none
+        perform(bytes: reply.byteCount) {
+            exchange.response(to: reply)
+        } then: { connection, response in
+            connection.respond(response, with: writer)
+        }
+        readOn()
     }
 
     // MARK: The realtime endpoint
@@ -158,10 +230,12 @@ final class HTTPConnection: StreamHandler {
             stream.close()
             return true
         } catch {
-            respond(RESTError.unknownDatabase.response, to: head)
-            return !stream.isOpen
+            let error = RESTError(error as? DatabaseDirectory.LookUpError ?? .invalidName)
+            respond(error.response, with: ResponseWriter(answering: head))
+            return true
         }
         context.remove(self)
+        stream.resumeReading()
         stream.send(shared: handshake.response)
         let host = context.services.configuration.advertisedHost.map { Array($0.utf8) } ?? Array(head.host)
         let session = RealtimeSession(
@@ -176,16 +250,46 @@ final class HTTPConnection: StreamHandler {
 
     // MARK: Ending
 
+    /// An answer is out; closes after the last one.
+    func finishedAnswer(keepAlive: Bool) {
+        work = .none
+        if !keepAlive || isEnding { stream.close() }
+    }
+
+    /// The next bytes of the answer must be taken in time.
+    func awaitProgress() {
+        lastProgress = Progress(drains: drains, waiting: stream.outboundBytes)
+        stream.setTimeout(after: limits.sendTimeout)
+    }
+
     func timedOut(_ stream: Stream) {
-        if !decoder.isIdle { respond(HTTPResponse(.requestTimeout, error: "the request took too long"), to: nil) }
+        let progress = Progress(drains: drains, waiting: stream.outboundBytes)
+        // A peer that takes something is only slow, and that nothing waits for it is not its fault.
+        if progress.waiting > 0 ? progress != lastProgress : !isIdle { return awaitProgress() }
+        if progress.waiting > 0 { return stream.abort(.timedOut) }
+        if !decoder.isIdle {
+            respond(HTTPResponse(.requestTimeout, error: "the request took too long"), with: ResponseWriter())
+        }
         stream.close(.timedOut)
     }
 
     func shutdownRequested(_ stream: Stream) {
-        if exchange == nil { stream.close(.shutdown) }
+        isEnding = true
+        if isIdle { stream.close(.shutdown) }
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
+        if case .streaming(let answer) = work { answer.snapshot.cancel() }
         context.remove(self)
+    }
+}
+
+extension Reply {
+    /// Bytes of the value in it.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .value(let value), .failed(.stale(let value)): value.bytes.count
+        case .done, .listening, .failed: 0
+        }
     }
 }

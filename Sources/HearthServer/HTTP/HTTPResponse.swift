@@ -1,46 +1,59 @@
 import HTTPCodec
 import JSONTree
 
-/// One answer, complete in memory.
+/// One answer.
 struct HTTPResponse {
     enum ContentType {
-        case json, text
+        case json, javaScript, text
 
         var value: StaticString {
             switch self {
             case .json: "application/json; charset=utf-8"
+            case .javaScript: "text/javascript; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
             }
         }
     }
 
+    enum Body {
+        /// All of it.
+        case text([UInt8])
+        /// It follows in pieces, and its length is not known.
+        case pieces
+    }
+
     var status: HTTPStatus
     var contentType = ContentType.json
     var headers: [(name: StaticString, value: [UInt8])] = []
-    var body: [UInt8] = []
+    var body: Body
 
     /// JSON text.
     init(_ status: HTTPStatus = .ok, json: [UInt8]) {
         self.status = status
-        body = json
+        body = .text(json)
     }
 
     init(text: StaticString) {
         status = .ok
         contentType = .text
-        body = text.withUTF8Buffer { Array($0) }
+        body = .text(text.withUTF8Buffer { Array($0) })
     }
 
     /// The error body that all clients read (rest 6).
     init(_ status: HTTPStatus, error: String) {
-        self.status = status
-        body = Array("{\n  \"error\" : ".utf8)
-        JSONText.appendQuoted(Array(error.utf8), to: &body)
-        body += "\n}\n".utf8
+        var text = Array("{\n  \"error\" : ".utf8)
+        JSONText.appendQuoted(Array(error.utf8), to: &text)
+        text += "\n}\n".utf8
+        self.init(status, json: text)
     }
 
     /// Nothing but the status.
     static func empty(_ status: HTTPStatus) -> HTTPResponse { HTTPResponse(status, json: []) }
+
+    /// The list that tools show (rest 11).
+    static func databases(_ names: [String]) -> HTTPResponse {
+        HTTPResponse(json: Array("[\(names.map { "{\"name\":\"\($0)\"}" }.joined(separator: ","))]".utf8))
+    }
 
     /// Everything is allowed from everywhere: access is decided by credentials and rules (rest 9).
     static func preflight(for head: RequestHead) -> HTTPResponse {
@@ -56,13 +69,20 @@ struct HTTPResponse {
         return response
     }
 
-    func write(with writer: inout ResponseWriter, into out: inout [UInt8]) {
+    /// Writes everything but the body, whose framing it says. True if the body must follow: the answer to a HEAD has none.
+    func writeHead(with writer: inout ResponseWriter, into out: inout [UInt8]) -> Bool {
         writer.begin(status, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)
         if !status.excludesBody { writer.header("Content-Type", contentType.value, into: &out) }
         writer.header("Cache-Control", "no-cache", into: &out)
         writer.header("Access-Control-Allow-Origin", "*", into: &out)
+        writer.header("Access-Control-Expose-Headers", "ETag", into: &out)
         writer.header("X-Content-Type-Options", "nosniff", into: &out)
         for (name, value) in headers { writer.header(name, value.span, into: &out) }
-        writer.end(body: body.span, into: &out)
+        switch body {
+        case .text(let text): return writer.end(contentLength: text.count, into: &out)
+        case .pieces:
+            writer.beginStream(into: &out)
+            return true
+        }
     }
 }

@@ -1,11 +1,15 @@
 import HTTPCodec
 
 /// Where a request goes.
-enum Route {
+enum Route: Equatable {
     case health
     case readiness
     /// `/path.json`
     case data
+    /// The names of the databases, for tools (rest 11).
+    case databases
+    /// `/.settings/….json`
+    case settings
     /// A browser asks what it may do from another origin.
     case preflight
     /// `/.ws` without the handshake of a WebSocket.
@@ -22,12 +26,20 @@ enum Route {
             self = .readiness
         } else if path.elementsEqual("/.ws".utf8) {
             self = .notWebSocket
-        } else if path.suffix(5).elementsEqual(".json".utf8) {
-            self = .data
-        } else {
+        } else if path.elementsEqual("/.inspect/databases.json".utf8) || path.elementsEqual("/.inspect/databases".utf8)
+        {
+            self = .databases
+        } else if !path.suffix(5).elementsEqual(".json".utf8) || path.starts(with: "/.inspect/".utf8) {
             self = .unknown
+        } else if path.starts(with: "/.settings/".utf8) {
+            self = .settings
+        } else {
+            self = .data
         }
     }
+
+    /// Whether the place answers nothing but GET and HEAD.
+    var isReadOnly: Bool { self == .health || self == .readiness || self == .databases }
 }
 
 extension RequestHead {

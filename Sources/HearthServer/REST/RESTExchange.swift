@@ -1,47 +1,177 @@
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase
+import WireProtocol
 
-/// Why a request is refused before it reaches the database.
-enum RESTError: Error {
-    case invalidPath
-    case unknownDatabase
+/// One request for data on its way (rest 3): what it asks of the database, and how the reply becomes a response.
+///
+/// A pure translation: it looks at no clock, and a push id is handed in.
+struct RESTExchange: Sendable {
+    enum Action {
+        case read
+        case put
+        /// Under this new key.
+        case post(Key)
+        /// The body as it came, without white space.
+        case patch(echo: [UInt8])
+        case delete
+    }
 
-    var response: HTTPResponse {
-        switch self {
-        case .invalidPath: HTTPResponse(.badRequest, error: "Invalid path: Invalid token in path")
-        case .unknownDatabase: HTTPResponse(.forbidden, error: "Invalid Firebase database name")
+    /// Empty for the default database.
+    let databaseName: String
+    let operation: Operation
+    let action: Action
+    let target: WriteTarget
+    let parameters: RESTParameters
+    let isHead: Bool
+    /// The response carries the tag of the value.
+    let wantsTag: Bool
+    /// `if-none-match`: nothing is sent while this is the tag.
+    let knownTag: ETag?
+    /// What a shallow read shows.
+    let range: ShallowRange
+
+    /// Translates a request whose path ends with `.json`. `body` is that of a write; others have none that matters.
+    ///
+    /// - parameter pushID: the key that a POST makes.
+    init(_ head: RequestHead, body: [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
+        databaseName = head.databaseName
+        target = try Self.target(of: head.path)
+        parameters = try RESTParameters(head.query)
+        isHead = head.method == .head
+        let conditions = try RESTConditions(head.headers, of: target)
+        let method = try Self.method(head, parameters)
+        range = try Self.range(method, parameters)
+        switch method {
+        case .get, .head:
+            guard !head.headers.contains(token: "text/event-stream", in: "accept") else {
+                throw RESTError(HTTPStatus(406), "event streams are not supported by this version")
+            }
+            action = .read
+            operation = .get(target.path)
+            wantsTag = conditions.wantsTag || conditions.unlike != nil
+            knownTag = conditions.unlike
+        case .put, .delete:
+            let isPut = method == .put
+            action = isPut ? .put : .delete
+            wantsTag = conditions.wantsTag || conditions.like != nil
+            knownTag = nil
+            let value = isPut ? try RESTBody.value(body, for: target) : IncomingValue(json: .null)
+            let echoes = isPut && (wantsTag || parameters.printing != .silent)
+            operation = .set(target, value, expecting: conditions.like?.hash, echoes: echoes)
+        case .post:
+            try conditions.refuseExpectation()
+            let key = pushID()
+            let child = WriteTarget(path: try Self.child(key, of: target))
+            action = .post(key)
+            wantsTag = conditions.wantsTag
+            knownTag = nil
+            operation = .set(child, try RESTBody.value(body, for: child), echoes: conditions.wantsTag)
+        default:
+            try conditions.refuseExpectation()
+            guard !target.isPriority else { throw Self.priorityHasNoChildren }
+            (operation, action) = try RESTBody.update(body, at: target.path)
+            wantsTag = false
+            knownTag = nil
         }
+    }
+
+    /// The methods that ``init(_:body:pushID:)`` takes.
+    static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+
+    private static let priorityHasNoChildren = RESTError(.key(.forbidden(byte: UInt8(ascii: ".")), index: 0))
+
+    /// `/a/b.json`, `/a/b/.json`, and `/a/b/.priority.json` for the priority of `a/b`.
+    private static func target(of path: ArraySlice<UInt8>) throws(RESTError) -> WriteTarget {
+        let suffix = Array("/.priority".utf8)
+        let place = path.dropLast(".json".utf8.count)
+        let isPriority = place.suffix(suffix.count).elementsEqual(suffix)
+        do throws(PathError) {
+            let path = try Path(percentEncoded: Array(isPriority ? place.dropLast(suffix.count) : place))
+            return WriteTarget(path: path, isPriority: isPriority)
+        } catch {
+            throw RESTError(error)
+        }
+    }
+
+    /// The place of a new child.
+    private static func child(_ key: Key, of target: WriteTarget) throws(RESTError) -> Path {
+        guard !target.isPriority else { throw priorityHasNoChildren }
+        let path = target.path.appending(key)
+        guard path.depth <= Path.maximumDepth else { throw RESTError(.tooDeep) }
+        return path
+    }
+
+    /// A POST may stand for another method (rest 3): some clients can send no other.
+    private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
+        let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
+        var method = head.method
+        if method == .post, let name = head.headers.first("x-http-method-override") ?? parameters.method?[...] {
+            method = HTTPMethod(ignoringCase: Array(name).span)
+        } else if method == .head {
+            return .head
+        }
+        guard let method, data.contains(method) else { throw .methodNotAllowed(methods) }
+        return method
+    }
+
+    private static func range(_ method: HTTPMethod, _ parameters: RESTParameters) throws(RESTError) -> ShallowRange {
+        switch method {
+        case .get, .head:
+            if parameters.isShallow { return try parameters.filters.shallowRange() }
+            if !parameters.filters.isEmpty { throw try parameters.filters.refusal() }
+        default: try parameters.refuseForWrites()
+        }
+        return ShallowRange()
     }
 }
 
-/// One request for data on its way: what it asks of the database, and how the reply becomes a response (rest 3–6).
-struct RESTExchange {
-    let head: RequestHead
-    let database: UInt32
-    let operation: Operation
+/// The bodies of writes (rest 3, 6).
+enum RESTBody {
+    /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where arrays become
+    /// objects.
+    static let canonicalBytesMax = CanonicalJSON.maximumTextByteCount
 
-    init(_ head: RequestHead, body: [UInt8], services: Services) throws(RESTError) {
-        self.head = head
-        do throws(DatabaseDirectory.LookUpError) {
-            database = try services.directory.index(of: head.databaseName)
+    static func value(_ body: [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
+        if isBlank(body) { throw .noData }
+        do throws(RequestError) {
+            let value = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+                IncomingValue(try WireAssignment.parse(text, for: target))
+            }
+            if value.json.bytes.count > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
+            return value
         } catch {
-            throw .unknownDatabase
+            throw RESTError(error, in: body)
         }
-        let path: Path
-        do throws(PathError) {
-            path = try Path(percentEncoded: Array(head.path.dropLast(5)))
-        } catch {
-            throw .invalidPath
-        }
-        operation = .get(path)
     }
 
-    func response(to reply: Reply) -> HTTPResponse {
-        switch reply {
-        case .value(let value, _): HTTPResponse(json: value.bytes)
-        case .done, .listening: HTTPResponse.empty(.noContent)
-        case .failed(let failure): HTTPResponse(.serviceUnavailable, error: failure.message)
+    /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase ask (rest 3).
+    static func update(_ body: [UInt8], at base: Path) throws(RESTError) -> (Operation, RESTExchange.Action) {
+        switch body.first(where: { !isWhiteSpace($0) }) {
+        case nil: throw .noData
+        case UInt8(ascii: "{"): break
+        default:
+            guard try value(body, for: WriteTarget(path: base)).json.isNull, !body.contains(UInt8(ascii: "[")) else {
+                throw .notAnObject
+            }
+            let nothing = IncomingValue(json: .null)
+            return (.set(WriteTarget(path: base), nothing), .patch(echo: nothing.json.bytes))
         }
+        do throws(RequestError) {
+            let entries = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+                try WireAssignment.parse(text, base: base).map { ($0.target, IncomingValue($0)) }
+            }
+            let bytes = entries.reduce(0) { $0 + $1.1.json.bytes.count }
+            if bytes > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
+            return (.update(base: base, entries), .patch(echo: JSONLayout(isPretty: false).text(body)))
+        } catch {
+            throw RESTError(error, in: body)
+        }
+    }
+
+    private static func isBlank(_ body: [UInt8]) -> Bool { body.allSatisfy(isWhiteSpace) }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 }

@@ -36,6 +36,7 @@ extension RealtimeSession {
             return
         }
         switch piece {
+        case .started: break
         case .bytes(let frames):
             transmit(frames, 0..<frames.count)
             largeReads.queuedPiece()

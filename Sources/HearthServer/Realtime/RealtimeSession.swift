@@ -223,8 +223,8 @@ extension Operation {
         case .statistics, .appCheck: self = .relay(.done)
         case .authenticate:
             // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
-            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8)), hash: nil))
-        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8)), hash: nil))
+            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8))))
+        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8))))
         case .unknown(let action):
             // No more of it than helps to find the mistake.
             let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""

@@ -1,5 +1,4 @@
 import EventLoop
-import JSONTree
 import RealtimeDatabase
 import Synchronization
 import TreeStorage
@@ -7,14 +6,9 @@ import TreeStorage
 /// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads beyond the limit
 /// wait, with their snapshot open.
 final class SnapshotReaders: Sendable {
-    private struct Job: Sendable {
-        var stream: SnapshotStream
-        var snapshot: TreeReader
-    }
-
     private struct State {
         var running = 0
-        var waiting: [Job] = []
+        var waiting: [SnapshotJob] = []
     }
 
     private let threadsMax: Int
@@ -30,7 +24,7 @@ final class SnapshotReaders: Sendable {
     /// Takes a snapshot of the file as it is now and streams from it.
     func start(_ stream: SnapshotStream, on tree: TreeFile) {
         do throws(StorageError) {
-            start(Job(stream: stream, snapshot: try tree.makeSnapshot()))
+            start(SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot()))
         } catch {
             fail(stream, error)
         }
@@ -38,7 +32,7 @@ final class SnapshotReaders: Sendable {
 
     func fail(_ stream: SnapshotStream, _ error: StorageError) { send(stream, .failed(error)) }
 
-    private func start(_ job: Job) {
+    private func start(_ job: SnapshotJob) {
         let mayRun = state.withLock { state in
             if state.running == threadsMax {
                 state.waiting.append(job)
@@ -56,8 +50,8 @@ final class SnapshotReaders: Sendable {
         }
     }
 
-    private func work(on first: Job) {
-        var next: Job? = first
+    private func work(on first: SnapshotJob) {
+        var next: SnapshotJob? = first
         while let job = next {
             run(job)
             next = state.withLock { state in
@@ -70,49 +64,13 @@ final class SnapshotReaders: Sendable {
         }
     }
 
-    private func run(_ job: Job) {
-        guard let form = job.stream.waitForForm() else { return giveUp(on: job.stream) }
+    private func run(_ job: SnapshotJob) {
         do throws(StorageError) {
-            switch form {
-            case .message(let head, let tail):
-                var writer = MessageSnapshotWriter(head: head, tail: tail)
-                // The number of frames comes first on the wire, so the rows are read twice.
-                try Self.forEachText(job) { text in
-                    writer.measure(text)
-                    return true
-                }
-                let isWanted = try Self.forEachText(job) { text in
-                    guard let frames = writer.write(text) else { return true }
-                    send(job.stream, .bytes(frames))
-                    return job.stream.waitForGrant()
-                }
-                guard isWanted else { return giveUp(on: job.stream) }
-                send(job.stream, .bytes(writer.finish()))
-            }
-            send(job.stream, .end)
+            let isSent = try job.run { send(job.stream, $0) }
+            // Whoever waits for the rest must know; a connection that is gone does not.
+            if !isSent, !job.stream.isCancelled { fail(job.stream, .busy("a large read was not taken in time")) }
         } catch {
             send(job.stream, .failed(error))
         }
-    }
-
-    /// The connection is gone, or did nothing for so long that its snapshot is let go; then it must know, for it waits.
-    private func giveUp(on stream: SnapshotStream) {
-        if !stream.isCancelled { fail(stream, .busy("a large read was not taken in time")) }
-    }
-
-    /// The canonical text of the value, piece by piece, until `body` answers false.
-    @discardableResult
-    private static func forEachText(
-        _ job: Job, _ body: ([UInt8]) -> Bool
-    ) throws(StorageError) -> Bool {
-        let path = job.stream.read.path
-        var joiner = RowJoiner(base: path.encoded.count)
-        let cursor = try job.snapshot.rows(from: path.encoded, below: path.subtreeEnd)
-        while let row = try cursor.next() {
-            joiner.append(key: row.key, value: row.value)
-            if joiner.count >= SnapshotStream.pieceBytes, !body(joiner.takeText()) { return false }
-        }
-        joiner.close()
-        return body(joiner.takeText())
     }
 }

@@ -11,10 +11,14 @@ final class SnapshotStream: Sendable {
     enum Form: Sendable {
         /// A message of the realtime protocol in frames, around the value.
         case message(head: [UInt8], tail: [UInt8])
+        /// JSON text as HTTP shows it.
+        case text(SnapshotText)
     }
 
     /// What the reader has made.
     enum Piece: Sendable {
+        /// The first one of a text: what is needed before it is known. With the hash of the value, if it was wanted.
+        case started(hash: [UInt8]?)
         case bytes([UInt8])
         case end
         case failed(StorageError)

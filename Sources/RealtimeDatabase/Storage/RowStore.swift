@@ -54,6 +54,8 @@ package protocol RowStore: AnyObject {
 package protocol RowCursor: AnyObject {
     /// The next row, or nil at the end.
     func next() throws(StorageError) -> Row?
+    /// The key of the next row, whose value is not read; nil at the end.
+    func nextKey() throws(StorageError) -> [UInt8]?
     /// Goes on with the first row whose key is at or after `lower`. Only forwards.
     func seek(to lower: [UInt8]) throws(StorageError)
 }

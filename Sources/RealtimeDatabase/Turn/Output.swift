@@ -29,13 +29,13 @@ package enum Reply: Sendable {
     case done
     /// A listener is registered.
     case listening
-    case value(CanonicalJSON, hash: [UInt8]?)
+    case value(CanonicalJSON)
     case failed(Failure)
 }
 
 package enum Failure: Error, Hashable, Sendable {
-    /// The precondition did not hold; the current value and its hash come along for those who asked by ETag.
-    case stale
+    /// The precondition did not hold; the current value comes along.
+    case stale(CanonicalJSON)
     /// A priority was set where there is no data.
     case nothingThere
     /// Storage refuses writes, or could not be read.

@@ -56,8 +56,8 @@ package enum Operation: Sendable {
     case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
     /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
-    /// Reads the value at a path. With `hash`, the reply carries its V1 hash.
-    case get(Path, hash: Bool = false)
+    /// Reads the value at a path.
+    case get(Path)
     /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
     case listen(Path, hash: [UInt8]?)
     case unlisten(Path)

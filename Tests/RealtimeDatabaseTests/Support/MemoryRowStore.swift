@@ -123,6 +123,8 @@ final class MemoryRowStore: RowStore {
             return nil
         }
 
+        func nextKey() -> [UInt8]? { next()?.key }
+
         func seek(to lower: [UInt8]) {
             rows = rows.drop { $0.row.key.lexicographicallyPrecedes(lower) }
         }

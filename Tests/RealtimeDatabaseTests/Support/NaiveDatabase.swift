@@ -11,11 +11,11 @@ struct NaiveDatabase {
         switch operation {
         case .set(let target, let value, let expecting, let echoes):
             let before = tree.value(at: target.path)
-            if let expecting, !NodeHash.matches(expecting, before) { return .failed(.stale) }
+            if let expecting, !NodeHash.matches(expecting, before) { return .failed(.stale(before)) }
             if target.isPriority, before.isNull { return .failed(.nothingThere) }
             let stored = resolve(value, at: target.path, now: now)
             assign(Assignment(target: target, value: stored))
-            return echoes ? .value(stored, hash: expecting == nil ? nil : NodeHash.hash(stored)) : .done
+            return echoes ? .value(stored) : .done
         case .update(_, let entries):
             let before = self
             for (target, value) in entries where !target.isPriority {
@@ -32,9 +32,7 @@ struct NaiveDatabase {
                 assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
             }
             return .done
-        case .get(let path, let hash):
-            let value = tree.value(at: path)
-            return .value(value, hash: hash ? NodeHash.hash(value) : nil)
+        case .get(let path): return .value(tree.value(at: path))
         case .listen: return .listening
         case .unlisten: return .done
         case .relay(let reply): return reply

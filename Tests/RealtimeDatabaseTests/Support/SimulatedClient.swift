@@ -79,7 +79,7 @@ struct SimulatedClient {
         }
         let reply: Reply =
             switch read.purpose {
-            case .get: .value(value ?? .null, hash: nil)
+            case .get: .value(value ?? .null)
             case .listen: .listening
             }
         if error != nil, read.purpose == .listen {

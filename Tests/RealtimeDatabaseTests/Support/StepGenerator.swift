@@ -72,7 +72,7 @@ struct StepGenerator {
         case 7...8:
             guard case .merge(let base, let assignments) = merge() else { return .update(base: .root, []) }
             return .update(base: base, assignments.map(\.incoming))
-        case 9: return .get(path(), hash: trees.chance(1, in: 2))
+        case 9: return .get(path())
         case 10...12:
             let path = path()
             return .listen(path, hash: trees.chance(1, in: 2) ? nil : value(path).map { NodeHash.hash($0) })

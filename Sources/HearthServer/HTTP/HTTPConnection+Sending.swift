@@ -1,0 +1,142 @@
+import EventLoop
+import HTTPCodec
+import RealtimeDatabase
+
+/// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.
+struct LargeBody {
+    /// From this many bytes on, a text is large.
+    static let bytesMin = 1 << 20
+    /// Handed to the stream at once.
+    private static let stepBytes = 256 << 10
+
+    let text: [UInt8]
+    /// The connection may be used again afterwards.
+    let keepAlive: Bool
+    private var sent = 0
+
+    init(_ text: [UInt8], keepAlive: Bool) {
+        self.text = text
+        self.keepAlive = keepAlive
+    }
+
+    /// True when nothing is left.
+    mutating func send(on stream: Stream) -> Bool {
+        while sent < text.count, stream.isWritable {
+            let end = min(sent + Self.stepBytes, text.count)
+            stream.send(shared: text, sent..<end)
+            sent = end
+        }
+        return sent == text.count
+    }
+}
+
+/// An answer whose body comes piece by piece from a snapshot.
+struct StreamedAnswer {
+    let exchange: RESTExchange
+    let snapshot: SnapshotStream
+    var writer: ResponseWriter
+    var hasBegun = false
+    /// Pieces that the peer has not taken yet.
+    var piecesQueued = 0
+}
+
+extension HTTPConnection {
+    /// Sends an answer that is complete in memory, at once or, if it is large, bit by bit.
+    func respond(_ response: HTTPResponse, with writer: ResponseWriter) {
+        var writer = writer
+        var out: [UInt8] = []
+        let hasBody = response.writeHead(with: &writer, into: &out)
+        guard hasBody, case .text(let text) = response.body else {
+            stream.send(shared: out)
+            return finishedAnswer(keepAlive: writer.keepAlive)
+        }
+        if text.count < LargeBody.bytesMin {
+            stream.send(shared: out + text)
+            return finishedAnswer(keepAlive: writer.keepAlive)
+        }
+        stream.send(shared: out)
+        var body = LargeBody(text, keepAlive: writer.keepAlive)
+        if body.send(on: stream) { return finishedAnswer(keepAlive: writer.keepAlive) }
+        work = .sending(body)
+        awaitProgress()
+    }
+
+    func drained(_ stream: Stream) {
+        drains += 1
+        switch work {
+        case .sending(var body):
+            work = .none
+            if body.send(on: stream) {
+                finishedAnswer(keepAlive: body.keepAlive)
+                readOn()
+            } else {
+                work = .sending(body)
+                awaitProgress()
+            }
+        case .streaming: grantPieces()
+        case .none, .beside, .waiting: break
+        }
+    }
+
+    // MARK: Large reads
+
+    /// A value too large for memory comes next.
+    func begin(_ snapshot: SnapshotStream) {
+        guard case .waiting(let exchange, let writer) = work else { return snapshot.cancel() }
+        guard let form = exchange.snapshotForm else {
+            snapshot.cancel()
+            respond(exchange.response(toSnapshotOf: nil), with: writer)
+            return readOn()
+        }
+        work = .streaming(StreamedAnswer(exchange: exchange, snapshot: snapshot, writer: writer))
+        snapshot.begin(form)
+    }
+
+    func receive(_ piece: SnapshotStream.Piece, of snapshot: SnapshotStream) {
+        guard case .streaming(var answer) = work, answer.snapshot === snapshot else { return }
+        switch piece {
+        case .started(let hash):
+            let response = answer.exchange.response(toSnapshotOf: hash)
+            guard case .pieces = response.body, !answer.exchange.isHead else {
+                snapshot.cancel()
+                respond(response, with: answer.writer)
+                return readOn()
+            }
+            var out: [UInt8] = []
+            _ = response.writeHead(with: &answer.writer, into: &out)
+            stream.send(shared: out)
+            answer.hasBegun = true
+            work = .streaming(answer)
+            awaitProgress()
+        case .bytes(let bytes):
+            var chunk: [UInt8] = []
+            chunk.reserveCapacity(bytes.count + 16)
+            answer.writer.chunk(bytes.span, into: &chunk)
+            stream.send(shared: chunk)
+            answer.piecesQueued += 1
+            work = .streaming(answer)
+            if stream.isWritable { grantPieces() }
+        case .end:
+            var out: [UInt8] = []
+            answer.writer.endStream(into: &out)
+            stream.send(shared: out)
+            finishedAnswer(keepAlive: answer.writer.keepAlive)
+            readOn()
+        case .failed(let error):
+            context.services.log.error("snapshot.failed", [("error", error.message)])
+            // In the middle of a body only its end can tell that something went wrong.
+            guard !answer.hasBegun else { return stream.abort() }
+            respond(RESTError(error).response, with: answer.writer)
+            readOn()
+        }
+    }
+
+    /// The peer has taken what was queued.
+    private func grantPieces() {
+        guard case .streaming(var answer) = work else { return }
+        for _ in 0..<answer.piecesQueued { answer.snapshot.grant() }
+        answer.piecesQueued = 0
+        work = .streaming(answer)
+        awaitProgress()
+    }
+}

@@ -1,0 +1,105 @@
+import HTTPCodec
+import JSONTree
+import RealtimeDatabase
+import WireProtocol
+
+/// Why a request is refused, in the words that clients know (rest 6). Where the fact sheet has none, the words are ours.
+struct RESTError: Error, Equatable {
+    var status: HTTPStatus
+    var text: String
+    /// The methods that the place does have, for a 405.
+    var allowed: StaticText?
+
+    init(_ status: HTTPStatus, _ text: String) {
+        self.status = status
+        self.text = text
+    }
+
+    /// 400 Bad Request
+    init(_ text: String) { self.init(.badRequest, text) }
+
+    var response: HTTPResponse {
+        var response = HTTPResponse(status, error: text)
+        if let allowed { response.headers.append(("Allow", Array(allowed.text.description.utf8))) }
+        return response
+    }
+}
+
+// MARK: Places
+
+extension RESTError {
+    static let notFound = RESTError(.notFound, "404 Not Found")
+
+    static func methodNotAllowed(_ allowed: StaticString) -> RESTError {
+        var error = RESTError(.methodNotAllowed, "this method is not supported here")
+        error.allowed = StaticText(allowed)
+        return error
+    }
+
+    init(_ error: DatabaseDirectory.LookUpError) {
+        switch error {
+        case .invalidName: self.init(.forbidden, "Invalid Firebase database name")
+        case .tooMany: self.init(.forbidden, "this server has as many databases as it may have")
+        }
+    }
+
+    init(_ error: PathError) {
+        switch error {
+        case .tooDeep, .key(.tooLong, _): self.init("Invalid path: \(error)")
+        case .key, .invalidPercentEncoding: self.init("Invalid path: Invalid token in path")
+        }
+    }
+}
+
+// MARK: Bodies
+
+extension RESTError {
+    static let noData = RESTError("Error: No data supplied.")
+    static let notJSON = RESTError("Invalid data; couldn't parse JSON object, array, or value.")
+    static let notAnObject = RESTError(
+        "Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?")
+    static let tooLarge = RESTError(
+        "Data to write exceeds the maximum size that can be modified with a single request.")
+
+    /// `body` is the text in which the error was found.
+    init(_ error: RequestError, in body: [UInt8]) {
+        switch error {
+        case .missing, .path: self = .notJSON
+        case .overlappingPaths: self.init("Invalid data; \(error.message).")
+        case .key(let mistake, let offset): self.init(key: mistake, at: offset, in: body)
+        case .value(let error):
+            switch error.kind {
+            case .key(let key): self.init(key: .key(key, index: 0), at: error.offset, in: body)
+            case .unknownMetadata: self.init(key: .key(.empty, index: 0), at: error.offset, in: body)
+            case .textTooLong, .stringTooLong: self = .tooLarge
+            case .tooDeep:
+                self.init("\(Self.notJSON.text) The data would be deeper than \(Path.maximumDepth) levels.")
+            default: self = .notJSON
+            }
+        }
+    }
+
+    private init(key error: PathError, at offset: Int, in body: [UInt8]) {
+        let (line, column) = JSONError(.unexpectedEnd, at: offset).position(in: body)
+        let place = "Invalid data; couldn't parse key beginning at \(line):\(column)."
+        switch error {
+        case .tooDeep, .key(.tooLong, _): self.init("\(place) Invalid path: \(error)")
+        case .key, .invalidPercentEncoding:
+            self.init("\(place) Key value can't be empty or contain $ # [ ] / or .")
+        }
+    }
+}
+
+// MARK: Answers of the database
+
+extension RESTError {
+    init(_ failure: Failure) {
+        switch failure {
+        case .stale: self.init(.preconditionFailed, failure.message)
+        case .nothingThere, .refused: self.init(failure.message)
+        case .unavailable(let error): self.init(error)
+        }
+    }
+
+    init(_ error: StorageError) { self.init(.serviceUnavailable, error.message) }
+}

@@ -1,0 +1,178 @@
+import Glibc
+import HTTPCodec
+import Testing
+
+/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after ten seconds.
+final class RESTClient {
+    struct Answer {
+        var head: ResponseHead
+        var body: [UInt8]
+
+        var status: Int { head.status.code }
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        /// The field of that name, in lower case.
+        func field(_ name: StaticString) -> String? {
+            head.headers.first(name).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private let descriptor: Int32
+    private var decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: 1 << 30))
+    /// What was read and not decoded yet.
+    private var input: [UInt8] = []
+
+    /// Lives as long as its clients, so that it need not wait for them at its end.
+    private let server: RESTTestServer?
+
+    /// - parameter receiveBuffer: bytes that the kernel takes for a client that does not read; nil for its usual.
+    init(port: UInt16, receiveBuffer: Int32? = nil, of server: RESTTestServer? = nil) throws {
+        self.server = server
+        descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(descriptor >= 0)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0, "connect to port \(port): \(errno)")
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    // MARK: Sending
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            try #require(count > 0, "send: \(errno)")
+            sent += count
+        }
+    }
+
+    /// Says that nothing more comes.
+    func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The text of a request.
+    static func request(
+        _ method: String, _ target: String, _ fields: [String] = [], body: [UInt8]? = nil
+    ) -> [UInt8] {
+        var lines = ["\(method) \(target) HTTP/1.1", "Host: localhost"] + fields
+        if let body { lines.append("Content-Length: \(body.count)") }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (body ?? [])
+    }
+
+    // MARK: Receiving
+
+    /// The next response; `method` is that of its request.
+    func receive(answering method: HTTPMethod = .get) throws -> Answer {
+        decoder.requestMethod = method
+        var head: ResponseHead?
+        var body: [UInt8] = []
+        while true {
+            while let event = next() {
+                switch event {
+                case .head(let received): head = received
+                case .body(let bytes): body += bytes
+                case .end: return Answer(head: try #require(head), body: body)
+                case .failure(let failure):
+                    Issue.record("the server broke HTTP: \(failure.reason)")
+                    throw failure
+                }
+            }
+            guard try readMore() else {
+                try #require(decoder.finish() != nil && head != nil, "the connection ended before the response did")
+                return Answer(head: try #require(head), body: body)
+            }
+        }
+    }
+
+    private enum Event {
+        case head(ResponseHead)
+        case body([UInt8])
+        case end
+        case failure(HTTPFailure)
+    }
+
+    private func next() -> Event? {
+        let (event, left): (Event?, Int) = input.withUnsafeBytes { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            let event: Event? =
+                switch decoder.next(&rest) {
+                case nil: nil
+                case .head(let head): .head(head)
+                case .body(let bytes): .body(Array(bytes))
+                case .end: .end
+                case .failure(let failure): .failure(failure)
+                }
+            return (event, rest.count)
+        }
+        input.removeFirst(input.count - left)
+        return event
+    }
+
+    /// False at the end of the connection.
+    private func readMore() throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        try #require(count >= 0, "nothing came: \(errno)")
+        input += buffer[..<count]
+        return count > 0
+    }
+
+    /// Bytes as they come, once.
+    func receiveSome() throws -> [UInt8] {
+        if input.isEmpty { _ = try readMore() }
+        defer { input = [] }
+        return input
+    }
+
+    /// Whether the server ends the connection, in good order or with a reset, without another byte.
+    func receivesEnd() -> Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, 0)
+        return input.isEmpty && (count == 0 || count < 0 && errno == ECONNRESET)
+    }
+
+    /// Whether bytes, or the end, can be received at once.
+    var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+    }
+
+    /// Waits, without reading, until the server has torn the connection down.
+    func isReset() -> Bool {
+        var error = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&error, 1, 10_000) == 1 && error.revents & Int16(POLLERR) != 0
+    }
+
+    // MARK: Both
+
+    @discardableResult
+    func ask(
+        _ method: String, _ target: String, _ fields: [String] = [], body: [UInt8]? = nil
+    ) throws -> Answer {
+        try send(Self.request(method, target, fields, body: body))
+        return try receive(answering: method == "HEAD" ? .head : .get)
+    }
+
+    @discardableResult
+    func ask(_ method: String, _ target: String, _ fields: [String] = [], _ body: String) throws -> Answer {
+        try ask(method, target, fields, body: Array(body.utf8))
+    }
+}

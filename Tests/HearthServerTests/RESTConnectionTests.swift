@@ -1,0 +1,200 @@
+import HTTPCodec
+import HearthServer
+import Testing
+
+@Suite("HTTP connections") struct RESTConnectionTests {
+    @Test("requests that come at once are answered in order")
+    func pipelining() throws {
+        let server = try RESTTestServer()
+        let client = try server.connect()
+        var bytes: [UInt8] = []
+        for index in 0..<300 {
+            bytes += RESTClient.request("PUT", "/p/\(index).json", body: Array("\(index)".utf8))
+            bytes += RESTClient.request("GET", "/p/\(index).json?print=pretty")
+            bytes += RESTClient.request("GET", "/nowhere")
+        }
+        try client.send(bytes)
+        for index in 0..<300 {
+            #expect(try client.receive().text == "\(index)")
+            #expect(try client.receive().text == "\(index)\n")
+            #expect(try client.receive().status == 404)
+        }
+    }
+
+    @Test("a request is understood however its bytes are cut", arguments: [1, 2, 3, 7, 64])
+    func cutting(size: Int) throws {
+        let server = try RESTTestServer()
+        let client = try server.connect()
+        var rest =
+            RESTClient.request("PUT", "/c.json", ["X-Firebase-ETag: true"], body: Array(#"{"a":[1,2]}"#.utf8))[...]
+            + RESTClient.request("GET", "/c.json")
+        while !rest.isEmpty {
+            try client.send(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        #expect(try client.receive().text == #"{"a":[1,2]}"#)
+        #expect(try client.receive().text == #"{"a":[1,2]}"#)
+    }
+
+    @Test("the answer to a HEAD is the head of the answer to a GET")
+    func head() throws {
+        let server = try RESTTestServer()
+        let client = try server.connect()
+        try client.ask("PUT", "/h.json", [], #"{"a":1}"#)
+        let answer = try client.ask("HEAD", "/h.json", ["X-Firebase-ETag: true"])
+        #expect(answer.status == 200)
+        #expect(answer.field("content-length") == "7")
+        #expect(answer.field("etag")?.utf8.count == 28)
+        #expect(answer.body.isEmpty)
+        #expect(try client.ask("HEAD", "/nowhere").status == 404)
+        #expect(try client.ask("GET", "/h.json").text == #"{"a":1}"#)
+    }
+
+    @Test("a body may come in chunks, and behind 100 Continue")
+    func bodies() throws {
+        let server = try RESTTestServer()
+        let client = try server.connect()
+        try client.send(
+            "PUT /b.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4;x=y\r\n\":1}\r\n0\r\n\r\n"
+        )
+        #expect(try client.receive().text == #"{"a":1}"#)
+        try client.send("PUT /b.json HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        #expect(try client.receiveSome() == Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        try client.send("5")
+        #expect(try client.receive().text == "5")
+        // Bodies that mean nothing are passed over.
+        #expect(try client.ask("GET", "/b.json", [], "{").text == "5")
+        #expect(try client.ask("DELETE", "/b.json", [], "{").text == "null")
+    }
+
+    @Test("connections end when the client wants it, after the answer")
+    func closing() throws {
+        let server = try RESTTestServer()
+        let old = try server.connect()
+        try old.send("GET /x.json HTTP/1.0\r\n\r\n")
+        #expect(try old.receive().text == "null")
+        #expect(old.receivesEnd())
+        let closing = try server.connect()
+        let answer = try closing.ask("GET", "/x.json", ["Connection: close"])
+        #expect(answer.field("connection") == "close")
+        #expect(closing.receivesEnd())
+        // The client has said everything; it still gets what it asked for.
+        let half = try server.connect()
+        try half.send(
+            RESTClient.request("PUT", "/x.json", body: Array("1".utf8)) + RESTClient.request("GET", "/x.json"))
+        half.endOutput()
+        #expect(try half.receive().text == "1")
+        #expect(try half.receive().text == "1")
+        #expect(half.receivesEnd())
+        let quiet = try server.connect()
+        quiet.endOutput()
+        #expect(quiet.receivesEnd())
+        // In the middle of a request the end is final.
+        let cut = try server.connect()
+        try cut.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12")
+        cut.endOutput()
+        #expect(cut.receivesEnd())
+        #expect(try server.connect().ask("GET", "/x.json").text == "1")
+    }
+
+    @Test(
+        "bytes that are no request are answered and end the connection",
+        arguments: [
+            ("GET /x.json\r\n\r\n", 400), ("\u{16}\u{3}\u{1}", 400), ("GET /x.json HTTP/2.0\r\n\r\n", 505),
+            ("GET /x.json HTTP/1.1\r\n\r\n", 400), ("GET /x.json HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        ])
+    func notHTTP(text: String, status: Int) throws {
+        let server = try RESTTestServer()
+        let client = try server.connect()
+        try client.send(text)
+        let answer = try client.receive()
+        #expect(answer.status == status)
+        #expect(answer.text.hasPrefix("{\n  \"error\" : \""))
+        #expect(answer.field("access-control-allow-origin") == "*")
+        #expect(client.receivesEnd())
+    }
+
+    @Test("heads and bodies have a limit")
+    func limits() throws {
+        let server = try RESTTestServer { $0.connectionLimits.bodyBytesMax = 1000 }
+        let target = try server.connect()
+        try target.send("GET /\(String(repeating: "a", count: 40_000))")
+        #expect(try target.receive().status == 414)
+        #expect(target.receivesEnd())
+        let head = try server.connect()
+        try head.send("GET /x.json HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "a", count: 40_000))")
+        #expect(try head.receive().status == 431)
+        #expect(head.receivesEnd())
+        let body = try server.connect()
+        try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
+        let answer = try body.receive()
+        #expect(answer.status == 413)
+        #expect(answer.text == "{\n  \"error\" : \"Payload is too large\"\n}\n")
+        #expect(body.receivesEnd())
+        let chunks = try server.connect()
+        try chunks.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n")
+        #expect(try chunks.receive().status == 413)
+        #expect(try server.connect().ask("PUT", "/x.json", body: Array(repeating: 0x31, count: 1000)).status == 400)
+        #expect(try server.connect().ask("GET", "/x.json").text == "null")
+    }
+
+    @Test("a slow client has one deadline for a head, and one for each piece of a body")
+    func slowClients() throws {
+        let server = try RESTTestServer {
+            $0.connectionLimits.headTimeout = .milliseconds(200)
+            $0.connectionLimits.bodyTimeout = .milliseconds(200)
+            $0.connectionLimits.keepAliveTimeout = .milliseconds(200)
+        }
+        let other = try server.connect()
+        let slow = try server.connect()
+        try slow.send("GET /x.json HTTP/1.1\r\nX: ")
+        // Bytes that drip in do not move the deadline. Sending fails once the server has closed.
+        while (try? slow.send("a")) != nil, (try? other.ask("GET", "/x.json"))?.status == 200 {
+            if slow.hasInput { break }
+        }
+        #expect(try slow.receive().status == 408)
+        let body = try server.connect()
+        try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n1")
+        #expect(try body.receive().status == 408)
+        #expect(body.receivesEnd())
+        let idle = try server.connect()
+        #expect(idle.receivesEnd())
+        let kept = try server.connect()
+        #expect(try kept.ask("GET", "/x.json").status == 200)
+        #expect(kept.receivesEnd())
+    }
+
+    @Test("a client that takes no answer is given up, others are served meanwhile")
+    func slowReaders() throws {
+        let server = try RESTTestServer {
+            $0.connectionLimits.sendTimeout = .milliseconds(300)
+            $0.connectionLimits.keepAliveTimeout = .seconds(60)
+        }
+        let writer = try server.connect()
+        let text = "\"" + String(repeating: "x", count: 9 << 20) + "\""
+        try writer.ask("PUT", "/big.json?print=silent", [], text)
+        let stuck = try server.connect(receiveBuffer: 4096)
+        try stuck.send(RESTClient.request("GET", "/big.json"))
+        #expect(try stuck.receiveSome().starts(with: "HTTP/1.1 200 OK".utf8))
+        let other = try server.connect()
+        #expect(try other.ask("GET", "/big.json").body.count == text.utf8.count)
+        #expect(stuck.isReset(), "the server waits for ever")
+        #expect(try other.ask("GET", "/none.json").text == "null")
+    }
+
+    @Test("the server answers what it has taken before it ends")
+    func shutdown() throws {
+        let server = try RESTTestServer()
+        let idle = try server.connect()
+        #expect(try idle.ask("GET", "/x.json").text == "null")
+        let busy = try server.connect()
+        try busy.send(RESTClient.request("PUT", "/x.json", body: Array("1".utf8)))
+        #expect(try busy.receive().text == "1")
+        try server.beginToStop()
+        #expect(idle.receivesEnd())
+        #expect(busy.receivesEnd())
+    }
+}

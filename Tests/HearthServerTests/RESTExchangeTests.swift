@@ -1,0 +1,249 @@
+import HTTPCodec
+import JSONTree
+import RealtimeDatabase
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("REST requests") struct RESTExchangeTests {
+    private static let id = RESTRequests.pushID
+
+    @Test(
+        "a request becomes an operation (rest 1, 3, 7)",
+        arguments: [
+            ("GET /.json", [], "", "get /"), ("GET /a/b.json", [], "", "get /a/b"),
+            ("GET /a//b.json", [], "", "get /a/b"), ("GET /a/b/.json", [], "", "get /a/b"),
+            ("GET //a/b.json", [], "", "get /a/b"), ("GET /a%20b/%C3%BC+c.json", [], "", "get /a b/ü+c"),
+            ("GET /;:@'()*!~,.json", [], "", "get /;:@'()*!~,"), ("GET /ü.json", [], "", "get /ü"),
+            ("GET http://host/a.json?x=1", [], "", "get /a"), ("HEAD /a.json", [], "", "get /a"),
+            ("GET /a/.priority.json", [], "", "get /a"),
+            ("GET /a.json?shallow=true&limitToFirst=3&startAfter=x&timeout=500ms", [], "", "get /a"),
+            ("GET /a.json?auth=%FF%00&access_token=&auth_variable_override={&ns=x", ["Authorization: ?"], "", "get /a"),
+            ("PUT /t.json", [], #"{"b":1,"a":{"x":null},"e":[],".priority":2}"#, #"set /t {".priority":2,"b":1} echo"#),
+            ("PUT /t.json?print=silent", [], " 5\n", "set /t 5"),
+            ("PUT /t.json?print=silent", ["X-Firebase-ETag: true"], "5", "set /t 5 echo"),
+            ("PUT /t.json", ["If-Match: null_etag"], "5", "set /t 5 if nothing echo"),
+            ("PUT /t.json", ["if-match: \"abc=\""], "5", "set /t 5 if abc= echo"),
+            ("PUT /t.json?writeSizeLimit=unlimited&disableTriggers=true", [], "null", "set /t null echo"),
+            ("PUT /t.json", [], #"{".sv":"timestamp"}"#, #"set /t {".sv":"timestamp"} echo"#),
+            ("PUT /t/.priority.json", [], "3", "set /t/.priority 3 echo"),
+            ("PUT /.priority.json", [], "\"p\"", "set /.priority \"p\" echo"),
+            ("DELETE /t.json", [], "ignored {", "set /t null"),
+            ("DELETE /t.json", ["If-Match: x"], "", "set /t null if x"),
+            ("DELETE /t/.priority.json", [], "", "set /t/.priority null"),
+            ("POST /t.json", [], "{\"v\":1}", "set /t/\(id) {\"v\":1}"), ("POST /.json", [], "\"\"", "set /\(id) \"\""),
+            ("POST /t.json", ["X-Firebase-ETag: TRUE"], "1", "set /t/\(id) 1 echo"),
+            ("PATCH /t.json", [], #"{"b":5,"c/d":7,"old":null}"#, "update /t t/b=5 t/c/d=7 t/old=null"),
+            ("PATCH /.json", [], #"{"/a/":{"x":[1]},".priority":1}"#, #"update / a={"x":{"0":1}} .priority=1"#),
+            ("PATCH /t.json?print=silent&writeSizeLimit=tiny&disableTriggers=false", [], "null", "set /t null"),
+            ("PATCH /t.json", ["X-Firebase-ETag: true"], "{}", "update /t "),
+            ("POST /t.json", ["X-HTTP-Method-Override: patch"], #"{"a":1}"#, "update /t t/a=1"),
+            ("POST /t.json?x-http-method-override=DELETE", [], "", "set /t null"),
+            ("POST /t.json", ["x-http-method-override: Put"], "1", "set /t 1 echo"),
+            ("POST /t.json", ["x-http-method-override: get"], "1", "get /t"),
+        ] as [(String, [String], String, String)])
+    func operations(line: String, fields: [String], body: String, expected: String) throws {
+        #expect(try RESTRequests.exchange(line, fields, body: body).operation.summary == expected)
+    }
+
+    private static let key = "Key value can't be empty or contain $ # [ ] / or ."
+    private static let notJSON = "400 Invalid data; couldn't parse JSON object, array, or value."
+    private static let notAnObject =
+        "400 Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?"
+    private static let badPath = "400 Invalid path: Invalid token in path"
+    private static let wrongMethod = "405 this method is not supported here"
+    private static let noOrder = "400 orderBy must be defined when other query parameters are defined"
+    private static let badOrder = "400 orderBy must be a valid JSON encoded path"
+    private static let queries = "400 queries are not supported by this version: it reads whole locations"
+
+    @Test(
+        "a request that cannot be carried out is refused in the known words (rest 6)",
+        arguments: [
+            ("GET /a.b.json", [], "", badPath), ("GET /a/$x.json", [], "", badPath),
+            ("GET /a%2Fb.json", [], "", badPath),
+            ("GET /a%5B0%5D.json", [], "", badPath), ("GET /a%zz.json", [], "", badPath),
+            ("GET /a%.json", [], "", badPath), ("GET /%FF.json", [], "", badPath), ("GET /%00.json", [], "", badPath),
+            ("GET /.info/connected.json", [], "", badPath), ("GET /a/.priority/b.json", [], "", badPath),
+            ("GET /a%23.json", [], "", badPath), ("PUT /a/.value.json", [], "1", badPath),
+            ("GET /\(String(repeating: "a/", count: 33)).json", [], "", "400 Invalid path: deeper than 32 levels"),
+            (
+                "GET /\(String(repeating: "k", count: 769)).json", [], "",
+                "400 Invalid path: a key is longer than 768 bytes"
+            ),
+            ("POST /\(String(repeating: "a/", count: 32)).json", [], "1", "400 Invalid path: deeper than 32 levels"),
+            ("POST /a/.priority.json", [], "1", badPath), ("PATCH /a/.priority.json", [], "{}", badPath),
+
+            ("TRACE /a.json", [], "", wrongMethod), ("PROPFIND /a.json", [], "", wrongMethod),
+            ("POST /a.json", ["X-HTTP-Method-Override: HEAD"], "", wrongMethod),
+            ("POST /a.json", ["X-HTTP-Method-Override: nonsense"], "", wrongMethod),
+
+            ("PUT /a.json", [], "", "400 Error: No data supplied."),
+            ("POST /a.json", [], "", "400 Error: No data supplied."),
+            ("PATCH /a.json", [], " \r\n\t", "400 Error: No data supplied."),
+            ("PUT /a.json", [], "{", notJSON), ("PUT /a.json", [], "{'a':1}", notJSON),
+            ("POST /a.json", [], "NaN", notJSON),
+            ("PUT /a.json", [], "1e400", notJSON), ("PUT /a.json", [], "1 2", notJSON),
+            ("PUT /a.json", [], #"{".sv":"nonsense"}"#, notJSON), ("PUT /a.json", [], #"{".priority":[]}"#, notJSON),
+            ("PUT /a/.priority.json", [], "{\"x\":1}", notJSON), ("PUT /a/.priority.json", [], "true", notJSON),
+            ("PATCH /a.json", [], #"{"a":}"#, notJSON), ("PATCH /a.json", [], #"{"a":1"#, notJSON),
+            ("PATCH /a.json", [], #"{"a":1} x"#, notJSON), ("PATCH /a.json", [], "nul", notJSON),
+            ("PATCH /a.json", [], "5", notAnObject), ("PATCH /a.json", [], #"["x"]"#, notAnObject),
+            ("PATCH /a.json", [], "[]", notAnObject), ("PATCH /a.json", [], "[null]", notAnObject),
+            ("PATCH /a.json", [], "\"null\"", notAnObject),
+            (
+                "PUT /a.json", [], "{\"a\":1,\n  \"é\": {\"x.y\":2}}",
+                "400 Invalid data; couldn't parse key beginning at 2:9. \(key)"
+            ),
+            ("PUT /a.json", [], #"{"":1}"#, "400 Invalid data; couldn't parse key beginning at 1:2. \(key)"),
+            ("POST /a.json", [], #"[{"a/b":1}]"#, "400 Invalid data; couldn't parse key beginning at 1:3. \(key)"),
+            ("PUT /a.json", [], #"{".info":1}"#, "400 Invalid data; couldn't parse key beginning at 1:2. \(key)"),
+            (
+                "PATCH /a.json", [], #"{"a":1, "b.c":2}"#,
+                "400 Invalid data; couldn't parse key beginning at 1:9. \(key)"
+            ),
+            (
+                "PATCH /a.json", [], "{\"a\":\n{\"$\":2}}",
+                "400 Invalid data; couldn't parse key beginning at 2:2. \(key)"
+            ),
+            ("PATCH /a.json", [], #"{"":1}"#, "400 Invalid data; couldn't parse key beginning at 1:2. \(key)"),
+            (
+                "PATCH /\(String(repeating: "a/", count: 31)).json", [], #"{"b":1,"c/d":2}"#,
+                "400 Invalid data; couldn't parse key beginning at 1:8. Invalid path: deeper than 32 levels"
+            ),
+            (
+                "PUT /\(String(repeating: "a/", count: 31)).json", [], #"{"b":{"c":1}}"#,
+                "\(notJSON) The data would be deeper than 32 levels."
+            ),
+            (
+                "PATCH /a.json", [], #"{"a/b":1,"a":2}"#,
+                "400 Invalid data; an update may not set a path and another one above it."
+            ),
+            (
+                "PATCH /a.json", [], #"{"a":1,"a":2}"#,
+                "400 Invalid data; an update may not set a path and another one above it."
+            ),
+
+            ("PATCH /a.json", ["If-Match: x"], "{}", "400 if-match is supported for PUT and DELETE of values only"),
+            ("POST /a.json", ["If-Match: x"], "1", "400 if-match is supported for PUT and DELETE of values only"),
+            (
+                "PUT /a/.priority.json", ["If-Match: x"], "1",
+                "400 if-match is supported for PUT and DELETE of values only"
+            ),
+            ("PUT /a.json", ["If-Match:"], "1", "400 an ETag must not be empty"),
+            ("GET /a.json", ["If-None-Match: \"\""], "", "400 an ETag must not be empty"),
+            ("GET /a.json", ["Accept: text/event-stream"], "", "406 event streams are not supported by this version"),
+
+            ("GET /a.json?limitToFirst=2", [], "", noOrder), ("GET /a.json?startAt=1", [], "", noOrder),
+            ("GET /a.json?orderBy=name", [], "", badOrder), ("GET /a.json?orderBy=5", [], "", badOrder),
+            ("GET /a.json?orderBy=%22%22", [], "", badOrder), ("GET /a.json?orderBy=%22a$b%22", [], "", badOrder),
+            (
+                "GET /a.json?orderBy=%22$key%22&startAt=5", [], "",
+                "400 Provided key index type is invalid, must be string"
+            ),
+            (
+                "GET /a.json?orderBy=%22$key%22&endAt=%22a.b%22", [], "",
+                "400 Constraint key field must be a valid key name"
+            ),
+            ("GET /a.json?orderBy=%22a%22&startAt=x", [], "", "400 Constraint index field must be a JSON primitive"),
+            ("GET /a.json?orderBy=%22a%22&equalTo={}", [], "", "400 Constraint index field must be a JSON primitive"),
+            ("GET /a.json?orderBy=%22a%22&equalTo=[1]", [], "", "400 Constraint index field must be a JSON primitive"),
+            (
+                "GET /a.json?orderBy=%22a%22&limitToFirst=1&limitToLast=1", [], "",
+                "400 Only one of limitToFirst and limitToLast may be specified"
+            ),
+            ("GET /a.json?orderBy=%22a%22&limitToFirst=x", [], "", "400 limitToFirst must be an integer"),
+            ("GET /a.json?orderBy=%22a%22&limitToLast=1.5", [], "", "400 limitToLast must be an integer"),
+            ("GET /a.json?orderBy=%22a%22&limitToFirst=0", [], "", "400 limitToFirst must be positive"),
+            ("GET /a.json?orderBy=%22a%22&limitToLast=-1", [], "", "400 limitToLast must be positive"),
+            (
+                "GET /a.json?orderBy=%22a%22&equalTo=1&endAt=2", [], "",
+                "400 equalTo cannot be specified in addition to startAfter, startAt, endAt, or endBefore"
+            ),
+            ("GET /a.json?orderBy=%22a/b%22&startAt=%22%5Cu00e9+x%22&limitToLast=2", [], "", queries),
+            ("GET /a.json?orderBy=%22$value%22", [], "", queries), ("GET /a.json?orderBy=%22$key%22", [], "", queries),
+            ("GET /a.json?shallow=true&limitToFirst=0", [], "", "400 limitToFirst must be positive"),
+            ("GET /a.json?shallow=true&startAfter=a.b", [], "", "400 Constraint key field must be a valid key name"),
+            ("GET /a.json?shallow=true&limitToLast=1", [], "", noOrder),
+            (
+                "PUT /a.json?limitToFirst=1", [], "1",
+                "400 Querying related parameters not supported on this request type"
+            ),
+            (
+                "DELETE /a.json?orderBy=%22x%22", [], "",
+                "400 Querying related parameters not supported on this request type"
+            ),
+            ("GET /a.json?callback=a(b", [], "", "400 callback must be the name of a JavaScript function"),
+            ("GET /a.json?callback=", [], "", "400 callback must be the name of a JavaScript function"),
+            ("GET /a.json?callback=a..b", [], "", "400 callback must be the name of a JavaScript function"),
+            ("GET /a.json?callback=1a", [], "", "400 callback must be the name of a JavaScript function"),
+        ] as [(String, [String], String, String)])
+    func refusals(line: String, fields: [String], body: String, expected: String) throws {
+        #expect(try RESTRequests.refusal(line, fields, body: body) == expected)
+    }
+
+    @Test("a body that is not UTF-8, or too large for one write, is refused")
+    func bodies() throws {
+        let head = try RESTRequests.head("PUT /a.json")
+        func refusal(_ body: [UInt8]) throws -> RESTError {
+            try #require(throws: RESTError.self) { try RESTExchange(head, body: body, pushID: Key(0)) }
+        }
+        #expect(try refusal([0x22, 0xFF, 0x22]) == .notJSON)
+        #expect(try refusal(Array("{\"a".utf8) + [0xC3] + Array("\":1}".utf8)) == .notJSON)
+        #expect(try refusal([0x22] + Array(repeating: 0x61, count: 10 << 20 + 1) + [0x22]) == .tooLarge)
+    }
+
+    @Test(
+        "times and sizes are checked",
+        arguments: [
+            (
+                "timeout", ["500ms", "3s", "3min", "15min", "900s", "1ms"],
+                ["", "5", "ms", "0s", "16min", "901s", "3h", "-1s", "1.5s", "99999999999999999999ms"]
+            ),
+            ("writeSizeLimit", ["tiny", "small", "medium", "large", "unlimited"], ["", "huge", "Tiny"]),
+        ])
+    func checkedParameters(name: String, good: [String], bad: [String]) throws {
+        for value in good { #expect(try RESTRequests.refusal("GET /a.json?\(name)=\(value)") == nil, "\(value)") }
+        for value in bad {
+            let refusal = try RESTRequests.refusal("GET /a.json?\(name)=\(value)")
+            #expect(refusal?.starts(with: "400 \(name) must be ") == true, "\(value)")
+        }
+    }
+
+    @Test(
+        "parameters are read (rest 4)",
+        arguments: [
+            ("", RESTParameters.Printing.compact, false, false), ("print=pretty", .pretty, false, false),
+            ("print=silent&print=pretty", .silent, false, false), ("print=x&format=strict", .compact, false, false),
+            ("shallow=true&format=export", .compact, true, true), ("shallow=1&format=", .compact, false, false),
+            ("&&=&%&unknown=%zz&print", .compact, false, false),
+        ])
+    func parameters(query: String, printing: RESTParameters.Printing, isShallow: Bool, isExport: Bool) throws {
+        let parameters = try RESTParameters(try RESTRequests.head("GET /a.json?\(query)").query)
+        #expect(parameters.printing == printing)
+        #expect(parameters.isShallow == isShallow)
+        #expect(parameters.isExport == isExport)
+    }
+
+    @Test(
+        "a request goes to its place and its database (rest 1)",
+        arguments: [
+            ("GET /a.json", "localhost:9000", Route.data, ""), ("GET /a.json?ns=x", "localhost", .data, "x"),
+            ("GET /a.json", "demo-x.firebaseio.com", .data, "demo-x"),
+            ("GET /a.json", "Demo-X-default-rtdb.europe-west1.firebasedatabase.app:80", .data, "demo-x-default-rtdb"),
+            ("GET /a.json", "127.0.0.1:9000", .data, ""), ("GET /a.json?ns=127", "127.0.0.1", .data, ""),
+            ("GET /a.json?ns=x", "a.b.c", .data, "x"), ("GET /a.json?ns=", "a.b.c", .data, "a"),
+            ("GET /.json", "[::1]:9000", .data, ""), ("GET /", "h", .unknown, ""), ("GET /a", "h", .unknown, ""),
+            ("GET /a.jsonx", "h", .unknown, ""), ("GET /healthz", "h", .health, ""),
+            ("PUT /readyz", "h", .readiness, ""),
+            ("GET /.ws?v=5", "h", .notWebSocket, ""), ("GET /.inspect/databases.json?ns=any", "h", .databases, "any"),
+            ("GET /.inspect/coverage.json", "h", .unknown, ""), ("PUT /.settings/rules.json", "h", .settings, ""),
+            ("OPTIONS /a.json", "h", .preflight, ""), ("OPTIONS *", "h", .preflight, ""),
+            ("GET http://h", "h", .unknown, ""),
+        ] as [(String, String, Route, String)])
+    func routes(line: String, host: String, route: Route, database: String) throws {
+        let head = try RESTRequests.head(line, host: host)
+        #expect(Route(head) == route)
+        #expect(head.databaseName == database)
+    }
+}
