@@ -36,6 +36,7 @@ package final class Connection: Sendable {
     package static func open(
         _ url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()
     ) async throws(ConnectionError) -> Connection {
+        if Task.isCancelled { throw .cancelled }
         let reply = Reply<ServerHello>()
         let core = ConnectionCore(loop: loop, options: options) { reply.settle($0) }
         if !loop.execute({ core.connect(to: url) }) { reply.settle(.failure(.disconnected(.closed))) }
@@ -100,6 +101,7 @@ package final class Connection: Sendable {
     }
 
     private func send(_ request: ClientRequest) async throws(ConnectionError) -> ServerResponse {
+        if Task.isCancelled { throw .cancelled }
         let reply = Reply<ServerResponse>()
         let core = core
         let isPosted = loop.execute {
@@ -115,6 +117,7 @@ package final class Connection: Sendable {
 
     /// Listens to a path: the value as it is, then every change at or below it.
     package func listen(_ path: Path) async throws(ConnectionError) -> Changes {
+        if Task.isCancelled { throw .cancelled }
         let number = lastListen.add(1, ordering: .relaxed).newValue
         let (core, loop) = (core, loop)
         let buffer = ChangeBuffer(high: options.waitingChangeBytesHigh, max: options.waitingChangeBytesMax) { news in

@@ -62,11 +62,8 @@ struct Command: Sendable {
         let names = options.map { option in "--\(option.name)" + (option.value.map { " \($0)" } ?? "") }
         let width = names.map(\.count).max() ?? 0
         let lines = zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }
-        return """
-            usage: hearth \(name) \(synopsis)
-
-            \(summary)\(details.isEmpty ? "" : "\n\n" + details)\(lines.isEmpty ? "" : "\n\n" + lines.joined(separator: "\n"))
-            """
+        let paragraphs = ["usage: hearth \(name) \(synopsis)", summary, details, lines.joined(separator: "\n")]
+        return paragraphs.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 }
 

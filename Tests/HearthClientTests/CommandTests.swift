@@ -1,0 +1,182 @@
+import Glibc
+import JSONTree
+import Testing
+
+@Suite("The program's commands", .timeLimit(.minutes(1)))
+struct CommandTests {
+    private typealias Outcome = HearthProcess.Outcome
+
+    private func success(_ output: String = "") -> Outcome { Outcome(code: 0, output: output, errors: "") }
+
+    @Test("set, get, update, push, remove")
+    func commands() async throws {
+        let database = try TestDatabase()
+        let url = database.urlText
+        #expect(try await HearthProcess.run("get", "/", "--url", url) == success("null\n"))
+        #expect(try await HearthProcess.run("set", "/a", #" {"b":[1,2], "x":"ü"} "#, "--url=\(url)") == success())
+        #expect(
+            try await HearthProcess.run("get", "a/", "--url", url) == success(#"{"b":{"0":1,"1":2},"x":"ü"}"# + "\n"))
+        #expect(try await HearthProcess.run("update", "/a", #"{"c/d":true,"x":null}"#, "--url", url) == success())
+        #expect(try await HearthProcess.run("set", "/a/b/.priority", "-5", "--url", url) == success())
+        #expect(
+            try await HearthProcess.run("get", "/a", "--url", url, "--json")
+                == success(#"{"b":{".priority":-5,"0":1,"1":2},"c":{"d":true}}"# + "\n"))
+        #expect(try await HearthProcess.run("remove", "/a/b", "--url", url) == success())
+        #expect(try await HearthProcess.run("get", "/a/c", "--url", url) == success("{\"d\":true}\n"))
+        let first = try await HearthProcess.run("push", "/list", "1", "--url", url)
+        let second = try await HearthProcess.run("push", "/list", "2", "--url", url, "--json")
+        #expect(first.code == 0 && first.output.utf8.count == 21)
+        #expect(second.output.hasPrefix(#"{"name":"-"#) && second.output.hasSuffix("\"}\n"))
+        let key = first.output.dropLast()
+        #expect(try await HearthProcess.run("get", "/list/\(key)", "--url", url) == success("1\n"))
+    }
+
+    @Test("the server, the database and the place come from the URL, options and the environment")
+    func addresses() async throws {
+        let database = try TestDatabase()
+        let url = database.urlText
+        let environment = ["HEARTH_URL": "\(url)/rooms?ns=other"]
+        #expect(try await HearthProcess.run("set", "a", "1", environment: environment) == success())
+        #expect(
+            try await HearthProcess.run("get", "/", "--url", "\(url)/?ns=other") == success("{\"rooms\":{\"a\":1}}\n"))
+        #expect(
+            try await HearthProcess.run("get", "rooms", "--url", url, "--database", "other") == success("{\"a\":1}\n"))
+        #expect(
+            try await HearthProcess.run("get", "/", "--database", "third", environment: environment)
+                == success("null\n"))
+        #expect(
+            try await HearthProcess.run("get", "/", "--url", url.replacing("ws:", with: "http:")) == success("null\n"))
+    }
+
+    @Test("JSON from standard input, as large as it may be")
+    func standardInput() async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        let text = "\"" + String(repeating: "0123456789", count: 100_000) + "\""
+        #expect(
+            try await HearthProcess.run("set", "/big", "-", input: "\n  " + text + "\n", environment: environment)
+                == success())
+        #expect(try await HearthProcess.run("get", "/big", environment: environment) == success(text + "\n"))
+        #expect(
+            try await HearthProcess.run("update", "/", "-", input: #"{"big":null,"a":1}"#, environment: environment)
+                == success())
+        #expect(try await HearthProcess.run("get", "/", environment: environment) == success("{\"a\":1}\n"))
+        let pushed = try await HearthProcess.run("push", "/", "-", input: "true", environment: environment)
+        #expect(pushed.code == 0)
+    }
+
+    @Test(
+        "what is wrong on the command line is said in one line, before anything is sent",
+        arguments: [
+            (["get"], "needs PATH"), (["get", "/a", "/b"], "needs PATH"), (["set", "/a"], "needs PATH JSON"),
+            (["get", "/a", "--frob"], "unknown option --frob"), (["get", "/a", "--url"], "--url needs a value"),
+            (["get", "/a", "--url", "ftp://x"], "--url: a database URL begins with"),
+            (["get", "/a$"], "invalid path '/a$': a key contains"),
+            (["get", "/a/.priority"], "a priority cannot be read alone"),
+            (["push", "/.priority", "1"], "a priority cannot be read alone"),
+            (["set", "/a", #"{"b":}"#], "invalid JSON at line 1, column 6: unexpected byte 0x7D"),
+            (["set", "/a", "{\n  \"é\": 1,\n  \"é\" 2}"], "invalid JSON at line 3, column 7: unexpected byte 0x32"),
+            (["set", "/a", ""], "invalid JSON at line 1, column 1: the JSON text ends too early"),
+            (["set", "/a", "1 2"], "invalid JSON at line 1, column 3: unexpected text behind the JSON value"),
+            (["set", "/a", #"{"$":1}"#], "invalid JSON at line 1, column 2: a key contains"),
+            (["set", "/a/.priority", "true"], "invalid JSON at line 1, column 1: a priority is neither"),
+            (["update", "/a", "[1]"], "an update needs a JSON object"),
+            (["update", "/a", "{\n\"b\": 1,\n\"c\": [1,]}"], "invalid JSON at line 3, column 9: unexpected byte 0x5D"),
+            (["update", "/a", #"{"b":1,"b/c":2}"#], "an update may not set a path and another one above it"),
+            (["update", "/a", #"{"b#":1}"#], "invalid path: a key contains"),
+            (["frob"], "unknown command 'frob'"),
+        ])
+    func usageErrors(words: [String], message: String) async throws {
+        // Nobody listens there; it does not come to that.
+        let process = try HearthProcess(words, environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
+        let outcome = try await process.outcome()
+        #expect(outcome.code == 64 && outcome.output.isEmpty)
+        #expect(outcome.errors.hasPrefix("hearth") && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test("what the server refuses ends with 1")
+    func refusals() async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        let priority = try await HearthProcess.run("set", "/none/.priority", "1", environment: environment)
+        #expect(priority.code == 1 && priority.errors.hasPrefix("hearth set: invalid_argument: "))
+        let name = try await HearthProcess.run("get", "/", "--database", "no/such", environment: environment)
+        #expect(name.code == 1 && name.errors.hasPrefix("hearth get: the server refused the connection: HTTP 403"))
+    }
+
+    @Test("a server that is not there ends with 69", arguments: [["get", "/"], ["set", "/a", "1"], ["watch", "/"]])
+    func unreachable(words: [String]) async throws {
+        let process = try HearthProcess(words, environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
+        let outcome = try await process.outcome()
+        let expected =
+            "hearth \(words[0]): cannot reach ws://127.255.255.254:9: connect to 127.255.255.254:9: Connection refused\n"
+        #expect(outcome == Outcome(code: 69, output: "", errors: expected))
+    }
+
+    @Test("help for every command, and for all together")
+    func help() async throws {
+        let overview = try await HearthProcess.run("help")
+        #expect(overview.code == 0)
+        for name in ["get", "set", "push", "update", "remove", "watch", "serve", "version"] {
+            #expect(overview.output.contains("\n  \(name)"))
+            let help = try await HearthProcess.run("help", name)
+            #expect(help.code == 0 && help.output.hasPrefix("usage: hearth \(name)") && help.errors.isEmpty)
+            #expect(try await HearthProcess.run(name, "--help") == help)
+            for line in help.output.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
+        }
+    }
+
+    // MARK: Two processes
+
+    @Test("watch sees what others write, line by line, and ends well on SIGINT", arguments: [SIGINT, SIGTERM])
+    func watch(signal: Int32) async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        let watch = try HearthProcess(["watch", "/rooms"], environment: environment)
+        #expect(await watch.line() == "set /rooms null\n")
+        #expect(try await HearthProcess.run("set", "/rooms/a", #"{"n":1}"#, environment: environment) == success())
+        #expect(await watch.line() == "set /rooms/a {\"n\":1}\n")
+        #expect(
+            try await HearthProcess.run("update", "/rooms/a", #"{"n":2,"m/k":"ü"}"#, environment: environment)
+                == success())
+        #expect(await watch.line() == "update /rooms/a {\"n\":2,\"m/k\":\"ü\"}\n")
+        #expect(try await HearthProcess.run("set", "/other", "1", environment: environment) == success())
+        #expect(try await HearthProcess.run("remove", "/", environment: environment) == success())
+        #expect(await watch.line() == "set /rooms null\n")
+        watch.signal(signal)
+        #expect(try await watch.outcome() == success())
+    }
+
+    @Test("watch in JSON, with the time")
+    func watchJSON() async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        let watch = try HearthProcess(["watch", "/a \"b", "--json"], environment: environment)
+        let timed = try HearthProcess(["watch", "/a \"b", "--json", "--time"], environment: environment)
+        #expect(await watch.line() == #"{"type":"set","path":"/a \"b","value":null}"# + "\n")
+        _ = await timed.line()
+        #expect(
+            try await HearthProcess.run("update", "/a \"b", #"{"c":1,"d":2}"#, environment: environment) == success())
+        #expect(await watch.line() == #"{"type":"update","path":"/a \"b","value":{"c":1,"d":2}}"# + "\n")
+        let line = try #require(await timed.line())
+        #expect(line.hasPrefix(#"{"time":"20"#) && line.contains(#"Z","type":"update","path":"/a \"b","value""#))
+        let json = try CanonicalJSON.parse(Array(line.utf8)).value
+        #expect(json.value(at: try path("value/c")).description == "1")
+        for process in [watch, timed] {
+            process.signal(SIGINT)
+            #expect(try await process.outcome() == success())
+        }
+    }
+
+    @Test("watch says so when the server goes away")
+    func watchLoses() async throws {
+        let database = try TestDatabase()
+        let watch = try HearthProcess(["watch", "/a", "--url", database.urlText])
+        #expect(await watch.line() == "set /a null\n")
+        database.stop()
+        let expected =
+            "hearth watch: \(database.urlText): the server closed the connection: the server is shutting down\n"
+        #expect(try await watch.outcome() == Outcome(code: 69, output: "", errors: expected))
+    }
+}

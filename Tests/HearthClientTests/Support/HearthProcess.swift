@@ -1,0 +1,180 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+/// The `hearth` program that was built with the tests, running.
+final class HearthProcess: Sendable {
+    private let process: pid_t
+    private let input: Int32
+    private let output: LineReader
+    private let errors: LineReader
+    private let isOver = Mutex(false)
+
+    /// Beside the program that runs the tests.
+    private static let binary: String? = {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count - 1)
+        guard count > 0 else { return nil }
+        let directory = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            .split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        return directory + "/hearth"
+    }()
+
+    /// Starts it with these words and this environment, nothing else of the tests' own.
+    init(_ words: [String], environment: [String: String] = [:]) throws {
+        // Writing to a program that has ended is an error and nothing else.
+        Signals.ignoreBrokenPipe()
+        let binary = try #require(HearthProcess.binary)
+        try #require(access(binary, X_OK) == 0, "\(binary) is not built")
+        let (process, pipes) = try HearthProcess.spawning.withLock { _ in
+            try HearthProcess.spawn(binary, words, environment)
+        }
+        self.process = process
+        input = pipes[1]
+        output = try LineReader(pipes[2])
+        errors = try LineReader(pipes[4])
+    }
+
+    /// One at a time, so that no other process is started while the ends of these pipes could be inherited.
+    private static let spawning = Mutex(())
+
+    private static func spawn(
+        _ binary: String, _ words: [String], _ environment: [String: String]
+    ) throws -> (pid_t, [Int32]) {
+        var pipes: [Int32] = []
+        for _ in 0..<3 {
+            var ends: [Int32] = [-1, -1]
+            try #require(pipe(&ends) == 0)
+            for end in ends { try #require(fcntl(end, F_SETFD, FD_CLOEXEC) == 0) }
+            pipes += ends
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipes[0], STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, pipes[3], STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, pipes[5], STDERR_FILENO)
+        let arguments = ([binary] + words).map { strdup($0) } + [nil]
+        let variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        // The threads that run tasks block signals, and a process inherits that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var nothing = sigset_t()
+        sigemptyset(&nothing)
+        posix_spawnattr_setsigmask(&attributes, &nothing)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var process: pid_t = 0
+        let code = posix_spawn(&process, binary, &actions, &attributes, arguments, variables)
+        for end in [pipes[0], pipes[3], pipes[5]] { close(end) }
+        try #require(code == 0)
+        return (process, pipes)
+    }
+
+    /// How it ended, and all it said that was not read as lines.
+    struct Outcome: Equatable {
+        var code: Int32
+        var output: String
+        var errors: String
+    }
+
+    /// Gives it all its input.
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(input, $0.baseAddress, $0.count) }
+            if count <= 0 { break }
+            written += count
+        }
+    }
+
+    func signal(_ number: Int32) { kill(process, number) }
+
+    deinit {
+        // A test that fails half-way leaves nothing behind. After `outcome` the number may be another's.
+        if isOver.withLock({ $0 }) { return }
+        kill(process, SIGKILL)
+        waitpid(process, nil, 0)
+    }
+
+    /// The next line of output; nil at its end.
+    func line() async -> String? { await output.line() }
+
+    /// Ends its input and waits for it.
+    func outcome() async throws -> Outcome {
+        close(input)
+        let output = await output.rest()
+        let errors = await errors.rest()
+        let process = process
+        let status = try await onThread { () -> Int32 in
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            return status
+        }
+        isOver.withLock { $0 = true }
+        // Ended by itself, or negative: by this signal.
+        return Outcome(code: status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F), output: output, errors: errors)
+    }
+
+    /// Runs it to its end.
+    static func run(
+        _ words: String..., input: String = "", environment: [String: String] = [:]
+    ) async throws -> Outcome {
+        let process = try HearthProcess(words, environment: environment)
+        if !input.isEmpty { try await onThread { process.write(input) } }
+        return try await process.outcome()
+    }
+}
+
+/// Runs what blocks on a thread of its own, so that the tasks of other tests go on.
+private func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            _ = try NamedThread(name: "blocking") { continuation.resume(returning: body()) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}
+
+/// Reads the lines of a pipe as they come.
+private final class LineReader: Sendable {
+    private let lines: AsyncStream<String>
+
+    init(_ descriptor: Int32) throws {
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        self.lines = lines
+        _ = try NamedThread(name: "lines") {
+            var line: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65536)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { break }
+                for byte in buffer[..<count] {
+                    line.append(byte)
+                    guard byte == UInt8(ascii: "\n") else { continue }
+                    continuation.yield(String(decoding: line, as: UTF8.self))
+                    line = []
+                }
+            }
+            if !line.isEmpty { continuation.yield(String(decoding: line, as: UTF8.self)) }
+            continuation.finish()
+            close(descriptor)
+        }
+    }
+
+    func line() async -> String? {
+        for await line in lines { return line }
+        return nil
+    }
+
+    func rest() async -> String {
+        var text = ""
+        for await line in lines { text += line }
+        return text
+    }
+}

@@ -1,0 +1,167 @@
+import EventLoop
+import HTTPCodec
+import Synchronization
+import WebSocketCodec
+import WireProtocol
+
+/// A server that says what the test wants: the WebSocket part is real, the rest a script.
+final class ScriptedServer: Sendable {
+    /// What to do on the server's loop when things happen.
+    struct Script: Sendable {
+        /// Answers the upgrade with these bytes instead of the handshake.
+        var refusal: [UInt8]?
+        var upgraded: @Sendable (Peer) -> Void = { $0.sayHello() }
+        /// A whole message, or a keep-alive, which is the text `0`.
+        var received: @Sendable (Peer, String) -> Void = { _, _ in }
+    }
+
+    private let group: EventLoopGroup
+    private let listener: Listener
+    private let log: Log
+
+    /// What clients sent, and how they ended.
+    final class Log: Sendable {
+        private let lines = Mutex<[String]>([])
+        private let added = AsyncStream.makeStream(of: String.self)
+
+        func add(_ line: String) {
+            lines.withLock { $0.append(line) }
+            added.continuation.yield(line)
+        }
+
+        var all: [String] { lines.withLock { $0 } }
+
+        /// Waits for a line that begins so, among those nobody waited for yet.
+        func next(_ prefix: String = "") async -> String? {
+            for await line in added.stream where line.hasPrefix(prefix) { return line }
+            return nil
+        }
+    }
+
+    init(_ script: Script = Script()) throws {
+        let log = Log()
+        self.log = log
+        group = try EventLoopGroup(count: 1, name: "script")
+        var options = Listener.Options()
+        options.limits.hardLimit = .max
+        options.limits.highWater = .max
+        listener = try Listener(at: .loopback(port: 0), on: group, options: options) { Peer($0, script, log) }
+    }
+
+    deinit {
+        group.stop()
+        group.join()
+    }
+
+    var urlText: String { "ws://\(listener.address)" }
+
+    /// The upgrade's target as `GET …`, then each message as it came, then `close CODE REASON`, `end`.
+    var heard: Log { log }
+}
+
+/// One connection of a scripted server. Used on its loop.
+final class Peer: StreamHandler, @unchecked Sendable {
+    // Safe because: a script is called on the loop, and keeps to it.
+
+    let stream: Stream
+    private let script: ScriptedServer.Script
+    private let log: ScriptedServer.Log
+    private var http: RequestDecoder? = RequestDecoder()
+    private var decoder = WebSocketDecoder(
+        role: .server, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20))
+    private var joiner = FrameJoiner(bytesMax: 64 << 20)
+
+    init(_ stream: Stream, _ script: ScriptedServer.Script, _ log: ScriptedServer.Log) {
+        self.stream = stream
+        self.script = script
+        self.log = log
+    }
+
+    func sayHello() { send(#"{"t":"c","d":{"t":"h","d":{"ts":1700000000000,"v":"5","h":"test:1","s":"session"}}}"#) }
+
+    func send(_ message: String) {
+        let bytes = Array(message.utf8)
+        let chunks = bytes.withUnsafeBytes { MessageChunks.ranges(of: $0) }
+        if chunks.count > 1 { sendFrame(String(chunks.count)) }
+        for chunk in chunks { sendFrame(String(decoding: bytes[chunk], as: UTF8.self)) }
+    }
+
+    /// The answer to a request.
+    func answer(_ number: Int, _ data: String = #""""#, status: String = "ok") {
+        send(#"{"t":"d","d":{"r":\#(number),"b":{"s":"\#(status)","d":\#(data)}}}"#)
+    }
+
+    func push(_ action: String, _ body: String) { send(#"{"t":"d","d":{"a":"\#(action)","b":\#(body)}}"#) }
+
+    func sendFrame(_ text: String, _ opcode: Opcode = .text, key: MaskingKey? = nil) {
+        var frame: [UInt8] = []
+        FrameEncoder.append(opcode, Array(text.utf8).span.bytes, key: key, to: &frame)
+        stream.send(shared: frame)
+    }
+
+    func sendClose(_ code: UInt16, _ reason: String) {
+        var frame: [UInt8] = []
+        FrameEncoder.appendClose(CloseCode(rawValue: code), reason: reason, to: &frame)
+        stream.send(shared: frame)
+    }
+
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        var input = bytes
+        if http != nil {
+            var rest = UnsafeRawBufferPointer(bytes)
+            readUpgrade(&rest)
+            input = UnsafeMutableRawBufferPointer(rebasing: bytes[(bytes.count - rest.count)...])
+        }
+        while http == nil, let event = decoder.next(&input) {
+            switch event {
+            case .message(_, let frame): receive(frame)
+            case .ping(let bytes): log.add("ping \(String(decoding: bytes, as: UTF8.self))")
+            case .pong(let bytes): log.add("pong \(String(decoding: bytes, as: UTF8.self))")
+            case .close(let code, let reason):
+                log.add("close \(code?.rawValue ?? 0) \(String(decoding: reason, as: UTF8.self))")
+                stream.close()
+            case .failure(let violation): log.add("violation \(violation)")
+            }
+        }
+    }
+
+    private func readUpgrade(_ input: inout UnsafeRawBufferPointer) {
+        while let event = http?.next(&input) {
+            guard case .head(let head) = event else { continue }
+            log.add(
+                "GET \(String(decoding: head.path, as: UTF8.self))?\(String(decoding: head.query.bytes, as: UTF8.self))"
+            )
+            if let refusal = script.refusal {
+                stream.send(shared: refusal)
+                return
+            }
+            do throws(HandshakeRefusal) {
+                let handshake = try ServerHandshake(
+                    method: Array(head.methodName), version: (1, head.minorVersion), deflate: nil
+                ) { head.headers.combined($0) }
+                stream.send(shared: handshake.response)
+                // The request has no body, so its end follows at once.
+                _ = http?.next(&input)
+                http = nil
+                script.upgraded(self)
+            } catch {
+                stream.send(shared: error.response)
+            }
+        }
+    }
+
+    private func receive(_ frame: UnsafeRawBufferPointer) {
+        var message = Array(frame)
+        switch joiner.add(frame) {
+        case .message: break
+        case .joined: message = joiner.takeMessage()
+        case .more where message == [UInt8(ascii: "0")]: break
+        case .more, .tooLarge: return
+        }
+        let text = String(decoding: message, as: UTF8.self)
+        log.add(text)
+        script.received(self, text)
+    }
+
+    func closed(_ stream: Stream, reason: CloseReason) { log.add("end") }
+}

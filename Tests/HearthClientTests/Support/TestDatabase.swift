@@ -1,0 +1,120 @@
+import EventLoop
+import Glibc
+import HearthClient
+import HearthServer
+import JSONTree
+import Synchronization
+import Testing
+import TreeStorage
+
+/// A folder that goes with the test.
+final class TestFolder: Sendable {
+    let path: String
+
+    init() throws {
+        var template = [CChar]("/tmp/hearth-client-XXXXXX".utf8CString)
+        path = String(cString: try #require(mkdtemp(&template)))
+    }
+
+    deinit {
+        if let folder = opendir(path) {
+            while let entry = readdir(folder) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                unlink("\(path)/\(name)")
+            }
+            closedir(folder)
+        }
+        rmdir(path)
+    }
+
+    func write(_ text: String, as name: String) throws -> String {
+        let file = "\(path)/\(name)"
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try #require(
+            Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == text.utf8.count)
+        return file
+    }
+}
+
+/// A running loop that ends with the test.
+final class TestLoop: Sendable {
+    let loop: EventLoop
+
+    init() throws {
+        loop = try EventLoop(name: "test")
+        try loop.start()
+    }
+
+    deinit {
+        loop.stop()
+        loop.join()
+    }
+}
+
+/// A server on loopback with an empty folder, and a loop for its clients. Both end with the test.
+final class TestDatabase: Sendable {
+    let server: Server
+    let clients: TestLoop
+    private let folder: TestFolder
+    private let isStopped = Mutex(false)
+    private let usesTLS: Bool
+
+    init(_ configure: (inout ServerConfiguration, TestFolder) throws -> Void = { _, _ in }) throws {
+        folder = try TestFolder()
+        clients = try TestLoop()
+        var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path)
+        configuration.isDevelopment = true
+        configuration.durability = .process
+        configuration.logLevel = .error
+        configuration.loops = 2
+        try configure(&configuration, folder)
+        usesTLS = configuration.tls != nil
+        server = try Server(configuration)
+    }
+
+    deinit { stop() }
+
+    func stop() {
+        let isFirst = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        if isFirst { server.stop() }
+    }
+
+    var urlText: String { "\(usesTLS ? "wss" : "ws")://\(server.address)" }
+
+    func connect(
+        database: String = "", options: ConnectionOptions = ConnectionOptions()
+    ) async throws -> Connection {
+        try await Connection.open(DatabaseURL("\(urlText)/?ns=\(database)"), on: clients.loop, options: options)
+    }
+}
+
+func path(_ text: String) throws -> Path { try Path(parsing: text) }
+
+func place(_ text: String) throws -> WriteTarget { try WriteTarget(parsing: text) }
+
+func json(_ text: String) throws -> CanonicalJSON { try CanonicalJSON.parse(Array(text.utf8)).value }
+
+extension Change {
+    static func set(_ target: String, _ value: String) throws -> Change {
+        .set(Assignment(target: try place(target), value: try json(value)))
+    }
+
+    static func update(_ base: String, _ values: [(String, String)]) throws -> Change {
+        let assignments = try values.map { Assignment(target: try place("\(base)/\($0)"), value: try json($1)) }
+        return .update(try path(base), assignments)
+    }
+}
+
+extension Changes.Iterator {
+    /// The next change, which must be there.
+    mutating func required(_ location: SourceLocation = #_sourceLocation) async throws -> Change {
+        try #require(try await next(isolation: nil), sourceLocation: location)
+    }
+}
