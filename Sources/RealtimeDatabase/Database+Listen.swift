@@ -69,11 +69,12 @@ extension Database {
     private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
-            // A store that takes no rows can give no snapshot of the newest ones.
-            return .value(try rows.read(path, bytesMax: refusal == nil ? assembledBytesMax : .max))
+            return .value(try rows.read(path, bytesMax: assembledBytesMax))
         } catch .storage(let error) {
             return .failed(.unavailable(error))
         } catch {
+            // A store that takes no rows can give no snapshot of the newest ones.
+            if let refusal { return .failed(.unavailable(refusal)) }
             snapshotReads += 1
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,

@@ -7,8 +7,12 @@ extension Database {
     ) throws(Failure) -> CanonicalJSON {
         try checkWritable()
         if let expecting {
-            let current = try self.value(at: target.path)
-            guard NodeHash.matches(expecting, current) else { throw .stale(current) }
+            // A place with much below it need not be read to know that it is not empty.
+            let isEmpty = try expecting.isEmpty && !exists(target.path)
+            if !isEmpty {
+                let current = try self.value(at: target.path)
+                guard NodeHash.matches(expecting, current) else { throw .stale(current) }
+            }
         }
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
@@ -32,9 +36,11 @@ extension Database {
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
         // Priorities come last: they may belong to nodes that the update itself makes.
-        let values = assignments
+        let made = entries.contains { $0.target.isPriority } ? Self.placesMade(by: assignments) : []
         for (target, value) in entries where target.isPriority {
-            let isMade = values.contains { !$0.value.isNull && target.path.contains($0.target.path) }
+            // In path order, what lies at or below a place comes first from there on.
+            let next = made.partitioningIndex { $0 >= target.path }
+            let isMade = next < made.count && target.path.contains(made[next])
             if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
@@ -43,6 +49,11 @@ extension Database {
         turn.record.append(change, uid: [])
         sequence += 1
         push(change, in: &turn)
+    }
+
+    /// The places that get a value, in path order.
+    private static func placesMade(by assignments: [Assignment]) -> [Path] {
+        assignments.filter { !$0.value.isNull }.map(\.target.path).sorted()
     }
 
     /// Puts an assignment into the tree. The priority of a node that is not there (any more) has no effect.
@@ -104,5 +115,18 @@ extension Database {
         } catch {
             throw .unavailable(error)
         }
+    }
+}
+
+extension Array {
+    /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do. O(log n).
+    fileprivate func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
+        var lower = 0
+        var upper = count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if predicate(self[middle]) { upper = middle } else { lower = middle + 1 }
+        }
+        return lower
     }
 }

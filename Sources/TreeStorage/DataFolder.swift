@@ -8,9 +8,17 @@ package final class DataFolder: Sendable {
     package let durability: Durability
     private let lock: Int32
 
-    /// Makes the folder if it is missing, and takes its lock for the life of the object.
+    /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it is a temporary one
+    /// instead, which goes with the object.
     package init(path: String, durability: Durability) throws(StorageError) {
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw Self.error("cannot make the data folder \(path)") }
+        var path = path
+        if durability == .memory {
+            var template = Array("/tmp/hearth-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { throw Self.error("cannot make a temporary folder") }
+            path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        } else if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw Self.error("cannot make the data folder \(path)")
+        }
         let lock = Glibc.open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.error("cannot open \(path)/lock") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
@@ -22,10 +30,22 @@ package final class DataFolder: Sendable {
         self.lock = lock
     }
 
-    deinit { close(lock) }
+    deinit {
+        close(lock)
+        if durability == .memory { removeAll() }
+    }
+
+    private func removeAll() {
+        for file in files { unlink("\(path)/\(file)") }
+        rmdir(path)
+    }
 
     /// Names of the databases that have files here, sorted.
     package var databases: [String] {
+        files.filter { $0.hasSuffix(".tree") }.map { String($0.dropLast(5)) }.sorted()
+    }
+
+    private var files: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -33,9 +53,9 @@ package final class DataFolder: Sendable {
             let file = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if file.hasSuffix(".tree") { names.append(String(file.dropLast(5))) }
+            if file != ".", file != ".." { names.append(file) }
         }
-        return names.sorted()
+        return names
     }
 
     /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a file name.
@@ -56,8 +76,11 @@ package final class DataFolder: Sendable {
         precondition(Self.isValidName(name))
         let log = try LogFile(path: "\(path)/\(name).log", durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: "\(path)/\(name).tree", durability: durability)
-        guard tree.sequence <= log.lastSequence else {
-            throw .damaged("\(name).tree is ahead of \(name).log: one of them does not belong here")
+        // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
+        guard tree.sequence <= log.lastSequence || durability != .full else {
+            throw .damaged(
+                "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"
+                    + " --durability process opens it")
         }
         return (log, tree)
     }

@@ -38,7 +38,8 @@ package final class LogFile: @unchecked Sendable {
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
     }
 
-    /// Appends records in one transaction: all of them or, when it throws, none.
+    /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it is not known which:
+    /// a crash before the next commit may bring them back.
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
         try connection.transaction { () throws(StorageError) in
@@ -77,25 +78,35 @@ package final class LogFile: @unchecked Sendable {
     }
 
     /// Removes rows that are older than `time` or exceed `bytesMax`, but none that the tree file has not got
-    /// (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows a call.
+    /// (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows a call; true when there
+    /// may be more.
+    @discardableResult
     package func prune(
         before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 512
-    ) throws(StorageError) {
+    ) throws(StorageError) -> Bool {
         let pages = try connection.integer("PRAGMA page_count") ?? 0
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
         let pageSize = try connection.integer("PRAGMA page_size") ?? 4096
         let isTooLarge = (pages - free) * pageSize > bytesMax
         let limit = min(appliedSequence, lastSequence)
+        // Only the oldest rows are looked at, so that a log in which nothing is due costs next to nothing.
         let delete = try connection.prepare(
             """
             DELETE FROM log WHERE first IN (
-                SELECT first FROM log WHERE first + count - 1 < ?1 AND (?2 OR time < ?3) ORDER BY first LIMIT ?4)
+                SELECT first FROM (SELECT first, count, time FROM log ORDER BY first LIMIT ?4)
+                WHERE first + count - 1 < ?1 AND (?2 OR time < ?3))
             """)
         delete.bind(1, Int64(limit))
         delete.bind(2, isTooLarge ? 1 : 0)
         delete.bind(3, time)
         delete.bind(4, rowsMax)
         try delete.run()
+        return try connection.integer("SELECT changes()") == rowsMax
+    }
+
+    /// When the last record was made, in milliseconds since 1970; 0 for an empty log.
+    package func lastTime() throws(StorageError) -> Int64 {
+        try connection.integer("SELECT time FROM log ORDER BY first DESC LIMIT 1") ?? 0
     }
 
     /// Finds out whether the disk takes commits again, by making one that changes nothing.
@@ -119,7 +130,9 @@ package enum Durability: String, Sendable, CaseIterable {
     var synchronous: String {
         switch self {
         case .full: "full"
-        case .process, .memory: "off"
+        // Whole after a power loss too, though not up to the last commit.
+        case .process: "normal"
+        case .memory: "off"
         }
     }
 }

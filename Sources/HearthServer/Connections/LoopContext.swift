@@ -37,7 +37,9 @@ final class LoopContext: @unchecked Sendable {
 
     func remove(_ session: RealtimeSession) {
         sessions[session.id.raw] = nil
-        for group in session.groups { leave(group, session) }
+        let groups = session.groups
+        session.groups = []
+        for group in groups { leave(group, session) }
     }
 
     func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
@@ -126,8 +128,7 @@ final class LoopContext: @unchecked Sendable {
     }
 
     private func join(_ id: GroupID, _ session: RealtimeSession) {
-        guard !session.groups.contains(id.raw) else { return }
-        session.groups.append(id.raw)
+        guard session.groups.insert(id.raw).inserted else { return }
         if let group = groups[id.raw] {
             group.add(session)
         } else {
@@ -138,7 +139,7 @@ final class LoopContext: @unchecked Sendable {
     }
 
     private func leave(_ id: UInt64, _ session: RealtimeSession) {
-        session.groups.removeAll { $0 == id }
+        session.groups.remove(id)
         guard let group = groups[id] else { return }
         group.remove(session)
         if group.isEmpty { groups[id] = nil }

@@ -56,8 +56,10 @@ private struct CommitGroup {
                 }
             case .prune(let database, let log, let time, let bytes, let applied):
                 commit(database)
-                // Nobody waits for this, and the next call tries again.
-                try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+                // Nobody waits for this, and after an error the next call tries again.
+                if (try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)) == true {
+                    report(.prunedSome(database))
+                }
             }
         }
         for database in waiting.keys.sorted() { commit(database) }

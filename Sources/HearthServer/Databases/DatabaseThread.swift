@@ -14,6 +14,8 @@ package final class DatabaseThread: Sendable {
         case commitFailed(UInt32, StorageError)
         case commitsDropped(UInt32)
         case probed(UInt32, StorageError?)
+        /// The log has more rows to lose.
+        case prunedSome(UInt32)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
         /// Time has passed: freeze, probe, prune.
@@ -76,8 +78,8 @@ package struct DatabaseLimits: Sendable {
     package var changedBytesSoft = 24 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 64 << 20
-    /// Changed rows are written to the tree file at least this often, in milliseconds.
-    package var applyIntervalMilliseconds: Int64 = 2000
+    /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
+    package var applyIntervalTicks = 10
     /// How long the commit log reaches back, in milliseconds.
     package var logWindowMilliseconds: Int64 = 24 * 3_600_000
     /// Size at which the commit log loses its oldest rows even within the window, in bytes.

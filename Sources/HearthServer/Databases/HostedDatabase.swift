@@ -40,7 +40,7 @@ final class HostedDatabase {
     private var isSettling = false
     /// The last operation that the tree file includes, as far as the applier has reported.
     private var appliedSequence: UInt64
-    private var lastFreeze: Int64
+    private var ticksSinceFreeze = 0
     private var lastTime: Int64 = 0
 
     init(
@@ -59,7 +59,7 @@ final class HostedDatabase {
         self.readers = readers
         self.deliver = deliver
         appliedSequence = tree.sequence
-        lastFreeze = WallClock.milliseconds
+        lastTime = try logFile.lastTime()
         database = Database(
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: limits.residentBytesMax)
@@ -150,6 +150,7 @@ final class HostedDatabase {
             // Not even readable: stay in this phase and try again with the next tick.
             log.error("database.recovery-failed", [("database", name), ("error", error.message)])
             hasFailedToRecover = true
+            refuseHeld(because: error)
             return
         }
         hasFailedToRecover = false
@@ -159,6 +160,21 @@ final class HostedDatabase {
         // Also those that were told of just now: the states that they wait for are gone.
         failStreams(error)
         runHeld()
+    }
+
+    /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners waits.
+    private func refuseHeld(because error: StorageError) {
+        let requests = held
+        held = []
+        var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
+        for request in requests {
+            switch request.operation {
+            case .disconnect, .unlisten, .dropListener: held.append(request)
+            case .set, .update, .get, .listen, .relay:
+                builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
+            }
+        }
+        builder.finish(deliver)
     }
 
     private func failStreams(_ error: StorageError) {
@@ -177,7 +193,7 @@ final class HostedDatabase {
 
     private func freeze() {
         guard phase == .running, !isApplying, unapplied == nil else { return }
-        lastFreeze = lastTime
+        ticksSinceFreeze = 0
         do throws(StorageError) {
             try database.freeze()
         } catch {
@@ -232,21 +248,27 @@ final class HostedDatabase {
             isProbing = true
             committer.post(.probe(database: database.index, logFile))
         }
-        if lastTime - lastFreeze >= limits.applyIntervalMilliseconds, database.changedBytes > 0 { freeze() }
+        ticksSinceFreeze += 1
+        if ticksSinceFreeze >= limits.applyIntervalTicks, database.changedBytes > 0 { freeze() }
         applyNext()
-        if ticks.isMultiple(of: 50) {
-            committer.post(
-                .prune(
-                    database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
-                    keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence))
-        }
+        if ticks.isMultiple(of: 50) { prune() }
+    }
+
+    /// Has the log lose what is due. Not while it is read for recovery: then the committer must not touch it.
+    func prune() {
+        guard phase == .running else { return }
+        committer.post(
+            .prune(
+                database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
+                keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence))
     }
 
     /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
     func settle() -> Bool {
         isSettling = true
         if isApplying || isClearing { return false }
-        if database.refusal != nil || hasFailedToRecover { return true }
+        if hasFailedToRecover { return true }
+        if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()
         return phase == .running && !isApplying && database.durableSequence == database.sequence
             && database.changedBytes == 0 && held.isEmpty

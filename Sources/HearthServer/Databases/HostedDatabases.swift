@@ -60,6 +60,7 @@ final class HostedDatabases {
         case .committed(let index, let sequence): open[index]?.committed(through: sequence)
         case .commitFailed(let index, let error): open[index]?.commitFailed(error)
         case .commitsDropped(let index): open[index]?.commitsDropped()
+        case .prunedSome(let index): open[index]?.prune()
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)
@@ -71,17 +72,23 @@ final class HostedDatabases {
     }
 
     private func run(_ requests: [Request], on index: UInt32) {
+        // What came before the end was announced is still done; what comes later would put the end off for ever.
+        guard finished == nil else { return refuse(requests, because: .busy("the server is shutting down")) }
         do throws(StorageError) {
             try database(index).run(requests)
         } catch {
             log.error("database.open-failed", [("database", directory.name(of: index)), ("error", error.message)])
-            var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
-            for request in requests {
-                if case .disconnect = request.operation { continue }
-                builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
-            }
-            builder.finish(deliver)
+            refuse(requests, because: error)
         }
+    }
+
+    private func refuse(_ requests: [Request], because error: StorageError) {
+        var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
+        for request in requests {
+            if case .disconnect = request.operation { continue }
+            builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
+        }
+        builder.finish(deliver)
     }
 
     private func database(_ index: UInt32) throws(StorageError) -> HostedDatabase {

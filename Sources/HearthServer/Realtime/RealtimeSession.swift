@@ -9,7 +9,7 @@ import WireProtocol
 final class RealtimeSession: StreamHandler {
     let id: ConnectionID
     /// The groups this session is a member of; almost always few.
-    var groups: [UInt64] = []
+    var groups: Set<UInt64> = []
 
     unowned let context: LoopContext
     unowned let stream: Stream
@@ -20,6 +20,8 @@ final class RealtimeSession: StreamHandler {
     /// Requests that wait for their answers.
     private var requestsWaiting = 0
     private var isPaused = false
+    /// Bytes that waited to be sent when the deadline last came.
+    private var lastWaiting = 0
     /// What goes out is compressed.
     private let isCompressed: Bool
     /// The large read under way, and those that wait for its end.
@@ -190,6 +192,10 @@ final class RealtimeSession: StreamHandler {
     }
 
     func timedOut(_ stream: Stream) {
+        // A peer that takes something, however slowly, is alive: while much waits for it, nothing it says is read.
+        let waiting = stream.outboundBytes
+        defer { lastWaiting = waiting }
+        if maySend, waiting > 0 ? waiting != lastWaiting : isPaused { return extendTimeout() }
         stream.close(.timedOut)
     }
 

@@ -24,7 +24,8 @@ final class SnapshotReaders: Sendable {
     /// Takes a snapshot of the file as it is now and streams from it.
     func start(_ stream: SnapshotStream, on tree: TreeFile) {
         do throws(StorageError) {
-            start(SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot()))
+            let job = SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot())
+            stream.whenBegun { self.start(job) }
         } catch {
             fail(stream, error)
         }

@@ -32,7 +32,14 @@ final class SnapshotStream: Sendable {
     static let patience = Duration.seconds(60)
 
     let read: SnapshotRead
-    private let state = Mutex((form: Form?.none, isCancelled: false))
+    private struct State {
+        var form: Form?
+        var isCancelled = false
+        /// Starts the reading, once the loop wants it.
+        var start: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
     private let granted = Semaphore()
 
     init(_ read: SnapshotRead) { self.read = read }
@@ -40,8 +47,13 @@ final class SnapshotStream: Sendable {
     // MARK: The loop
 
     func begin(_ form: Form) {
-        state.withLock { $0.form = form }
         for _ in 0..<Self.piecesMax + 1 { granted.signal() }
+        let start = state.withLock { state in
+            state.form = form
+            defer { state.start = nil }
+            return state.start
+        }
+        start?()
     }
 
     /// The peer took a piece.
@@ -49,11 +61,27 @@ final class SnapshotStream: Sendable {
 
     /// The connection is gone.
     func cancel() {
-        state.withLock { $0.isCancelled = true }
+        let start = state.withLock { state in
+            state.isCancelled = true
+            defer { state.start = nil }
+            return state.start
+        }
+        // With it goes the snapshot of a read that nobody waits for any more.
+        _ = consume start
         granted.signal()
     }
 
     // MARK: The reader
+
+    /// Has `start` called when the loop wants the data, so that no thread waits for reads whose turn has not come.
+    func whenBegun(_ start: @escaping @Sendable () -> Void) {
+        let mayStart = state.withLock { state in
+            if state.isCancelled { return false }
+            if state.form == nil { state.start = start }
+            return state.form != nil
+        }
+        if mayStart { start() }
+    }
 
     /// Waits for the loop to want the data; nil when it never will.
     func waitForForm() -> Form? { waitForGrant() ? state.withLock { $0.form } : nil }
