@@ -16,7 +16,9 @@ struct ProtocolDocumentTests {
 
     @Test("every block is of a kind that is checked")
     func kinds() {
-        let kinds: Set = ["session", "json client", "json server", "http", "canonical", "hash", "hash-text", "text"]
+        let kinds: Set = [
+            "session", "json client", "json server", "http", "rest", "canonical", "hash", "hash-text", "text",
+        ]
         for block in document.blocks { #expect(kinds.contains(block.kind), "\(block.testDescription)") }
         for kind in kinds { #expect(!document.blocks(kind).isEmpty, "no block of kind \(kind)") }
     }
@@ -48,6 +50,24 @@ struct ProtocolDocumentTests {
         let exchange = RealtimePeer.request(host: server.host, target: String(target)) + peer.response
         let text = exchange.replacing("\r\n", with: "\n").replacing(server.host, with: "<host>")
         #expect(text == block.lines.joined(separator: "\n"))
+    }
+
+    @Test("the answers over REST are the server's", arguments: ProtocolDocument.shared.blocks("rest"))
+    func rest(block: ProtocolDocument.Block) throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let client = try RESTClient(port: server.server.address.port)
+        var transcript: [String] = []
+        for line in block.lines {
+            // METHOD target [field: value] body
+            guard let request = line.wholeMatch(of: /([A-Z]+) (\/[^ ]*)(?: \[([^\]]*)\])?(?: (.*))?/) else { continue }
+            let answer = try client.ask(
+                String(request.1), String(request.2), request.3.map { [String($0)] } ?? [],
+                body: request.4.map { Array($0.utf8) } ?? (request.1 == "PUT" ? [] : nil))
+            let tag = answer.field("etag").map { " [\($0)]" } ?? ""
+            let text = answer.text.isEmpty ? "" : " \(answer.text)"
+            transcript += [line] + "\(answer.status)\(tag)\(text)".split(separator: "\n").map(String.init)
+        }
+        #expect(transcript.joined(separator: "\n") == block.lines.joined(separator: "\n"), "\(block.testDescription)")
     }
 
     @Test("messages of clients can be read")
@@ -121,9 +141,10 @@ struct ProtocolDocumentTests {
             ("requests of a connection", [connection.requestsWaitingMax]),
             ("bytes that wait for a client, then", [stream.highWater, stream.lowWater]),
             ("bytes that wait for a client |", [connection.outboundBytesMax]),
+            ("body of a write over REST", [connection.bodyBytesMax]),
             ("silence", [Int(connection.realtimeTimeout.components.seconds)]),
             (
-                "request of the handshake",
+                "head of an HTTP request",
                 [http.headBytesMax, http.headerCountMax, Int(connection.headTimeout.components.seconds)]
             ),
             ("opening of TCP and TLS", [Int(stream.openTimeout.components.seconds)]),
