@@ -57,7 +57,8 @@ private struct CommitGroup {
             case .prune(let database, let log, let time, let bytes, let applied):
                 commit(database)
                 // Nobody waits for this, and the next call tries again.
-                try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+                let isMore = try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+                report(.pruned(database, isMore: isMore ?? false))
             }
         }
         for database in waiting.keys.sorted() { commit(database) }
