@@ -45,6 +45,7 @@ final class FaultyDisk: Sendable {
         var faultsFrom: Int?
         var faultsTo = Int.max
         var fault = Fault.inputOutputError
+        var observer: (@Sendable (Int) -> Void)?
     }
 
     private let folder: String
@@ -70,6 +71,9 @@ final class FaultyDisk: Sendable {
             state.fault = fault
         }
     }
+
+    /// Calls `observer` before each operation with its number.
+    func observe(_ observer: (@Sendable (Int) -> Void)?) { state.withLock { $0.observer = observer } }
 
     func heal() { state.withLock { $0.faultsFrom = nil } }
 
@@ -114,7 +118,9 @@ final class FaultyDisk: Sendable {
 
     /// Counts an operation; answers the error code it must fail with, if it must.
     func begins() -> (write: Int32, sync: Int32)? {
-        state.withLock { state in
+        let (observer, number) = state.withLock { ($0.observer, $0.operations) }
+        observer?(number)
+        return state.withLock { state in
             defer { state.operations += 1 }
             guard let from = state.faultsFrom, state.operations >= from, state.operations < state.faultsTo else {
                 return nil
