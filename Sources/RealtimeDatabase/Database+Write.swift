@@ -8,7 +8,7 @@ extension Database {
         try checkWritable()
         if let expecting {
             // A place with much below it need not be read to know that it is not empty.
-            let isEmpty = try expecting.isEmpty && !exists(target.path)
+            let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             if !isEmpty {
                 let current = try self.value(at: target.path)
                 guard NodeHash.matches(expecting, current) else { throw .stale(current) }

@@ -77,31 +77,34 @@ package final class LogFile: @unchecked Sendable {
         }
     }
 
-    /// Removes rows that are older than `time` or exceed `bytesMax`, but none that the tree file has not got
-    /// (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows a call; true when there
-    /// may be more.
-    @discardableResult
+    /// Removes the rows at the beginning that are older than `time`, or all while the log is larger than `bytesMax`; but none that the
+    /// tree file has not got (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows
+    /// a call; answers whether there may be more.
     package func prune(
-        before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 512
+        before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 4096
     ) throws(StorageError) -> Bool {
         let pages = try connection.integer("PRAGMA page_count") ?? 0
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
         let pageSize = try connection.integer("PRAGMA page_size") ?? 4096
-        let isTooLarge = (pages - free) * pageSize > bytesMax
+        var bytesAbove = (pages - free) * pageSize - bytesMax
         let limit = min(appliedSequence, lastSequence)
-        // Only the oldest rows are looked at, so that a log in which nothing is due costs next to nothing.
-        let delete = try connection.prepare(
-            """
-            DELETE FROM log WHERE first IN (
-                SELECT first FROM (SELECT first, count, time FROM log ORDER BY first LIMIT ?4)
-                WHERE first + count - 1 < ?1 AND (?2 OR time < ?3))
-            """)
-        delete.bind(1, Int64(limit))
-        delete.bind(2, isTooLarge ? 1 : 0)
-        delete.bind(3, time)
-        delete.bind(4, rowsMax)
+        // The rows that go have no gaps between them, even if the clock once went back.
+        let select = try connection.prepare("SELECT first, count, time, length(body) FROM log ORDER BY first LIMIT ?")
+        select.bind(1, rowsMax)
+        var end: Int64?
+        var rows: Int64 = 0
+        while try select.step(), bytesAbove > 0 || select.integer(2) < time {
+            guard UInt64(bitPattern: select.integer(0) + select.integer(1) - 1) < limit else { break }
+            end = select.integer(0)
+            rows += 1
+            bytesAbove -= select.integer(3)
+        }
+        select.reset()
+        guard let end else { return false }
+        let delete = try connection.prepare("DELETE FROM log WHERE first <= ?")
+        delete.bind(1, end)
         try delete.run()
-        return try connection.integer("SELECT changes()") == rowsMax
+        return rows == rowsMax
     }
 
     /// When the last record was made, in milliseconds since 1970; 0 for an empty log.

@@ -19,12 +19,11 @@ package final class TreeFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and what is
     // behind a lock. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
 
-    /// Ranges up to this many rows are deleted at once.
-    static let deletedAtOnceMax: Int64 = 256
-    /// Rows looked at in one step of clearing.
-    static let clearedPerStep: Int64 = 2000
-
     private let path: String
+    /// Ranges up to this many rows are deleted at once.
+    private let deletedAtOnceMax: Int64
+    /// Rows looked at in one step of clearing.
+    private let clearedPerStep: Int64
     private let connection: Connection
     private let clearing = ClearingRanges()
     private let countRange: Statement
@@ -39,8 +38,12 @@ package final class TreeFile: @unchecked Sendable {
     /// The last operation that the rows include.
     package private(set) var sequence: UInt64
 
-    package init(path: String, durability: Durability) throws(StorageError) {
+    package init(
+        path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000
+    ) throws(StorageError) {
         self.path = path
+        self.deletedAtOnceMax = deletedAtOnceMax
+        self.clearedPerStep = clearedPerStep
         connection = try Connection(path: path, mode: .readWrite)
         // Rows are up to 2 KiB: on pages of 8 KiB they need no overflow pages.
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA cache_size = -16384")
@@ -96,12 +99,10 @@ package final class TreeFile: @unchecked Sendable {
     private func clear(_ range: KeyRange, sequence: UInt64) throws(StorageError) {
         countRange.bind(1, range.lower)
         countRange.bind(2, range.upper)
-        countRange.bind(3, Self.deletedAtOnceMax + 1)
-        _ = try countRange.step()
-        let count = countRange.integer(0)
-        countRange.reset()
+        countRange.bind(3, deletedAtOnceMax + 1)
+        let count = try countRange.firstInteger() ?? 0
         if count == 0 { return }
-        if count <= Self.deletedAtOnceMax {
+        if count <= deletedAtOnceMax {
             deleteRange.bind(1, range.lower)
             deleteRange.bind(2, range.upper)
             try deleteRange.run()
@@ -130,10 +131,11 @@ package final class TreeFile: @unchecked Sendable {
         // Since the last step another range may have come before this one, or this one may have been cleared again.
         var from = lower
         if let progress, progress.lower == lower, progress.sequence == before { from = progress.next }
-        let select = try connection.prepare("SELECT key, sequence FROM row WHERE key >= ? AND key < ? LIMIT ?")
+        let select = try connection.prepare(
+            "SELECT key, sequence FROM row WHERE key >= ? AND key < ? ORDER BY key LIMIT ?")
         select.bind(1, from)
         select.bind(2, upper)
-        select.bind(3, Self.clearedPerStep)
+        select.bind(3, clearedPerStep)
         var dead: [[UInt8]] = []
         var last: [UInt8]?
         while try select.step() {

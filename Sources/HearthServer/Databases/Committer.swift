@@ -56,10 +56,9 @@ private struct CommitGroup {
                 }
             case .prune(let database, let log, let time, let bytes, let applied):
                 commit(database)
-                // Nobody waits for this, and after an error the next call tries again.
-                if (try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)) == true {
-                    report(.prunedSome(database))
-                }
+                // Nobody waits for this, and the next call tries again.
+                let isMore = try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+                report(.pruned(database, isMore: isMore ?? false))
             }
         }
         for database in waiting.keys.sorted() { commit(database) }

@@ -14,8 +14,7 @@ package final class DatabaseThread: Sendable {
         case commitFailed(UInt32, StorageError)
         case commitsDropped(UInt32)
         case probed(UInt32, StorageError?)
-        /// The log has more rows to lose.
-        case prunedSome(UInt32)
+        case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
         /// Time has passed: freeze, probe, prune.

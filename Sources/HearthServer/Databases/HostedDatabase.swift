@@ -34,6 +34,8 @@ final class HostedDatabase {
     private var unapplied: FrozenRows?
     private var isClearing = false
     private var isProbing = false
+    /// The last step of pruning the log left some of what is too old; the next tick goes on.
+    private var hasMoreToPrune = false
     /// The log could not be read when memory was to be built anew; the next tick tries again.
     private var hasFailedToRecover = false
     /// The server ends: what can wait is not begun any more.
@@ -251,17 +253,20 @@ final class HostedDatabase {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= limits.applyIntervalTicks, database.changedBytes > 0 { freeze() }
         applyNext()
-        if ticks.isMultiple(of: 50) { prune() }
+        if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
     }
 
-    /// Has the log lose what is due. Not while it is read for recovery: then the committer must not touch it.
-    func prune() {
+    private func prune() {
+        // Recovery reads the log on this thread.
         guard phase == .running else { return }
+        hasMoreToPrune = false
         committer.post(
             .prune(
                 database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
                 keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence))
     }
+
+    func pruned(isMore: Bool) { hasMoreToPrune = isMore }
 
     /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
     func settle() -> Bool {

@@ -60,7 +60,7 @@ final class HostedDatabases {
         case .committed(let index, let sequence): open[index]?.committed(through: sequence)
         case .commitFailed(let index, let error): open[index]?.commitFailed(error)
         case .commitsDropped(let index): open[index]?.commitsDropped()
-        case .prunedSome(let index): open[index]?.prune()
+        case .pruned(let index, let isMore): open[index]?.pruned(isMore: isMore)
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)

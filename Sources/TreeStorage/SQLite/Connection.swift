@@ -50,8 +50,7 @@ final class Connection {
 
     /// The first column of the first row, as an integer.
     func integer(_ sql: String) throws(StorageError) -> Int64? {
-        let statement = try prepare(sql)
-        return try statement.step() ? statement.integer(0) : nil
+        try prepare(sql).firstInteger()
     }
 
     /// Runs `body` in one transaction, which is undone when it throws.

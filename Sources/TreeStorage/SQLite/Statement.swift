@@ -46,6 +46,13 @@ final class Statement {
         _ = try step()
     }
 
+    /// Runs a statement for the first column of its first row, and makes it ready for the next time. A statement that is not reset, even
+    /// after an error, keeps its old parameters.
+    func firstInteger() throws(StorageError) -> Int64? {
+        defer { reset() }
+        return try step() ? integer(0) : nil
+    }
+
     func reset() { sqlite3_reset(handle) }
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

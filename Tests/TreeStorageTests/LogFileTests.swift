@@ -1,0 +1,131 @@
+import JSONTree
+import RealtimeDatabase
+import TestSupport
+import Testing
+
+@testable import TreeStorage
+
+@Suite("a log file")
+struct LogFileTests {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.path + "/a.log" }
+
+    private func open(epoch: UInt64 = 1) throws -> LogFile {
+        try LogFile(path: path, durability: .full, newEpoch: epoch)
+    }
+
+    /// A record of so many operations.
+    private static func record(_ first: UInt64, count: Int = 1, time: Int64 = 0, bytes: Int = 10) -> LogRecord {
+        var record = LogRecord(firstSequence: first, time: time)
+        for index in 0..<count {
+            let value = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: bytes))
+            record.append(.set(Assignment(target: WriteTarget(path: Path([Key(Int32(index))])), value: value)), uid: [])
+        }
+        return record
+    }
+
+    private func records(_ log: LogFile, after sequence: UInt64 = 0) throws -> [LogRecord] {
+        var records: [LogRecord] = []
+        try log.forEachRecord(after: sequence) { records.append($0) }
+        return records
+    }
+
+    @Test("gives back what was appended, also when it is opened again")
+    func appendAndReplay() throws {
+        let written = [Self.record(1, count: 3, time: 7), Self.record(4), Self.record(5, count: 2)]
+        do {
+            let log = try open(epoch: .max - 5)
+            #expect(log.lastSequence == 0 && log.epoch == .max - 5)
+            #expect(try records(log) == [])
+            try log.append(Array(written[..<1]))
+            try log.append(Array(written[1...]))
+            try log.append([])
+            #expect(log.lastSequence == 6)
+        }
+        let log = try open(epoch: 9)
+        #expect(log.lastSequence == 6 && log.epoch == .max - 5)
+        #expect(try records(log) == written)
+        // A position within a record gives the whole record.
+        #expect(try records(log, after: 1) == written)
+        #expect(try records(log, after: 3) == Array(written[1...]))
+        #expect(try records(log, after: 5) == Array(written[2...]))
+        #expect(try records(log, after: 6) == [])
+    }
+
+    @Test("takes all records of a commit or none")
+    func appendIsAtomic() throws {
+        let log = try open()
+        try log.append([Self.record(1)])
+        // The second record has a number that is taken.
+        #expect(throws: StorageError.self) { try log.append([Self.record(2), Self.record(1)]) }
+        #expect(log.lastSequence == 1)
+        #expect(try records(log).count == 1)
+        try log.append([Self.record(2)])
+        #expect(try records(log).map(\.firstSequence) == [1, 2])
+    }
+
+    @Test("loses what is old and applied, but never the last record, and never one between others")
+    func prune() throws {
+        let log = try open()
+        // The clock went back once.
+        for (index, time) in ([10, 20, 30, 15, 40, 50] as [Int64]).enumerated() {
+            try log.append([Self.record(UInt64(index) + 1, time: time)])
+        }
+        #expect(try !log.prune(before: 5, keepingBytes: .max, appliedSequence: 6))
+        #expect(try records(log).count == 6)
+        #expect(try !log.prune(before: 25, keepingBytes: .max, appliedSequence: 1))
+        #expect(try records(log).count == 6)
+        #expect(try !log.prune(before: 25, keepingBytes: .max, appliedSequence: 6))
+        #expect(try records(log, after: 2).map(\.firstSequence) == [3, 4, 5, 6])
+        #expect(throws: StorageError.damaged("log row 1 is missing")) { try records(log) }
+        #expect(try !log.prune(before: 100, keepingBytes: .max, appliedSequence: 4))
+        #expect(try records(log, after: 3).map(\.firstSequence) == [4, 5, 6])
+        #expect(try !log.prune(before: 100, keepingBytes: .max, appliedSequence: 100))
+        #expect(try records(log, after: 5).map(\.firstSequence) == [6])
+        #expect(try open().lastSequence == 6)
+    }
+
+    @Test("loses its oldest records when it is too large, a few at a time")
+    func pruneBySize() throws {
+        let log = try open()
+        for index in 1...40 { try log.append([Self.record(UInt64(index), time: 100, bytes: 10_000)]) }
+        #expect(try !log.prune(before: 0, keepingBytes: 1 << 30, appliedSequence: 40))
+        #expect(try records(log).count == 40)
+        var steps = 0
+        while try log.prune(before: 0, keepingBytes: 200_000, appliedSequence: 40, rowsMax: 3) { steps += 1 }
+        #expect(steps > 5)
+        // The first position from which the log can still be read.
+        let first = try #require((0..<40 as Range<UInt64>).first { (try? records(log, after: $0)) != nil })
+        #expect((20...26).contains(first), "\(40 - first) records of 10 kB are left")
+    }
+
+    @Test("finds out whether commits succeed, and leaves nothing behind")
+    func probe() throws {
+        let disk = FaultyDisk(folder: folder)
+        defer { disk.remove() }
+        let log = try open()
+        try log.append([Self.record(1)])
+        try log.probe()
+        disk.fail(after: 0, .full)
+        #expect(throws: StorageError.full) { try log.append([Self.record(2)]) }
+        #expect(throws: StorageError.full) { try log.probe() }
+        disk.heal()
+        try log.probe()
+        try log.append([Self.record(2)])
+        #expect(try records(log).map(\.firstSequence) == [1, 2])
+    }
+
+    @Test("notices a row that was changed")
+    func damage() throws {
+        try open().append([Self.record(1), Self.record(2)])
+        let connection = try Connection(path: path, mode: .readWrite)
+        for column in ["count = 2", "time = 5", "body = replace(body, 'x', 'y')", "checksum = 0"] {
+            try connection.execute("BEGIN; UPDATE log SET \(column) WHERE first = 2; COMMIT")
+            #expect(throws: StorageError.damaged("log row 2"), "\(column)") { try records(try open(), after: 0) }
+            try connection.execute("DELETE FROM log WHERE first = 2")
+            let log = try open()
+            #expect(try records(log).count == 1)
+            try log.append([Self.record(2)])
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import JSONTree
+import RealtimeDatabase
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TreeStorage
+
+@Suite("a database on disk")
+struct StorageCrashTests {
+    @Test("is the same after every reopening", arguments: 0..<(4 * TestScale.factor))
+    func reopening(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        var workload = DiskWorkload(seed: seed)
+        var disk: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        for step in 0..<120 {
+            let next = workload.nextStep()
+            if case .reopen = next {
+                disk = nil
+                disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            }
+            guard let disk else { return }
+            try workload.run(next, on: disk)
+            #expect(try disk.value() == workload.trees.last, "seed \(seed) step \(step)")
+        }
+        disk = nil
+        #expect(workload.problem(with: folder) == nil, "seed \(seed)")
+    }
+
+    /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the power with nothing
+    /// unsynced left, and of the power with some of it left in disorder.
+    @Test("keeps what it acknowledged through a crash at any moment", arguments: 0..<(3 * TestScale.factor))
+    func crashes(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        let disk = FaultyDisk(folder: folder)
+        defer { disk.remove() }
+        let current = Mutex(DiskWorkload(seed: seed))
+        let copies = Mutex((count: 0, problems: [String]()))
+        disk.observe { [weak disk] number in
+            let workload = current.withLock { $0 }
+            let probability = [1, 0, 0.5][number % 3]
+            guard let copy = disk?.copyAfterCrash(keeping: probability, seed: seed ^ UInt64(number)) else { return }
+            let problem = workload.problem(with: copy)
+            copies.withLock { copies in
+                copies.count += 1
+                if let problem { copies.problems.append("\(problem) after operation \(number), \(probability) left") }
+            }
+        }
+        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path)
+        for _ in 0..<40 {
+            let step = current.withLock { $0.nextStep() }
+            if case .reopen = step {
+                database = nil
+                database = try DatabaseOnDisk(folder: folder.path)
+            }
+            guard let database else { return }
+            if case .commit(let turns) = step {
+                // The observer must know what is being committed while it is.
+                try database.commit(
+                    current.withLock { workload throws(StorageError) in try workload.prepare(turns, on: database) })
+                current.withLock { $0.acknowledge() }
+            } else {
+                var workload = current.withLock { $0 }
+                try workload.run(step, on: database)
+            }
+        }
+        database = nil
+        let (count, problems) = copies.withLock { $0 }
+        #expect(count > 100)
+        #expect(problems.isEmpty, "seed \(seed)")
+    }
+
+    /// The n-th write or sync fails, and so many after it.
+    @Test("loses nothing to a disk that fails for a while", arguments: 0..<(6 * TestScale.factor))
+    func faults(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let folder = TemporaryFolder()
+        let disk = FaultyDisk(folder: folder)
+        defer { disk.remove() }
+        var workload = DiskWorkload(seed: seed)
+        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path)
+        var faults = 0
+        for step in 0..<120 {
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                let fault: FaultyDisk.Fault = Bool.random(using: &random) ? .full : .inputOutputError
+                disk.fail(
+                    after: Int.random(in: 0...8, using: &random), fault, times: Int.random(in: 1...3, using: &random))
+            }
+            let next = workload.nextStep()
+            if case .reopen = next {
+                disk.heal()
+                database = nil
+                database = try DatabaseOnDisk(folder: folder.path)
+            }
+            guard let database else { return }
+            do throws(StorageError) {
+                try workload.run(next, on: database)
+            } catch {
+                faults += 1
+                disk.heal()
+                guard case .commit = next else { continue }
+                try database.recover(from: error)
+                let sequence = database.database.sequence
+                #expect(
+                    sequence == workload.acknowledged || sequence == workload.attempted, "seed \(seed) step \(step)")
+                workload.recovered(at: sequence)
+            }
+            #expect(try database.value() == workload.trees.last, "seed \(seed) step \(step)")
+        }
+        disk.heal()
+        database = nil
+        #expect(workload.problem(with: folder) == nil, "seed \(seed)")
+        #expect(faults > 0, "seed \(seed)")
+    }
+
+    @Test("keeps what it acknowledged when the power goes after a failure", arguments: 0..<(4 * TestScale.factor))
+    func faultsBeforeCrashes(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for round in 0..<15 {
+            let folder = TemporaryFolder()
+            let disk = FaultyDisk(folder: folder)
+            defer { disk.remove() }
+            var workload = DiskWorkload(seed: seed)
+            let database = try DatabaseOnDisk(folder: folder.path)
+            disk.fail(
+                after: Int.random(in: 0...200, using: &random), round.isMultiple(of: 2) ? .full : .inputOutputError)
+            do throws(StorageError) {
+                for _ in 0..<40 { try workload.run(workload.nextStep(), on: database) }
+            } catch {}
+            for probability in [0, 0.5, 1] {
+                let copy = disk.copyAfterCrash(keeping: probability, seed: random.next())
+                #expect(workload.problem(with: copy) == nil, "seed \(seed) round \(round) \(probability)")
+            }
+        }
+    }
+}

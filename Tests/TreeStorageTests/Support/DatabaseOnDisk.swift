@@ -1,0 +1,125 @@
+import JSONTree
+import RealtimeDatabase
+import TestSupport
+
+@testable import TreeStorage
+
+/// A database with its two files, on one thread.
+final class DatabaseOnDisk {
+    let log: LogFile
+    let tree: TreeFile
+    let database: Database
+    private var appliedSequence: UInt64
+    private var unapplied: FrozenRows?
+
+    /// Small limits make small trees meet everything.
+    init(folder: String, durability: Durability = .full) throws(StorageError) {
+        log = try LogFile(path: folder + "/a.log", durability: durability, newEpoch: 1)
+        tree = try TreeFile(
+            path: folder + "/a.tree", durability: durability, deletedAtOnceMax: 5, clearedPerStep: 7)
+        appliedSequence = tree.sequence
+        database = Database(
+            index: 0, store: try tree.makeReader(), sequence: tree.sequence, residentBytesMax: 2000,
+            packing: .init(packedBytesMax: 120, repackBytesMax: 40))
+        try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+            try database.replay(record.operations())
+        }
+    }
+
+    /// Runs turns; answers their records, which are not in the log yet.
+    func process(_ turns: [[Operation]]) -> [LogRecord] {
+        let connection = ConnectionID(loop: 0, kind: .http, serial: 1)
+        return turns.compactMap { turn in
+            database.process(turn.map { Request(connection: connection, number: 0, operation: $0) }, now: 1)
+        }
+    }
+
+    /// All records of one group commit.
+    func commit(_ records: [LogRecord]) throws(StorageError) {
+        try log.append(records)
+        if let last = records.last { database.committed(through: last.lastSequence) }
+        _ = database.takeReady()
+    }
+
+    /// Goes back to what is durable, as after a failed commit.
+    func recover(from error: StorageError) throws(StorageError) {
+        unapplied = nil
+        var operations: [LogRecord.Operation] = []
+        try log.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
+            operations += try record.operations()
+        }
+        try database.refuse(because: error, storeSequence: appliedSequence, replaying: operations)
+        _ = database.takeReady()
+        database.accept()
+    }
+
+    func apply() throws(StorageError) {
+        if unapplied == nil { try database.freeze() }
+        while let frozen = unapplied ?? database.takeFrozen() {
+            unapplied = frozen
+            try tree.apply(frozen.changes, upTo: frozen.sequence)
+            unapplied = nil
+            if let generation = frozen.generation { database.applied(generation) }
+            appliedSequence = frozen.sequence
+        }
+    }
+
+    func prune() throws(StorageError) {
+        _ = try log.prune(before: .max, keepingBytes: .max, appliedSequence: appliedSequence, rowsMax: 3)
+    }
+
+    func value(at path: Path = .root) throws -> CanonicalJSON { try database.rows.read(path) }
+
+    /// The tree as the rows alone have it.
+    static func storedValue(_ store: any RowStore) throws -> CanonicalJSON {
+        var joiner = RowJoiner(base: 0)
+        let cursor = try store.rows(from: [], below: Path.root.subtreeEnd)
+        while let row = try cursor.next() { joiner.append(key: row.key, value: row.value) }
+        return joiner.finish()
+    }
+}
+
+/// Random turns over few places, with values that are spread over many rows, and removals of whole parts.
+struct TurnGenerator {
+    private var trees: RandomTrees
+
+    init(seed: UInt64) {
+        trees = RandomTrees(seed: seed)
+        trees.keyPool = ["a", "b", "c", "0", "17", "é", "long key of a child"].map { Array($0.utf16) }
+    }
+
+    private mutating func path() -> Path {
+        let depth = trees.pick([0, 1, 1, 2, 2, 3])
+        return (0..<depth).reduce(Path.root) { path, _ in
+            let key = String(decoding: trees.key(), as: UTF16.self)
+            return path.appending((try? Key(validating: key)) ?? Key(0))
+        }
+    }
+
+    private mutating func value() -> CanonicalJSON {
+        switch Int.random(in: 0..<8, using: &trees.random) {
+        case 0...1: return .null
+        case 2...3: return CanonicalJSON(integer: Int64.random(in: -5...5, using: &trees.random))
+        case 4:
+            // Many rows.
+            let text = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: 20))
+            return (0..<Int32(trees.pick([8, 30]))).reduce(.null) { $0.setting(text, at: Path([Key($1)])) }
+        case 5: return CanonicalJSON(string: Array(repeating: UInt8(ascii: "y"), count: trees.pick([50, 9000])))
+        default: return CanonicalJSON(trees.tree(depth: 3).canonicalText)
+        }
+    }
+
+    mutating func operation() -> Operation {
+        guard trees.chance(1, in: 3) else { return .set(WriteTarget(path: path()), IncomingValue(json: value())) }
+        let base = path()
+        var entries: [(target: WriteTarget, value: IncomingValue)] = []
+        for index in 0..<Int32(3) {
+            entries.append((WriteTarget(path: base.appending(Key(index))), IncomingValue(json: value())))
+        }
+        return .update(base: base, entries)
+    }
+
+    mutating func turns(_ count: Int) -> [[Operation]] {
+        (0..<count).map { _ in (0..<trees.pick([1, 1, 3])).map { _ in operation() } }
+    }
+}

@@ -1,0 +1,110 @@
+import JSONTree
+import RealtimeDatabase
+import TestSupport
+import Testing
+
+@testable import TreeStorage
+
+/// Random work on a database on disk, and what must be found afterwards.
+struct DiskWorkload {
+    enum Step {
+        /// So many turns in one commit.
+        case commit(Int)
+        case apply
+        case clear
+        case prune
+        case checkpoint
+        case reopen
+    }
+
+    private var generator: TurnGenerator
+    private var random: SeededRandom
+    /// The tree after each operation, from none.
+    private(set) var trees: [CanonicalJSON] = [.null]
+    /// The last operation that was acknowledged.
+    private(set) var acknowledged: UInt64 = 0
+    /// The last operation that was handed to the log.
+    var attempted: UInt64 { UInt64(trees.count - 1) }
+
+    init(seed: UInt64) {
+        generator = TurnGenerator(seed: seed)
+        random = SeededRandom(seed: seed ^ 0xD15C)
+    }
+
+    mutating func nextStep() -> Step {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0...8: .commit(Int.random(in: 1...3, using: &random))
+        case 9...12: .apply
+        case 13...15: .clear
+        case 16...17: .prune
+        case 18: .checkpoint
+        default: .reopen
+        }
+    }
+
+    /// Runs so many turns; their records are to be committed together.
+    mutating func prepare(_ turns: Int, on disk: DatabaseOnDisk) throws(StorageError) -> [LogRecord] {
+        let records = disk.process(generator.turns(turns))
+        for record in records { note(try record.operations()) }
+        return records
+    }
+
+    /// The records are committed.
+    mutating func acknowledge() { acknowledged = attempted }
+
+    /// Any step but reopening, which is up to the caller.
+    mutating func run(_ step: Step, on disk: DatabaseOnDisk) throws(StorageError) {
+        switch step {
+        case .commit(let turns):
+            try disk.commit(prepare(turns, on: disk))
+            acknowledge()
+        case .apply: try disk.apply()
+        case .clear: try disk.tree.clearSome()
+        case .prune: try disk.prune()
+        case .checkpoint: try disk.tree.checkpoint()
+        case .reopen: break
+        }
+    }
+
+    private mutating func note(_ operations: [LogRecord.Operation]) {
+        for operation in operations {
+            var tree = trees[trees.count - 1]
+            for assignment in operation.change.assignments {
+                tree = tree.setting(assignment.value, at: assignment.target.path)
+            }
+            trees.append(tree)
+        }
+    }
+
+    /// The log refused what was not acknowledged; or it has it after all.
+    mutating func recovered(at sequence: UInt64) {
+        trees.removeLast(trees.count - 1 - Int(sequence))
+        acknowledged = sequence
+    }
+
+    /// What is wrong with a folder that a crash has left, nil when nothing is. The rest of the work is done too, so the folder is put to use.
+    func problem(with folder: TemporaryFolder) -> String? {
+        do {
+            // Syncs cost time and prove nothing here.
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let sequence = disk.database.sequence
+            guard sequence == acknowledged || sequence == attempted else {
+                return "operation \(sequence) is the last one, \(acknowledged) was acknowledged, \(attempted) tried"
+            }
+            let stored = try DatabaseOnDisk.storedValue(disk.tree.makeReader())
+            if stored != trees[Int(disk.tree.sequence)] {
+                return "the rows are not those of operation \(disk.tree.sequence)"
+            }
+            if try disk.value() != trees[Int(sequence)] { return "the tree is not that of operation \(sequence)" }
+            try disk.apply()
+            while disk.tree.isClearing { try disk.tree.clearSome() }
+            try disk.tree.checkpoint()
+            if try DatabaseOnDisk.storedValue(disk.tree.makeReader()) != trees[Int(sequence)] {
+                return "the rows are not those of operation \(sequence) after recovery"
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}
