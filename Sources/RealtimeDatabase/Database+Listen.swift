@@ -1,6 +1,9 @@
 import JSONTree
 
 extension Database {
+    /// While writes are refused, values up to this many bytes are assembled in memory, and larger ones refused as well.
+    private static let assembledWhileRefusingBytesMax = 32 << 20
+
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
         switch read(path, .get, for: request) {
         case .value(let value):
@@ -69,11 +72,13 @@ extension Database {
     private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
-            return .value(try rows.read(path, bytesMax: assembledBytesMax))
+            // A store that takes no rows can give no snapshot of the newest ones: then more is assembled.
+            let bytesMax =
+                refusal == nil ? assembledBytesMax : max(assembledBytesMax, Self.assembledWhileRefusingBytesMax)
+            return .value(try rows.read(path, bytesMax: bytesMax))
         } catch .storage(let error) {
             return .failed(.unavailable(error))
         } catch {
-            // A store that takes no rows can give no snapshot of the newest ones.
             if let refusal { return .failed(.unavailable(refusal)) }
             snapshotReads += 1
             let read = SnapshotRead(
