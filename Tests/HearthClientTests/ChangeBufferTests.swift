@@ -101,7 +101,7 @@ struct ChangeBufferTests {
         #expect(try await buffer.next() == nil)
     }
 
-    @Test("nothing is lost or swapped between two threads", arguments: 0..<20)
+    @Test("nothing is lost or swapped between two threads", arguments: 0..<20 * TestScale.factor)
     func race(seed: UInt64) async throws {
         let buffer = ChangeBuffer(high: 2000, max: .max) { _ in }
         let changes = try (0..<500).map { try change($0) }

@@ -233,7 +233,7 @@ struct EndToEndTests {
         }
     }
 
-    @Test("who follows the changes has what the server has", arguments: 0..<8)
+    @Test("who follows the changes has what the server has", arguments: 0..<8 * TestScale.factor)
     func following(seed: UInt64) async throws {
         let database = try TestDatabase()
         let writers = [try await database.connect(), try await database.connect()]
@@ -359,46 +359,6 @@ struct EndToEndTests {
             try await client.set(place("a"), to: text)
         } throws: { error in
             if case ConnectionError.disconnected(.closedByServer(code: 1009, _)) = error { true } else { false }
-        }
-    }
-
-    @Test("a client that only listens stays as long as something comes for it")
-    func listeningOnly() async throws {
-        let timeout = Duration.milliseconds(500)
-        let database = try TestDatabase { configuration, _ in
-            configuration.connectionLimits.realtimeTimeout = timeout
-        }
-        let start = ContinuousClock.now
-        var last = start
-        do {
-            let writer = try await database.connect()
-            let reader = try await database.connect()
-            var changes = try await reader.listen(path("a")).makeAsyncIterator()
-            while true {
-                _ = try await changes.required()
-                last = .now
-                if last - start > timeout * 4 { database.stop() }
-                try await writer.set(place("a"), to: json(#"{".sv":"timestamp"}"#))
-            }
-        } catch ConnectionError.disconnected(let reason) {
-            // On a machine so busy that nothing came for so long, the end is right.
-            let isIdle = ContinuousClock.now - last >= timeout
-            #expect(isIdle || last - start > timeout * 4, "\(reason) after \(last - start)")
-        }
-    }
-
-    @Test("a client that is silent both ways is let go")
-    func silentClient() async throws {
-        let database = try TestDatabase { configuration, _ in
-            configuration.connectionLimits.realtimeTimeout = .milliseconds(50)
-        }
-        let client = try await database.connect()
-        var changes: Changes.Iterator?
-        await #expect {
-            changes = try await client.listen(path("a")).makeAsyncIterator()
-            while try await changes?.next(isolation: nil) != nil {}
-        } throws: { error in
-            if case ConnectionError.disconnected(.lost) = error { true } else { false }
         }
     }
 
