@@ -76,12 +76,15 @@ extension Database {
         tornBy = nil
         sequence = storeSequence
         try replay(operations)
-        for index in pending.indices where pending[index].sequence > durableSequence {
-            var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: [])
-            turn.outputs = pending[index].outputs.filter(\.changesMembership)
+        let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
+        // The lost turns have moved members between groups; running them again moves the members on from there.
+        var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
+        for index in lost {
+            var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: outputs)
             for request in pending[index].requests { run(request, in: &turn) }
             pending[index].outputs = turn.outputs
             pending[index].sequence = sequence
+            outputs = []
         }
     }
 

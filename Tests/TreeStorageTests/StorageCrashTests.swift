@@ -12,12 +12,12 @@ struct StorageCrashTests {
     func reopening(seed: UInt64) throws {
         let folder = TemporaryFolder()
         var workload = DiskWorkload(seed: seed)
-        var disk: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        var disk: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path, durability: .memory)
         for step in 0..<120 {
             let next = workload.nextStep()
             if case .reopen = next {
                 disk = nil
-                disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+                disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
             }
             guard let disk else { return }
             try workload.run(next, on: disk)

@@ -86,7 +86,7 @@ struct DiskWorkload {
     func problem(with folder: TemporaryFolder) -> String? {
         do {
             // Syncs cost time and prove nothing here.
-            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
             let sequence = disk.database.sequence
             guard sequence == acknowledged || sequence == attempted else {
                 return "operation \(sequence) is the last one, \(acknowledged) was acknowledged, \(attempted) tried"
