@@ -13,7 +13,7 @@ extension RealtimeTestServer {
     }
 }
 
-/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after ten seconds.
+/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after a minute.
 final class RESTClient {
     struct Answer {
         var head: ResponseHead
@@ -40,7 +40,7 @@ final class RESTClient {
         self.server = server
         descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if var size = receiveBuffer {
@@ -168,7 +168,7 @@ final class RESTClient {
     /// Waits, without reading, until the server has torn the connection down.
     func isReset() -> Bool {
         var error = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&error, 1, 10_000) == 1 && error.revents & Int16(POLLERR) != 0
+        return poll(&error, 1, 60_000) == 1 && error.revents & Int16(POLLERR) != 0
     }
 
     // MARK: Both
