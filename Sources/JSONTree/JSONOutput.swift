@@ -12,13 +12,15 @@ package enum JSONOutput: Hashable, Sendable {
     /// The children's keys, each with the value `true`; a leaf as in `plain`. Never an array.
     case shallow
 
-    /// Appends the text of a value. One pass, but for objects whose first key is an index: those are scanned ahead.
+    /// Appends the text of a value. What is shown as it is stored is copied in one go; objects whose first key may be an index are scanned
+    /// ahead.
     package func append(_ value: CanonicalJSON, to out: inout [UInt8]) {
         value.bytes.withUnsafeBytes { text in
-            if self == .export {
-                out.append(contentsOf: text)
-            } else {
-                JSONOutputWriter(text: text, form: self).append(0..<text.count, to: &out)
+            let writer = JSONOutputWriter(text: text, form: self)
+            switch self {
+            case .export: out.append(contentsOf: text)
+            case .shallow: writer.appendShallow(to: &out)
+            case .plain, .echo: writer.append(0..<text.count, to: &out)
             }
         }
     }
@@ -70,37 +72,55 @@ private struct JSONOutputWriter {
     let text: UnsafeRawBufferPointer
     let form: JSONOutput
 
+    /// Appends what `range` holds: whole values, and what stands between them.
     func append(_ range: Range<Int>, to out: inout [UInt8]) {
-        let shape = CanonicalShape(text, range)
-        switch shape.kind {
-        case .nothing: out.append(contentsOf: "null".utf8)
-        case .leaf: out.append(contentsOf: text.part(form == .echo ? range : shape.content))
-        case .inner:
-            if form == .plain || form == .echo && shape.priority == nil, isArray(shape) {
-                appendArray(shape, to: &out)
-            } else {
-                appendObject(shape, to: &out)
-            }
+        var start = range.lowerBound
+        while let object = nextObject(in: start..<range.upperBound) {
+            out.append(contentsOf: text.part(start..<object))
+            start = CanonicalScan.valueEnd(text, from: object)
+            appendObject(object..<start, to: &out)
         }
+        out.append(contentsOf: text.part(start..<range.upperBound))
     }
 
-    private func appendObject(_ shape: CanonicalShape, to out: inout [UInt8]) {
-        out.append(UInt8(ascii: "{"))
-        var isFirst = true
-        if form == .echo, let priority = shape.priority {
-            out.append(contentsOf: "\".priority\":".utf8)
-            out.append(contentsOf: text.part(priority))
-            isFirst = false
-        }
-        for member in CanonicalMembers(text, shape) {
-            if !isFirst { out.append(UInt8(ascii: ",")) }
-            isFirst = false
-            out.append(contentsOf: text.part(member.all.lowerBound..<member.value.lowerBound))
-            if form == .shallow {
-                out.append(contentsOf: "true".utf8)
-            } else {
-                append(member.value, to: &out)
+    /// Where the next object begins that may have to be shown otherwise than it is stored: one with a priority, or whose first key begins
+    /// with a digit. Integer keys come first, and what looks so within a string would have its quote escaped.
+    private func nextObject(in range: Range<Int>) -> Int? {
+        var offset = range.lowerBound
+        while offset + 2 < range.upperBound {
+            if offset + ByteLanes.count <= range.upperBound {
+                let marks = ByteLanes.equal(ByteLanes.load(text, offset), UInt8(ascii: "{"))
+                offset += marks == 0 ? ByteLanes.count : ByteLanes.first(marks)
+                if marks == 0 || offset + 2 >= range.upperBound { continue }
             }
+            if text[offset] == UInt8(ascii: "{"), text[offset + 1] == UInt8(ascii: "\"") {
+                let first = text[offset + 2]
+                let isDigit = first &- UInt8(ascii: "0") <= 9
+                if isDigit || form == .plain && first == UInt8(ascii: ".") { return offset }
+            }
+            offset += 1
+        }
+        return nil
+    }
+
+    private func appendObject(_ range: Range<Int>, to out: inout [UInt8]) {
+        let shape = CanonicalShape(text, range)
+        if shape.kind == .inner, isArray(shape) { return appendArray(shape, to: &out) }
+        guard shape.kind == .inner else { return append(shape.content, to: &out) }
+        // Its first key is not looked at again.
+        out.append(UInt8(ascii: "{"))
+        append(shape.content, to: &out)
+        out.append(UInt8(ascii: "}"))
+    }
+
+    func appendShallow(to out: inout [UInt8]) {
+        let shape = CanonicalShape(text, 0..<text.count)
+        guard shape.kind == .inner else { return out.append(contentsOf: text.part(shape.content)) }
+        out.append(UInt8(ascii: "{"))
+        for member in CanonicalMembers(text, shape) {
+            if member.all.lowerBound > shape.content.lowerBound { out.append(UInt8(ascii: ",")) }
+            out.append(contentsOf: text.part(member.all.lowerBound..<member.value.lowerBound))
+            out.append(contentsOf: "true".utf8)
         }
         out.append(UInt8(ascii: "}"))
     }

@@ -1,8 +1,19 @@
+import EventLoop
 import Glibc
 import HTTPCodec
+import HearthServer
 import Testing
 
-/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after ten seconds.
+extension RealtimeTestServer {
+    var port: UInt16 { server.address.port }
+
+    /// - parameter receiveBuffer: bytes that the kernel takes for a client that does not read; nil for its usual.
+    func connectREST(receiveBuffer: Int32? = nil) throws -> RESTClient {
+        try RESTClient(port: port, receiveBuffer: receiveBuffer, of: self)
+    }
+}
+
+/// The client's end of an HTTP connection, over a blocking socket. Waiting ends after a minute.
 final class RESTClient {
     struct Answer {
         var head: ResponseHead
@@ -23,10 +34,9 @@ final class RESTClient {
     private var input: [UInt8] = []
 
     /// Lives as long as its clients, so that it need not wait for them at its end.
-    private let server: RESTTestServer?
+    private let server: RealtimeTestServer?
 
-    /// - parameter receiveBuffer: bytes that the kernel takes for a client that does not read; nil for its usual.
-    init(port: UInt16, receiveBuffer: Int32? = nil, of server: RESTTestServer? = nil) throws {
+    init(port: UInt16, receiveBuffer: Int32? = nil, of server: RealtimeTestServer? = nil) throws {
         self.server = server
         descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
@@ -158,7 +168,7 @@ final class RESTClient {
     /// Waits, without reading, until the server has torn the connection down.
     func isReset() -> Bool {
         var error = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&error, 1, 10_000) == 1 && error.revents & Int16(POLLERR) != 0
+        return poll(&error, 1, 60_000) == 1 && error.revents & Int16(POLLERR) != 0
     }
 
     // MARK: Both

@@ -1,12 +1,13 @@
 import HTTPCodec
 import HearthServer
 import Testing
+import TreeStorage
 
 @Suite("HTTP connections") struct RESTConnectionTests {
     @Test("requests that come at once are answered in order")
     func pipelining() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer { $0.durability = .process }
+        let client = try server.connectREST()
         var bytes: [UInt8] = []
         for index in 0..<300 {
             bytes += RESTClient.request("PUT", "/p/\(index).json", body: Array("\(index)".utf8))
@@ -23,8 +24,8 @@ import Testing
 
     @Test("a request is understood however its bytes are cut", arguments: [1, 2, 3, 7, 64])
     func cutting(size: Int) throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         var rest =
             RESTClient.request("PUT", "/c.json", ["X-Firebase-ETag: true"], body: Array(#"{"a":[1,2]}"#.utf8))[...]
             + RESTClient.request("GET", "/c.json")
@@ -38,8 +39,8 @@ import Testing
 
     @Test("the answer to a HEAD is the head of the answer to a GET")
     func head() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         try client.ask("PUT", "/h.json", [], #"{"a":1}"#)
         let answer = try client.ask("HEAD", "/h.json", ["X-Firebase-ETag: true"])
         #expect(answer.status == 200)
@@ -52,8 +53,8 @@ import Testing
 
     @Test("a body may come in chunks, and behind 100 Continue")
     func bodies() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         try client.send(
             "PUT /b.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4;x=y\r\n\":1}\r\n0\r\n\r\n"
         )
@@ -69,32 +70,32 @@ import Testing
 
     @Test("connections end when the client wants it, after the answer")
     func closing() throws {
-        let server = try RESTTestServer()
-        let old = try server.connect()
+        let server = try RealtimeTestServer()
+        let old = try server.connectREST()
         try old.send("GET /x.json HTTP/1.0\r\n\r\n")
         #expect(try old.receive().text == "null")
         #expect(old.receivesEnd())
-        let closing = try server.connect()
+        let closing = try server.connectREST()
         let answer = try closing.ask("GET", "/x.json", ["Connection: close"])
         #expect(answer.field("connection") == "close")
         #expect(closing.receivesEnd())
         // The client has said everything; it still gets what it asked for.
-        let half = try server.connect()
+        let half = try server.connectREST()
         try half.send(
             RESTClient.request("PUT", "/x.json", body: Array("1".utf8)) + RESTClient.request("GET", "/x.json"))
         half.endOutput()
         #expect(try half.receive().text == "1")
         #expect(try half.receive().text == "1")
         #expect(half.receivesEnd())
-        let quiet = try server.connect()
+        let quiet = try server.connectREST()
         quiet.endOutput()
         #expect(quiet.receivesEnd())
         // In the middle of a request the end is final.
-        let cut = try server.connect()
+        let cut = try server.connectREST()
         try cut.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12")
         cut.endOutput()
         #expect(cut.receivesEnd())
-        #expect(try server.connect().ask("GET", "/x.json").text == "1")
+        #expect(try server.connectREST().ask("GET", "/x.json").text == "1")
     }
 
     @Test(
@@ -107,8 +108,8 @@ import Testing
             ("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
         ])
     func notHTTP(text: String, status: Int) throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         try client.send(text)
         let answer = try client.receive()
         #expect(answer.status == status)
@@ -119,67 +120,67 @@ import Testing
 
     @Test("heads and bodies have a limit")
     func limits() throws {
-        let server = try RESTTestServer { $0.connectionLimits.bodyBytesMax = 1000 }
-        let target = try server.connect()
+        let server = try RealtimeTestServer { $0.connectionLimits.bodyBytesMax = 1000 }
+        let target = try server.connectREST()
         try target.send("GET /\(String(repeating: "a", count: 40_000))")
         #expect(try target.receive().status == 414)
         #expect(target.receivesEnd())
-        let head = try server.connect()
+        let head = try server.connectREST()
         try head.send("GET /x.json HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "a", count: 40_000))")
         #expect(try head.receive().status == 431)
         #expect(head.receivesEnd())
-        let body = try server.connect()
+        let body = try server.connectREST()
         try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
         let answer = try body.receive()
         #expect(answer.status == 413)
         #expect(answer.text == "{\n  \"error\" : \"Payload is too large\"\n}\n")
         #expect(body.receivesEnd())
-        let chunks = try server.connect()
+        let chunks = try server.connectREST()
         try chunks.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n")
         #expect(try chunks.receive().status == 413)
-        #expect(try server.connect().ask("PUT", "/x.json", body: Array(repeating: 0x31, count: 1000)).status == 400)
-        #expect(try server.connect().ask("GET", "/x.json").text == "null")
+        #expect(try server.connectREST().ask("PUT", "/x.json", body: Array(repeating: 0x31, count: 1000)).status == 400)
+        #expect(try server.connectREST().ask("GET", "/x.json").text == "null")
     }
 
     @Test("a slow client has one deadline for a head, and one for each piece of a body")
     func slowClients() throws {
-        let server = try RESTTestServer {
+        let server = try RealtimeTestServer {
             $0.connectionLimits.headTimeout = .milliseconds(200)
             $0.connectionLimits.bodyTimeout = .milliseconds(200)
             $0.connectionLimits.keepAliveTimeout = .milliseconds(200)
         }
-        let other = try server.connect()
-        let slow = try server.connect()
+        let other = try server.connectREST()
+        let slow = try server.connectREST()
         try slow.send("GET /x.json HTTP/1.1\r\nX: ")
         // Bytes that drip in do not move the deadline. Sending fails once the server has closed.
         while (try? slow.send("a")) != nil, (try? other.ask("GET", "/x.json"))?.status == 200 {
             if slow.hasInput { break }
         }
         #expect(try slow.receive().status == 408)
-        let body = try server.connect()
+        let body = try server.connectREST()
         try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n1")
         #expect(try body.receive().status == 408)
         #expect(body.receivesEnd())
-        let idle = try server.connect()
+        let idle = try server.connectREST()
         #expect(idle.receivesEnd())
-        let kept = try server.connect()
+        let kept = try server.connectREST()
         #expect(try kept.ask("GET", "/x.json").status == 200)
         #expect(kept.receivesEnd())
     }
 
     @Test("a client that takes no answer is given up, others are served meanwhile")
     func slowReaders() throws {
-        let server = try RESTTestServer {
+        let server = try RealtimeTestServer {
             $0.connectionLimits.sendTimeout = .milliseconds(300)
             $0.connectionLimits.keepAliveTimeout = .seconds(60)
         }
-        let writer = try server.connect()
+        let writer = try server.connectREST()
         let text = "\"" + String(repeating: "x", count: 9 << 20) + "\""
         try writer.ask("PUT", "/big.json?print=silent", [], text)
-        let stuck = try server.connect(receiveBuffer: 4096)
+        let stuck = try server.connectREST(receiveBuffer: 4096)
         try stuck.send(RESTClient.request("GET", "/big.json"))
         #expect(try stuck.receiveSome().starts(with: "HTTP/1.1 200 OK".utf8))
-        let other = try server.connect()
+        let other = try server.connectREST()
         #expect(try other.ask("GET", "/big.json").body.count == text.utf8.count)
         #expect(stuck.isReset(), "the server waits for ever")
         #expect(try other.ask("GET", "/none.json").text == "null")
@@ -187,10 +188,10 @@ import Testing
 
     @Test("the server answers what it has taken before it ends")
     func shutdown() throws {
-        let server = try RESTTestServer()
-        let idle = try server.connect()
+        let server = try RealtimeTestServer()
+        let idle = try server.connectREST()
         #expect(try idle.ask("GET", "/x.json").text == "null")
-        let busy = try server.connect()
+        let busy = try server.connectREST()
         try busy.send(RESTClient.request("PUT", "/x.json", body: Array("1".utf8)))
         #expect(try busy.receive().text == "1")
         try server.beginToStop()

@@ -246,4 +246,41 @@ import Testing
         #expect(Route(head) == route)
         #expect(head.databaseName == database)
     }
+
+    @Test("whatever is asked is understood or refused", arguments: 1...4 as ClosedRange<UInt64>)
+    func anything(seed: UInt64) throws {
+        var random = RandomTrees(seed: seed)
+        let methods = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "TRACE"]
+        let paths = ["/", "/a", "/a/b", "/.priority", "/a/.priority", "/%", "/%2", "/%C3%BC", "/%ff", "/.json", "//"]
+        let queries = [
+            "orderBy=%22a%22", "orderBy=", "limitToFirst=1", "limitToLast=-0", "startAt=%22", "endAt={}", "equalTo=1",
+            "startAfter=%00", "shallow=true", "print=pretty", "print=silent", "callback=f", "download=%22%0A",
+            "timeout=1ms", "timeout=9999999999999999s", "format=export", "&&==&%", "x-http-method-override=put",
+            "ns=%FF",
+        ]
+        let fields = [
+            "If-Match: x", "If-Match: \"", "If-None-Match: null_etag", "X-Firebase-ETag: true",
+            "X-HTTP-Method-Override: patch", "X-HTTP-Method-Override: \u{80}", "Accept: a, text/event-stream",
+        ]
+        let bodies: [String] = [
+            "", "null", "{", "{}", "[]", "{\"\":1}", "{\"a/b\":{\"c\":[1,null]}}", "1e999", "\"\\ud800\"",
+        ]
+        let replies: [Reply] = [
+            .done, .value(.null), .value(#"{".priority":1,"0":[]}"#), .failed(.stale("1")), .failed(.nothingThere),
+        ]
+        for _ in 0..<400 {
+            let query = (0..<Int.random(in: 0...3, using: &random.random)).map { _ in random.pick(queries) }
+            let line = "\(random.pick(methods)) \(random.pick(paths)).json?\(query.joined(separator: "&"))"
+            let chosen = random.chance(1, in: 2) ? [random.pick(fields)] : []
+            var body = random.chance(1, in: 3) ? random.noisyText(random.tree(depth: 2)) : random.pick(bodies)
+            if random.chance(1, in: 4) { body = String(body.prefix(Int.random(in: 0...8, using: &random.random))) }
+            guard let exchange = try? RESTRequests.exchange(line, chosen, body: body) else { continue }
+            for reply in replies {
+                let response = exchange.response(to: reply)
+                #expect([200, 204, 304, 400, 412].contains(response.status.code), "\(line)")
+            }
+            let large = exchange.response(toSnapshotOf: exchange.snapshotForm == nil ? nil : [])
+            #expect([200, 204, 304].contains(large.status.code), "\(line)")
+        }
+    }
 }

@@ -48,8 +48,8 @@ import Testing
 
     @Test("large values are shown in every form as small ones are", arguments: [1, 2] as [UInt64])
     func forms(seed: UInt64) throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let body = Array(LargeValue(seed: seed, bytes: 1_300_000).text.utf8)
         let value = try CanonicalJSON.parse(body).value
         let written = try client.ask("PUT", "/big/x.json", [], body: body)
@@ -84,8 +84,8 @@ import Testing
 
     @Test("of a large value nothing is sent that was not asked for")
     func withoutBody() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let body = Array(LargeValue(seed: 5, bytes: 1_200_000).text.utf8)
         let put = try client.ask("PUT", "/x.json?print=silent", ["X-Firebase-ETag: true"], body: body)
         let tag = try #require(put.field("etag"))
@@ -115,12 +115,12 @@ import Testing
 
     @Test("a value of 20 MB goes in and comes out, and others are served meanwhile")
     func twentyMegabytes() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let long = String(repeating: "0123456789abcdef", count: 600_000)
         let body = Array("{\"a\":\"\(long)\",\"b\":[\"\(long)\",5],\"c\":true}".utf8)
         try client.send(RESTClient.request("PUT", "/x.json", body: body))
-        let other = try server.connect()
+        let other = try server.connectREST()
         #expect(try other.ask("GET", "/y.json").text == "null")
         #expect(try client.receive().body == body)
         try client.send(RESTClient.request("GET", "/x.json") + RESTClient.request("GET", "/x/b/1.json"))
@@ -128,7 +128,7 @@ import Testing
         #expect(try client.receive().body == body)
         #expect(try client.receive().text == "5")
 
-        let old = try server.connect()
+        let old = try server.connectREST()
         try old.send("GET /x.json HTTP/1.0\r\n\r\n")
         let answer = try old.receive()
         #expect(!answer.head.isChunked)
@@ -137,18 +137,18 @@ import Testing
 
     @Test("clients that leave in the middle of a large answer hold nobody up")
     func leaving() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let text =
             "{\"a\":\"\(String(repeating: "x", count: 3 << 20))\",\"b\":\"\(String(repeating: "y", count: 3 << 20))\"}"
         try client.ask("PUT", "/x.json?print=silent", [], text)
         for _ in 0..<20 {
-            let leaving = try server.connect(receiveBuffer: 4096)
+            let leaving = try server.connectREST(receiveBuffer: 4096)
             try leaving.send(RESTClient.request("GET", "/x.json"))
             #expect(try !leaving.receiveSome().isEmpty)
         }
         // Some do not even wait for the beginning.
-        for _ in 0..<20 { try server.connect().send(RESTClient.request("GET", "/x.json")) }
+        for _ in 0..<20 { try server.connectREST().send(RESTClient.request("GET", "/x.json")) }
         #expect(try client.ask("GET", "/x.json").text == text)
     }
 }

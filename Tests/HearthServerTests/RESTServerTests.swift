@@ -6,8 +6,8 @@ import Testing
 @Suite("REST over a connection") struct RESTServerTests {
     @Test("values are written, read, updated, listed and removed (rest 15: 1-4)")
     func writing() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         #expect(try client.ask("PUT", "/t.json", [], #"{"a":1}"#).text == #"{"a":1}"#)
         #expect(try client.ask("GET", "/t.json").text == #"{"a":1}"#)
         let nothing = try client.ask("GET", "/none.json")
@@ -41,8 +41,8 @@ import Testing
 
     @Test("the examples of the fact sheet (rest 3)")
     func examples() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let body = #"{"b":1,"a":{"x":null},"e":[],".priority":2}"#
         #expect(try client.ask("PUT", "/t.json", [], body).text == #"{".priority":2,"b":1}"#)
         let name = try client.ask("POST", "/t/list.json", [], #"{"v":1}"#).text.dropFirst(9).dropLast(2)
@@ -67,8 +67,8 @@ import Testing
 
     @Test("server values are resolved in what a write answers")
     func serverValues() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let before = WallClock.milliseconds
         let text = try client.ask("PUT", "/t.json", [], #"{".sv":"timestamp"}"#).text
         let time = try #require(Int64(text))
@@ -82,8 +82,8 @@ import Testing
 
     @Test("conditions hold a write back, and an answer (rest 7, 15: 5)")
     func conditions() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let tagged = ["X-Firebase-ETag: true"]
         #expect(try client.ask("GET", "/e.json", tagged).field("etag") == "null_etag")
         let created = try client.ask("PUT", "/e.json", ["if-match: null_etag"], #"{"a":1}"#)
@@ -123,13 +123,13 @@ import Testing
 
     @Test("loops of reading and conditional writing lose nothing")
     func transactions() async throws {
-        let server = try RESTTestServer { $0.loops = 2 }
+        let server = try RealtimeTestServer { $0.loops = 2 }
         let port = server.port
         try await withThrowingTaskGroup { group in
             for _ in 0..<4 { group.addTask { try Self.increment("/n.json", times: 5, port: port) } }
             try await group.waitForAll()
         }
-        #expect(try server.connect().ask("GET", "/n.json").text == "20")
+        #expect(try server.connectREST().ask("GET", "/n.json").text == "20")
     }
 
     private static func increment(_ target: String, times: Int, port: UInt16) throws {
@@ -147,8 +147,8 @@ import Testing
 
     @Test("databases are apart, come to be when they are named, and are listed")
     func databases() throws {
-        let server = try RESTTestServer { $0.databasesMax = 3 }
-        let client = try server.connect()
+        let server = try RealtimeTestServer { $0.databasesMax = 3 }
+        let client = try server.connectREST()
         try client.ask("PUT", "/x.json?ns=one", [], "1")
         #expect(try client.ask("GET", "/x.json?ns=two").text == "null")
         #expect(try client.ask("GET", "/x.json").text == "null")
@@ -181,8 +181,8 @@ import Testing
             ("GET", "/.ws", nil, 426, "this is a WebSocket endpoint"),
         ] as [(String, String, String?, Int, String)])
     func errors(method: String, target: String, body: String?, status: Int, text: String) throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let answer = try client.ask(method, target, body: body.map { Array($0.utf8) })
         #expect(answer.status == status)
         #expect(answer.text == "{\n  \"error\" : \"\(text)\"\n}\n")
@@ -195,8 +195,8 @@ import Testing
 
     @Test("browsers of other origins may ask (rest 9)")
     func preflight() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let answer = try client.ask(
             "OPTIONS", "/a.json",
             [
@@ -214,8 +214,8 @@ import Testing
 
     @Test("a deep value and a long key are the last that are taken")
     func limits() throws {
-        let server = try RESTTestServer()
-        let client = try server.connect()
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
         let deep = String(repeating: "{\"a\":", count: 30) + "1" + String(repeating: "}", count: 30)
         #expect(try client.ask("PUT", "/x/y.json", [], deep).text == deep)
         #expect(try client.ask("PUT", "/x/y/z.json", [], deep).status == 400)

@@ -73,6 +73,8 @@ package final class DatabaseThread: Sendable {
 package struct DatabaseLimits: Sendable {
     /// Memory for nodes that are in use, per database, in bytes.
     package var residentBytesMax = 32 << 20
+    /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
+    package var turnBytesMax = 32 << 20
     /// Changed rows in memory that make the applier start at once, in bytes.
     package var changedBytesSoft = 24 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.

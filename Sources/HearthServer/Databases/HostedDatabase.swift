@@ -78,12 +78,22 @@ final class HostedDatabase {
 
     // MARK: Requests
 
+    /// Works off requests, in one turn unless they hold a lot.
     func run(_ requests: [Request]) {
-        // Requests of one connection keep their order: what comes later waits behind what is held.
-        guard phase == .running, held.isEmpty, database.changedBytes < limits.changedBytesHard || !isApplying else {
-            held.append(contentsOf: requests)
-            return
+        var start = 0
+        while start < requests.count {
+            // Requests of one connection keep their order: what comes later waits behind what is held.
+            guard phase == .running, held.isEmpty, database.changedBytes < limits.changedBytesHard || !isApplying else {
+                held.append(contentsOf: requests[start...])
+                return
+            }
+            let end = requests.endOfTurn(from: start, bytesMax: limits.turnBytesMax)
+            runTurn(start == 0 && end == requests.count ? requests : Array(requests[start..<end]))
+            start = end
         }
+    }
+
+    private func runTurn(_ requests: [Request]) {
         // Time never goes back: server timestamps keep the order of commits.
         lastTime = max(lastTime, WallClock.milliseconds)
         let record = database.process(requests, now: lastTime)

@@ -39,6 +39,18 @@ package struct Request: Sendable {
     }
 }
 
+extension [Request] {
+    /// Where a turn that begins at `start` should end so that its values have at most `bytesMax` bytes, or that of a single request.
+    package func endOfTurn(from start: Int, bytesMax: Int) -> Int {
+        var bytes = 0
+        for index in start..<count {
+            bytes += self[index].operation.byteCount
+            if bytes > bytesMax { return Swift.max(index, start + 1) }
+        }
+        return count
+    }
+}
+
 /// A value as a client sent it: canonical, but perhaps with server values still to be resolved.
 package struct IncomingValue: Sendable {
     package var json: CanonicalJSON
@@ -68,4 +80,15 @@ package enum Operation: Sendable {
     case relay(Reply)
     /// The connection ended; nothing is answered.
     case disconnect
+}
+
+extension Operation {
+    /// Bytes of the values that it sets.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .set(_, let value, _, _): value.json.bytes.count
+        case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
+        case .get, .listen, .unlisten, .dropListener, .relay, .disconnect: 0
+        }
+    }
 }
