@@ -42,18 +42,3 @@ struct IdleBenchmark {
         ]
     }
 }
-
-extension ProcessUsage {
-    /// Resident memory once it has been the same for 300 ms, at the latest after 5 s.
-    func settledKiB() -> Int {
-        var last = residentKiB
-        var quiet = 0
-        for _ in 0..<50 where quiet < 3 {
-            usleep(100_000)
-            let now = residentKiB
-            quiet = now == last ? quiet + 1 : 0
-            last = now
-        }
-        return last
-    }
-}

@@ -32,6 +32,32 @@ struct ProcessUsage {
     }
 }
 
+extension ProcessUsage {
+    /// Resident memory once it has been the same for 300 ms, at the latest after 5 s.
+    func settledKiB() -> Int {
+        var last = residentKiB
+        var quiet = 0
+        for _ in 0..<50 where quiet < 3 {
+            usleep(100_000)
+            let now = residentKiB
+            quiet = now == last ? quiet + 1 : 0
+            last = now
+        }
+        return last
+    }
+
+    /// Waits until the process has used less than 5 % of a CPU for 400 ms, at most 30 s.
+    func waitUntilIdle() {
+        var last = cpuSeconds
+        for _ in 0..<75 {
+            usleep(400_000)
+            let now = cpuSeconds
+            if now - last < 0.02 { return }
+            last = now
+        }
+    }
+}
+
 /// How long one CPU was busy with anything, in seconds since the system's start.
 struct CPUUsage {
     let cpu: Int

@@ -70,6 +70,8 @@ struct WideBenchmark {
                 let source = ChildSets(isWide: node.isWide, children: node.written)
                 var requests = RequestLoad(load, source, inFlight: inFlight)
                 var probe = UsageProbe(actor.target)
+                // What the last run left to be written behind it is not this run's.
+                actor.target.process.map { ProcessUsage(process: $0) }?.waitUntilIdle()
                 let length = RequestLoad<ChildSets>.Length.seconds(
                     stage.settings.seconds, warmUp: stage.settings.warmUp)
                 measurements[index].append(try requests.run(length, &probe))

@@ -3,12 +3,14 @@ import HearthBench
 extension Command {
     static let bench = Command(
         name: "bench", synopsis: "BENCHMARK [OPTIONS]",
-        summary: """
-            Measure the server, side by side with the least that any server must do (the floor).
-
+        summary: "Measure the server, side by side with the least that any server must do.",
+        details: """
             \(Bench.allCases.map { "  \($0.rawValue.padded(to: 8))\($0.summary)" }.joined(separator: "\n"))
               all     all of these
-              floor   serve as a floor; this is what the others start
+              floor   serve as a floor: no parsing, ready-made frames, bare group commits; the others start it
+
+            Sockets are real, all processes run on this machine, and their CPUs are printed. On a machine that has other
+            things to do, 'chrt -f 5 hearth bench ...' keeps them off those CPUs.
             """,
         options: [
             .init(name: "rounds", value: "N", help: "times that each comparison is repeated (default 3)"),
