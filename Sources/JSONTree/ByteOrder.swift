@@ -36,5 +36,6 @@ extension UnsafeRawBufferPointer {
     package func equalsBytewise(_ other: UnsafeRawBufferPointer) -> Bool { equalBytes(self, other) }
 
     /// The bytes of `range`, which must lie within this buffer.
-    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+    @inlinable @inline(__always)
+    package func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

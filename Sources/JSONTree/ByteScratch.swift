@@ -4,13 +4,25 @@ struct ByteScratch: ~Copyable {
     private(set) var base: UnsafeMutableRawPointer
     private var capacity: Int
     private(set) var count = 0
+    /// Whether the memory is the buffer's own.
+    private var isOwned: Bool
 
     init(capacity: Int) {
         self.capacity = max(capacity, 64)
         base = .allocate(byteCount: self.capacity, alignment: 8)
+        isOwned = true
     }
 
-    deinit { base.deallocate() }
+    /// Begins in memory that outlives the buffer, and moves when it is used up.
+    init(in memory: UnsafeMutableRawBufferPointer) {
+        isOwned = memory.baseAddress == nil
+        capacity = isOwned ? 64 : memory.count
+        base = memory.baseAddress ?? .allocate(byteCount: 64, alignment: 8)
+    }
+
+    deinit {
+        if isOwned { base.deallocate() }
+    }
 
     @inline(__always)
     mutating func reserve(_ more: Int) {
@@ -22,9 +34,10 @@ struct ByteScratch: ~Copyable {
         let larger = max(capacity * 2, count + more)
         let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 8)
         moved.copyMemory(from: base, byteCount: count)
-        base.deallocate()
+        if isOwned { base.deallocate() }
         base = moved
         capacity = larger
+        isOwned = true
     }
 
     @inline(__always)

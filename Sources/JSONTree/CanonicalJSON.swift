@@ -59,10 +59,14 @@ extension CanonicalJSON {
         _ text: RawSpan, limits: Limits = Limits()
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
         try text.withUnsafeBytes { (text) throws(JSONError) in
-            var parser = JSONParser(text, limits: limits)
-            try parser.parseDocument()
-            let bytes = [UInt8](parser.output.bytes(0..<parser.output.count))
-            return (CanonicalJSON(trusted: bytes), parser.hasServerValues)
+            try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
+                Result { () throws(JSONError) in
+                    var parser = JSONParser(text, limits: limits, memory: memory)
+                    try parser.parseDocument()
+                    let bytes = [UInt8](parser.output.bytes(0..<parser.output.count))
+                    return (CanonicalJSON(trusted: bytes), parser.hasServerValues)
+                }
+            }.get()
         }
     }
 

@@ -32,6 +32,7 @@ package struct JSONError: Error, Hashable, Sendable {
     /// Bytes before the place of the error; for a key the place of its opening quote.
     package var offset: Int
 
+    @inline(never)
     package init(_ kind: Kind, at offset: Int) {
         self.kind = kind
         self.offset = offset

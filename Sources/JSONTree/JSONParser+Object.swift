@@ -36,11 +36,23 @@ struct JSONMember {
 /// The members of all objects that are open, those of the innermost one on top.
 struct MemberStack: ~Copyable {
     /// Invariant: the first `count` elements are initialised (the type is trivial).
-    private var base = UnsafeMutablePointer<JSONMember>.allocate(capacity: 16)
-    private var capacity = 16
+    private var base: UnsafeMutablePointer<JSONMember>
+    private var capacity: Int
     private(set) var count = 0
+    /// Whether the memory is the stack's own.
+    private var isOwned: Bool
 
-    deinit { base.deallocate() }
+    /// Begins in memory that outlives the stack, aligned for members, and moves when it is used up.
+    init(in memory: UnsafeMutableRawBufferPointer) {
+        let members = memory.bindMemory(to: JSONMember.self)
+        isOwned = members.baseAddress == nil
+        capacity = isOwned ? 16 : members.count
+        base = members.baseAddress ?? .allocate(capacity: 16)
+    }
+
+    deinit {
+        if isOwned { base.deallocate() }
+    }
 
     @inline(__always)
     mutating func append(_ member: JSONMember) {
@@ -51,11 +63,13 @@ struct MemberStack: ~Copyable {
 
     @inline(never)
     private mutating func grow() {
-        let moved = UnsafeMutablePointer<JSONMember>.allocate(capacity: capacity * 2)
+        let larger = max(16, capacity * 2)
+        let moved = UnsafeMutablePointer<JSONMember>.allocate(capacity: larger)
         moved.moveInitialize(from: base, count: count)
-        base.deallocate()
+        if isOwned { base.deallocate() }
         base = moved
-        capacity *= 2
+        capacity = larger
+        isOwned = true
     }
 
     mutating func truncate(to count: Int) { self.count = count }

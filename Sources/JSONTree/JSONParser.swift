@@ -21,11 +21,17 @@ struct JSONParser: ~Copyable {
     var members: MemberStack
     var hasServerValues = false
 
-    init(_ input: UnsafeRawBufferPointer, limits: CanonicalJSON.Limits) {
+    /// Memory with which a parser of a short text needs no other. Aligned as eight bytes.
+    static let memoryByteCount = 1024
+    private static let membersByteCount = 16 * MemoryLayout<JSONMember>.stride
+
+    /// `memory` has `memoryByteCount` bytes and outlives the parser.
+    init(_ input: UnsafeRawBufferPointer, limits: CanonicalJSON.Limits, memory: UnsafeMutableRawBufferPointer) {
         self.input = input
         self.limits = limits
-        output = ByteScratch(capacity: input.count + 16)
-        members = MemberStack()
+        members = MemberStack(in: UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.membersByteCount]))
+        let rest = UnsafeMutableRawBufferPointer(rebasing: memory[Self.membersByteCount...])
+        output = input.count + 16 <= rest.count ? ByteScratch(in: rest) : ByteScratch(capacity: input.count + 16)
     }
 
     mutating func parseDocument() throws(JSONError) {

@@ -2,14 +2,26 @@
 /// skipped, to be parsed by ``CanonicalJSON`` where they are data.
 ///
 /// The bytes must outlive the reader. Skipped values are checked for their structure only, to any depth: skipping uses no stack.
+/// Messages are short and every one is read, so the steps between values are inlined into their callers.
 package struct JSONReader {
     package let bytes: UnsafeRawBufferPointer
-    package private(set) var offset = 0
+    @usableFromInline package var offset = 0
 
+    @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// The first byte of the next value, white space skipped, which tells its kind.
+    @inlinable @inline(__always)
     package mutating func peek() throws(JSONError) -> UInt8 {
+        if offset < bytes.count {
+            let byte = bytes[offset]
+            if byte > 0x20 { return byte }
+        }
+        return try peekBehindSpace()
+    }
+
+    @usableFromInline @inline(never)
+    package mutating func peekBehindSpace() throws(JSONError) -> UInt8 {
         skipWhiteSpace()
         guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
         return bytes[offset]
@@ -17,6 +29,7 @@ package struct JSONReader {
 
     /// Visits the members of the object that begins here. `body` gets the key's text between the quotes, as it stands, and must
     /// read or skip the value.
+    @inlinable @inline(__always)
     package mutating func forEachMember(
         _ body: (inout JSONReader, UnsafeRawBufferPointer) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -26,7 +39,7 @@ package struct JSONReader {
             return
         }
         while true {
-            let key = try stringText()
+            let key = try stringText().raw
             try expect(UInt8(ascii: ":"))
             try body(&self, key)
             let byte = try peek()
@@ -38,12 +51,7 @@ package struct JSONReader {
 
     /// The bytes of a string, escapes resolved; unpaired surrogates as ED A0…BF xx.
     package mutating func string() throws(JSONError) -> [UInt8] {
-        let text = try stringText()
-        guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
-        var out: [UInt8] = []
-        out.reserveCapacity(text.count)
-        JSONText.appendUnescaped(text, to: &out)
-        return out
+        try stringText().utf8
     }
 
     /// An integer of 64 bits.
@@ -68,7 +76,7 @@ package struct JSONReader {
             while offset < bytes.count, !Self.endsScalar(bytes[offset]) { offset += 1 }
             if offset == start { throw JSONError(.unexpectedByte(first), at: start) }
         }
-        return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+        return bytes.part(start..<offset)
     }
 
     /// Nothing but white space may follow.
@@ -82,7 +90,8 @@ package struct JSONReader {
         while offset < bytes.count {
             switch bytes[offset] {
             case UInt8(ascii: "\""):
-                _ = try stringText()
+                offset += 1
+                try skipString()
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
@@ -99,19 +108,40 @@ package struct JSONReader {
         throw JSONError(.unexpectedEnd, at: offset)
     }
 
-    private mutating func stringText() throws(JSONError) -> UnsafeRawBufferPointer {
+    /// Reads a string without copying it.
+    @inlinable @inline(__always)
+    package mutating func stringText() throws(JSONError) -> JSONStringText {
         try expect(UInt8(ascii: "\""))
         let start = offset
+        // Most strings are names of a few plain letters.
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            if byte == UInt8(ascii: "\"") {
+                offset += 1
+                return JSONStringText(raw: bytes.part(start..<offset - 1), hasEscapes: false)
+            }
+            if offset - start == 2 || byte < 0x20 || byte == UInt8(ascii: "\\") { break }
+            offset += 1
+        }
+        let hasEscapes = try skipString()
+        return JSONStringText(raw: bytes.part(start..<offset - 1), hasEscapes: hasEscapes)
+    }
+
+    /// Skips what is left of a string, the closing quote included. Answers whether there were escapes.
+    @usableFromInline @discardableResult
+    package mutating func skipString() throws(JSONError) -> Bool {
+        var hasEscapes = false
         while true {
             skipPlainBytes()
             guard offset < bytes.count else { break }
             switch bytes[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
-                return UnsafeRawBufferPointer(rebasing: bytes[start..<offset - 1])
+                return hasEscapes
             case UInt8(ascii: "\\"):
                 guard let escape = JSONEscape(bytes, at: offset) else { throw JSONError(.invalidEscape, at: offset) }
                 offset += escape.byteCount
+                hasEscapes = true
             case ..<0x20:
                 throw JSONError(.controlCharacter(bytes[offset]), at: offset)
             default:
@@ -122,6 +152,7 @@ package struct JSONReader {
     }
 
     /// Skips bytes that mean nothing in a string, eight at a time.
+    @inline(__always)
     private mutating func skipPlainBytes() {
         // Invariant: offset + 8 <= count, so the load stays within the bytes.
         while offset + ByteLanes.count <= bytes.count {
@@ -137,7 +168,8 @@ package struct JSONReader {
         }
     }
 
-    private mutating func expect(_ byte: UInt8) throws(JSONError) {
+    @inlinable @inline(__always)
+    package mutating func expect(_ byte: UInt8) throws(JSONError) {
         let found = try peek()
         guard found == byte else { throw JSONError(.unexpectedByte(found), at: offset) }
         offset += 1
@@ -156,8 +188,38 @@ package struct JSONReader {
     }
 }
 
+/// A string as it stands in a JSON text, between its quotes. As short-lived as that text.
+package struct JSONStringText {
+    package let raw: UnsafeRawBufferPointer
+    package let hasEscapes: Bool
+
+    @inlinable
+    package init(raw: UnsafeRawBufferPointer, hasEscapes: Bool) {
+        self.raw = raw
+        self.hasEscapes = hasEscapes
+    }
+
+    /// The bytes meant, escapes resolved; unpaired surrogates as ED A0…BF xx.
+    package var utf8: [UInt8] {
+        guard hasEscapes else { return Array(raw) }
+        var out: [UInt8] = []
+        out.reserveCapacity(raw.count)
+        JSONText.appendUnescaped(raw, to: &out)
+        return out
+    }
+
+    /// Hands those bytes to `body`, without a copy unless there are escapes.
+    package func withUTF8<Result, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard hasEscapes else { return try body(raw) }
+        return try utf8.span.bytes.withUnsafeBytes { (bytes) throws(Failure) in try body(bytes) }
+    }
+}
+
 extension UnsafeRawBufferPointer {
     /// Whether the bytes are those of a literal.
+    @inlinable @inline(__always)
     package func equals(_ literal: StaticString) -> Bool {
         guard count == literal.utf8CodeUnitCount else { return false }
         for index in 0..<count where self[index] != literal.utf8Start[index] { return false }

@@ -4,7 +4,7 @@ import JSONTree
 /// as good as nothing, except as data; a member of a wrong kind makes the whole body wrong, so that a condition is
 /// never overlooked.
 struct MessageBody {
-    private(set) var path: [UInt8]?
+    private(set) var path: JSONStringText?
     private(set) var data: UnsafeRawBufferPointer?
     private(set) var hash: [UInt8]?
     /// The text of a query object, or of an array of one.
@@ -51,9 +51,9 @@ struct MessageBody {
         } else if key.equals("p") {
             path = try string("path \"p\"", from: &reader)
         } else if key.equals("h") {
-            hash = try string("hash \"h\"", from: &reader)
+            hash = try string("hash \"h\"", from: &reader)?.utf8
         } else if key.equals("cred") {
-            credential = try string("credential \"cred\"", from: &reader)
+            credential = try string("credential \"cred\"", from: &reader)?.utf8
         } else if key.equals("q") {
             query = Array(try reader.skipValue())
         } else if key.equals("t") {
@@ -65,8 +65,8 @@ struct MessageBody {
         }
     }
 
-    private mutating func string(_ name: String, from reader: inout JSONReader) throws(JSONError) -> [UInt8]? {
-        if try reader.peek() == UInt8(ascii: "\"") { return try reader.string() }
+    private mutating func string(_ name: String, from reader: inout JSONReader) throws(JSONError) -> JSONStringText? {
+        if try reader.peek() == UInt8(ascii: "\"") { return try reader.stringText() }
         _ = try reader.skipValue()
         mistake = .missing(name)
         return nil
@@ -74,14 +74,22 @@ struct MessageBody {
 
     func requiredPath() throws(RequestError) -> Path {
         guard let path else { throw .missing("path \"p\"") }
-        do throws(PathError) { return try Path(parsing: path) } catch { throw .path(error) }
+        do throws(PathError) {
+            return try path.withUTF8 { (text) throws(PathError) in try Path(parsing: text.bytes) }
+        } catch {
+            throw .path(error)
+        }
     }
 
     /// One place and its new value.
     func assignment() throws(RequestError) -> WireAssignment {
         guard let path else { throw .missing("path \"p\"") }
         let target: WriteTarget
-        do throws(PathError) { target = try WriteTarget(parsing: path) } catch { throw .path(error) }
+        do throws(PathError) {
+            target = try path.withUTF8 { (text) throws(PathError) in try WriteTarget(parsing: text.bytes) }
+        } catch {
+            throw .path(error)
+        }
         guard let data else { throw .missing("data \"d\"") }
         return try WireAssignment.parse(data, for: target)
     }

@@ -11,8 +11,10 @@ final class RealtimeSession: StreamHandler {
     /// The groups this session is a member of; almost always few.
     var groups: Set<UInt64> = []
 
-    unowned let context: LoopContext
-    unowned let stream: Stream
+    // Safe because: the stream keeps its handler and tells it when it ends, and the context lives as long as its loop. After `closed`
+    // nobody calls a session any more.
+    unowned(unsafe) let context: LoopContext
+    unowned(unsafe) let stream: Stream
     private let database: UInt32
     private var decoder: WebSocketDecoder
     private var joiner: FrameJoiner
