@@ -1,0 +1,92 @@
+/// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends (wire-protocol 2.4,
+/// 4.6).
+///
+/// Made of bounds in their normal form: queries that ask for the same in other words are often, not always, equal.
+package struct Query: Hashable, Sendable {
+    package let index: QueryIndex
+    /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`. Empty if it is not `lower` <
+    /// `upper`.
+    package let lower: [UInt8]
+    package let upper: [UInt8]
+    package let limit: QueryLimit?
+
+    /// More than the bytes of any place, as the lower bound of everything is less.
+    private static let end: [UInt8] = [Segment.upperBound]
+
+    /// Everything, in the order of the priorities.
+    package static let everything = Query(index: .priority)
+
+    /// Everything, in an order.
+    package init(index: QueryIndex) {
+        self.index = index
+        lower = []
+        upper = Self.end
+        limit = nil
+    }
+
+    package init(
+        index: QueryIndex, start: QueryBound? = nil, end: QueryBound? = nil, limit: QueryLimit? = nil
+    ) throws(QueryError) {
+        if let limit, limit.count < 1 { throw .limitNotPositive }
+        let lower = try start?.lower(in: index) ?? []
+        let upper = try end?.upper(in: index) ?? Self.end
+        self.index = index
+        if lower.precedesBytewise(upper) {
+            // Nothing comes before a missing value without a key.
+            self.lower = index != .key && lower == IndexValue.nothing ? [] : lower
+            self.upper = upper
+            self.limit = limit
+        } else {
+            self.lower = []
+            self.upper = []
+            self.limit = nil
+        }
+    }
+
+    /// Whether the query only names an order.
+    package var selectsEverything: Bool { limit == nil && lower.isEmpty && upper == Self.end }
+
+    /// Whether no child can be in the interval.
+    package var selectsNothing: Bool { upper.isEmpty }
+
+    /// Whether a place lies in the interval. The limit does not count.
+    package func contains(_ place: IndexPlace) -> Bool {
+        !place.bytes.precedesBytewise(lower) && place.bytes.precedesBytewise(upper)
+    }
+}
+
+/// How many children of an interval are kept, and at which of its ends.
+package struct QueryLimit: Hashable, Sendable {
+    package enum Side: Hashable, Sendable {
+        case first
+        case last
+    }
+
+    /// At least 1.
+    package var count: Int
+    package var side: Side
+
+    package init(_ side: Side, _ count: Int) {
+        self.count = count
+        self.side = side
+    }
+}
+
+/// Why bounds and a limit are no query.
+package enum QueryError: Error, Hashable, Sendable {
+    /// A bound is an object or array.
+    case boundNotPrimitive
+    /// A bound in the order of the keys is no string.
+    case keyBoundNotString
+    case limitNotPositive
+}
+
+extension QueryError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .boundNotPrimitive: "a bound is neither null, a boolean, a number nor a string"
+        case .keyBoundNotString: "a bound in the order of the keys is no string"
+        case .limitNotPositive: "the limit is less than 1"
+        }
+    }
+}

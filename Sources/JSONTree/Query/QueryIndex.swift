@@ -1,0 +1,51 @@
+/// What the children of a node are ordered by (wire-protocol 4.5). Ties are broken by the key.
+package enum QueryIndex: Hashable, Sendable {
+    case key
+    /// The child's own value.
+    case value
+    case priority
+    /// The value at a path below the child, which is not the root.
+    case child(Path)
+}
+
+extension QueryIndex {
+    /// The place of a child with a value, whose text is `range` of `json`, and a key, as an encoded segment. Scans the value no
+    /// further than to what the index compares.
+    package func place(of json: CanonicalJSON, in range: Range<Int>, segment: [UInt8]) -> IndexPlace {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(segment.count + 16)
+        appendValue(of: json, in: range, to: &bytes)
+        bytes.append(contentsOf: segment)
+        return IndexPlace(bytes)
+    }
+
+    /// The place of a child with this value. Nil if the value is null: there is no such child.
+    package func place(of json: CanonicalJSON, segment: [UInt8]) -> IndexPlace? {
+        json.isNull ? nil : place(of: json, in: json.range, segment: segment)
+    }
+
+    /// The place of a child of a value, as found by `json.children`.
+    package func place(of child: CanonicalJSON.Child, in json: CanonicalJSON) -> IndexPlace {
+        var bytes: [UInt8] = []
+        appendValue(of: json, in: child.value, to: &bytes)
+        child.appendSegment(to: &bytes)
+        return IndexPlace(bytes)
+    }
+
+    /// Appends the first part of a place: what the index compares of the value whose text is `range` of `json`, encoded.
+    package func appendValue(of json: CanonicalJSON, in range: Range<Int>, to out: inout [UInt8]) {
+        switch self {
+        case .key: break
+        case .value: IndexValue.append(json, in: range, to: &out)
+        case .priority: IndexValue.append(json, in: json.priorityRange(in: range), to: &out)
+        case .child(let path): IndexValue.append(json, in: json.range(of: path, in: range), to: &out)
+        }
+    }
+}
+
+extension CanonicalJSON {
+    /// Where the priority of the value whose text is `range` stands, if it has one.
+    package func priorityRange(in range: Range<Int>) -> Range<Int>? {
+        bytes.withUnsafeBytes { CanonicalShape($0, range).priority }
+    }
+}
