@@ -18,12 +18,11 @@ package enum ClientRequest: Hashable, Sendable {
     /// `m`: update. Targets are absolute, and none lies inside another.
     case merge(Path, [WireAssignment])
     /// `g`: read once.
-    case get(Path, query: [UInt8]?)
-    /// `q`: listen. `query` is the query object's text, nil for a default listen; `hash` is nil when the client did not
-    /// say.
-    case listen(Path, query: [UInt8]?, tag: Int64?, hash: [UInt8]?)
+    case get(Path, query: QueryObject?)
+    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say.
+    case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?)
     /// `n`: unlisten.
-    case unlisten(Path, query: [UInt8]?, tag: Int64?)
+    case unlisten(Path, query: QueryObject?, tag: Int64?)
     /// `s`: statistics of the client, not kept.
     case statistics
     /// `auth` and `gauth`.
@@ -44,6 +43,7 @@ package enum RequestError: Error, Hashable, Sendable {
     case value(JSONError)
     /// Two paths of an update where one contains the other.
     case overlappingPaths
+    case query(QueryError)
 
     /// For people; the status on the wire is `invalid_argument`.
     package var message: String {
@@ -58,6 +58,7 @@ package enum RequestError: Error, Hashable, Sendable {
                 "invalid data: \(error) at byte \(error.offset)"
             }
         case .overlappingPaths: "an update may not set a path and another one above it"
+        case .query(let error): "invalid query: \(error)"
         }
     }
 }

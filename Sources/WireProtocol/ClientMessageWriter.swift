@@ -29,7 +29,7 @@ package enum ClientMessageWriter {
             out.append(quoted: path)
             out.append(literal: #","q":"#)
             // Always present (wire-protocol 2.5).
-            out.append(contentsOf: query ?? Array("{}".utf8))
+            out.append(contentsOf: query?.text ?? Array("{}".utf8))
         case .listen(let path, let query, let tag, let hash):
             out.append(literal: #""q","b":{"p":"#)
             out.append(quoted: path)
@@ -52,10 +52,10 @@ package enum ClientMessageWriter {
         out.append(literal: "}}}")
     }
 
-    private static func append(_ query: [UInt8]?, _ tag: Int64?, to out: inout [UInt8]) {
+    private static func append(_ query: QueryObject?, _ tag: Int64?, to out: inout [UInt8]) {
         if let query {
             out.append(literal: #","q":"#)
-            out.append(contentsOf: query)
+            out.append(contentsOf: query.text)
         }
         if let tag {
             out.append(literal: #","t":"#)

@@ -81,6 +81,11 @@ struct MessageBody {
         }
     }
 
+    func queryObject() throws(RequestError) -> QueryObject? {
+        guard let query else { return nil }
+        return try QueryObject(parsing: query)
+    }
+
     /// One place and its new value.
     func assignment() throws(RequestError) -> WireAssignment {
         guard let path else { throw .missing("path \"p\"") }

@@ -54,17 +54,17 @@ struct ClientMessageParseTests {
                 "m", #"{"p":"/","d":{"a\/b":1,"\u0061c":2}}"#,
                 .merge(.root, [try assignment("a/b", "1"), try assignment("ac", "2")])
             ),
-            ("g", #"{"p":"/rooms","q":{}}"#, .get(try path("rooms"), query: Array("{}".utf8))),
+            ("g", #"{"p":"/rooms","q":{}}"#, .get(try path("rooms"), query: try queryObject("{}"))),
             ("q", #"{"p":"/rooms","h":""}"#, .listen(try path("rooms"), query: nil, tag: nil, hash: [])),
             ("q", #"{"p":"/rooms"}"#, .listen(try path("rooms"), query: nil, tag: nil, hash: nil)),
             (
                 "q", #"{"p":"/rooms","q":{"l":2, "vf":"r"},"t":1,"h":""}"#,
-                .listen(try path("rooms"), query: Array(#"{"l":2, "vf":"r"}"#.utf8), tag: 1, hash: [])
+                .listen(try path("rooms"), query: try queryObject(#"{"l":2, "vf":"r"}"#), tag: 1, hash: [])
             ),
             ("l", #"{"p":"/a"}"#, .listen(try path("a"), query: nil, tag: nil, hash: nil)),
             (
                 "n", #"{"p":"/rooms","q":{"l":2},"t":1}"#,
-                .unlisten(try path("rooms"), query: Array(#"{"l":2}"#.utf8), tag: 1)
+                .unlisten(try path("rooms"), query: try queryObject(#"{"l":2}"#), tag: 1)
             ),
             ("u", #"{"p":"/a"}"#, .unlisten(try path("a"), query: nil, tag: nil)),
             ("s", #"{"c":{"sdk.node.12-18-0":1}}"#, .statistics),

@@ -33,7 +33,7 @@ struct ClientMessageWriterTests {
                 #"{"t":"d","d":{"r":5,"a":"q","b":{"p":"rooms","h":""}}}"#
             ),
             (
-                .listen(try path("rooms"), query: Array(#"{"l":2}"#.utf8), tag: 1, hash: nil),
+                .listen(try path("rooms"), query: try queryObject(#"{"l":2}"#), tag: 1, hash: nil),
                 #"{"t":"d","d":{"r":5,"a":"q","b":{"p":"rooms","q":{"l":2},"t":1}}}"#
             ),
             (.unlisten(try path("rooms"), query: nil, tag: nil), #"{"t":"d","d":{"r":5,"a":"n","b":{"p":"rooms"}}}"#),
@@ -68,11 +68,11 @@ struct ClientMessageWriterTests {
 
 extension RandomTrees {
     fileprivate mutating func request() -> ClientRequest {
-        let query = chance(1, in: 2) ? nil : Array(#"{"i":".key","l":3}"#.utf8)
+        let query = chance(1, in: 2) ? nil : queryObject()
         let tag = query.map { _ in Int64.random(in: 1...9, using: &random) }
         let hash = chance(1, in: 2) ? nil : bytes()
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: return .get(path(), query: Array("{}".utf8))
+        case 0: return .get(path(), query: try? queryObject("{}"))
         case 1: return .listen(path(), query: query, tag: tag, hash: hash)
         case 2: return .unlisten(path(), query: query, tag: tag)
         case 3: return .authenticate(credential: bytes())

@@ -24,6 +24,8 @@ func path(_ text: String) throws -> Path { try Path(parsing: text) }
 
 func json(_ text: String) throws -> CanonicalJSON { try CanonicalJSON.parse(Array(text.utf8)).value }
 
+func queryObject(_ text: String) throws -> QueryObject { try QueryObject(parsing: Array(text.utf8)) }
+
 func assignment(_ place: String, _ value: String) throws -> WireAssignment {
     let (value, hasServerValues) = try CanonicalJSON.parse(Array(value.utf8))
     return WireAssignment(target: try WriteTarget(parsing: place), value: value, hasServerValues: hasServerValues)

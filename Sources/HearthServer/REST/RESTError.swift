@@ -64,7 +64,7 @@ extension RESTError {
     /// `body` is the text in which the error was found.
     init(_ error: RequestError, in body: [UInt8]) {
         switch error {
-        case .missing, .path: self = .notJSON
+        case .missing, .path, .query: self = .notJSON
         case .overlappingPaths: self.init("Invalid data; \(error.message).")
         case .key(let mistake, let offset): self.init(key: mistake, at: offset, in: body)
         case .value(let error):

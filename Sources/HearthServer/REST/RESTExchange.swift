@@ -119,7 +119,7 @@ struct RESTExchange: Sendable {
         switch method {
         case .get, .head:
             if parameters.isShallow { return try parameters.filters.shallowRange() }
-            if !parameters.filters.isEmpty { throw try parameters.filters.refusal() }
+            if try parameters.filters.query() != nil { throw .queriesUnsupported }
         default: try parameters.refuseForWrites()
         }
         return ShallowRange()

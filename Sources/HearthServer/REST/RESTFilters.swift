@@ -6,9 +6,10 @@ struct RESTFilters: Equatable {
     private var limitToFirst: [UInt8]?
     private var limitToLast: [UInt8]?
     private var equalTo: [UInt8]?
+    private var startAt: [UInt8]?
     private var startAfter: [UInt8]?
-    /// `startAt`, `endAt`, `endBefore`.
-    private var otherBounds: [[UInt8]] = []
+    private var endAt: [UInt8]?
+    private var endBefore: [UInt8]?
 
     var isEmpty: Bool { self == RESTFilters() }
 
@@ -18,8 +19,10 @@ struct RESTFilters: Equatable {
         case "limitToFirst": limitToFirst = value
         case "limitToLast": limitToLast = value
         case "equalTo": equalTo = value
+        case "startAt": startAt = value
         case "startAfter": startAfter = value
-        case "startAt", "endAt", "endBefore": otherBounds.append(value)
+        case "endAt": endAt = value
+        case "endBefore": endBefore = value
         default: break
         }
     }
@@ -28,51 +31,70 @@ struct RESTFilters: Equatable {
     /// command line tools of Firebase send it (rest 4.3).
     func shallowRange() throws(RESTError) -> ShallowRange {
         if isEmpty { return ShallowRange() }
-        let limits = try checkLimits()
-        guard orderBy == nil, equalTo == nil, limitToLast == nil, otherBounds.isEmpty else { throw try refusal() }
-        var range = ShallowRange(limit: limits)
+        var supported = RESTFilters()
+        supported.limitToFirst = limitToFirst
+        supported.startAfter = startAfter
+        guard self == supported else {
+            _ = try query()
+            throw .queriesUnsupported
+        }
+        var range = ShallowRange(limit: try limit()?.count)
         if let startAfter {
             do throws(KeyError) { range.after = try Key(validating: startAfter) } catch { throw Self.notAKey }
         }
         return range
     }
 
-    /// What is wrong with the filters of a read that is not shallow; if nothing is, that they are not supported.
-    func refusal() throws(RESTError) -> RESTError {
-        guard let orderBy else {
-            return RESTError("orderBy must be defined when other query parameters are defined")
+    /// The query of a read that is not shallow; nil without filters.
+    func query() throws(RESTError) -> Query? {
+        if isEmpty { return nil }
+        let index = try index()
+        let limit = try limit()
+        if equalTo != nil, startAt != nil || startAfter != nil || endAt != nil || endBefore != nil {
+            throw RESTError("equalTo cannot be specified in addition to startAfter, startAt, endAt, or endBefore")
         }
-        guard let order = Self.primitive(orderBy), order.bytes.first == UInt8(ascii: "\"") else {
-            return RESTError("orderBy must be a valid JSON encoded path")
+        if startAt != nil, startAfter != nil { throw RESTError("Only one of startAt and startAfter may be specified") }
+        if endAt != nil, endBefore != nil { throw RESTError("Only one of endAt and endBefore may be specified") }
+        let start = try Self.bound(startAt ?? equalTo ?? startAfter, in: index)
+        let end = try Self.bound(endAt ?? equalTo ?? endBefore, in: index)
+        do throws(QueryError) {
+            return try Query(
+                index: index,
+                // A bound without a key that is not inclusive leaves out all children of this value.
+                start: start.map { startAfter == nil ? $0 : QueryBound($0.value, key: .highest, isInclusive: false) },
+                end: end.map { endBefore == nil ? $0 : QueryBound($0.value, key: .lowest, isInclusive: false) },
+                limit: limit)
+        } catch {
+            throw RESTError("\(error)")
         }
-        let text = String(decoding: order.bytes.dropFirst().dropLast(), as: UTF8.self)
-        guard ["$key", "$value", "$priority"].contains(text) || (try? Path(parsing: text))?.isRoot == false else {
-            return RESTError("orderBy must be a valid JSON encoded path")
-        }
-        _ = try checkLimits()
-        if equalTo != nil, startAfter != nil || !otherBounds.isEmpty {
-            return RESTError("equalTo cannot be specified in addition to startAfter, startAt, endAt, or endBefore")
-        }
-        for bound in [equalTo, startAfter] + otherBounds {
-            if let bound { try Self.check(bound, isKey: text == "$key") }
-        }
-        return RESTError("queries are not supported by this version: it reads whole locations")
     }
 
-    private static func check(_ bound: [UInt8], isKey: Bool) throws(RESTError) {
-        guard let value = primitive(bound) else {
-            throw RESTError("Constraint index field must be a JSON primitive")
+    private func index() throws(RESTError) -> QueryIndex {
+        guard let orderBy else {
+            throw RESTError("orderBy must be defined when other query parameters are defined")
         }
-        guard isKey else { return }
-        guard value.bytes.first == UInt8(ascii: "\"") else {
-            throw RESTError("Provided key index type is invalid, must be string")
+        guard let text = Self.primitive(orderBy)?.stringUTF8 else { throw Self.notAnOrder }
+        if text.elementsEqual("$key".utf8) { return .key }
+        if text.elementsEqual("$value".utf8) { return .value }
+        if text.elementsEqual("$priority".utf8) { return .priority }
+        guard let path = try? Path(parsing: text), !path.isRoot else { throw Self.notAnOrder }
+        return .child(path)
+    }
+
+    private static func bound(_ text: [UInt8]?, in index: QueryIndex) throws(RESTError) -> QueryBound? {
+        guard let text else { return nil }
+        guard let value = primitive(text) else { throw RESTError("Constraint index field must be a JSON primitive") }
+        if index == .key {
+            guard let key = value.stringUTF8 else {
+                throw RESTError("Provided key index type is invalid, must be string")
+            }
+            if (try? Key(validating: key)) == nil { throw notAKey }
         }
-        var key: [UInt8] = []
-        value.bytes.dropFirst().dropLast().withUnsafeBytes { JSONText.appendUnescaped($0, to: &key) }
-        if (try? Key(validating: key)) == nil { throw notAKey }
+        return QueryBound(value)
     }
 
     private static let notAKey = RESTError("Constraint key field must be a valid key name")
+    private static let notAnOrder = RESTError("orderBy must be a valid JSON encoded path")
 
     /// The value of a JSON text that is neither an object nor an array.
     private static func primitive(_ text: [UInt8]) -> CanonicalJSON? {
@@ -81,13 +103,12 @@ struct RESTFilters: Equatable {
         return try? CanonicalJSON.parse(text).value
     }
 
-    /// `limitToFirst`, if it is there.
-    private func checkLimits() throws(RESTError) -> Int? {
+    private func limit() throws(RESTError) -> QueryLimit? {
         guard limitToFirst == nil || limitToLast == nil else {
             throw RESTError("Only one of limitToFirst and limitToLast may be specified")
         }
-        _ = try Self.limit("limitToLast", limitToLast)
-        return try Self.limit("limitToFirst", limitToFirst)
+        if let last = try Self.limit("limitToLast", limitToLast) { return QueryLimit(.last, last) }
+        return try Self.limit("limitToFirst", limitToFirst).map { QueryLimit(.first, $0) }
     }
 
     private static func limit(_ name: String, _ text: [UInt8]?) throws(RESTError) -> Int? {
@@ -98,4 +119,8 @@ struct RESTFilters: Equatable {
         guard limit > 0 else { throw RESTError("\(name) must be positive") }
         return limit
     }
+}
+
+extension RESTError {
+    static let queriesUnsupported = RESTError("queries are not supported by this version: it reads whole locations")
 }

@@ -221,12 +221,12 @@ extension Operation {
         case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
-            self = QueryText.selectsEverything(query) ? .get(path) : .relay(.failed(.queriesUnsupported))
+            self = query.selectsEverything ? .get(path) : .relay(.failed(.queriesUnsupported))
         case .listen(let path, let query, let tag, let hash):
-            let isPlain = tag == nil && QueryText.selectsEverything(query)
+            let isPlain = tag == nil && query.selectsEverything
             self = isPlain ? .listen(path, hash: hash) : .relay(.failed(.queriesUnsupported))
         case .unlisten(let path, let query, let tag):
-            let isPlain = tag == nil && QueryText.selectsEverything(query)
+            let isPlain = tag == nil && query.selectsEverything
             self = isPlain ? .unlisten(path) : .relay(.done)
         case .statistics, .appCheck: self = .relay(.done)
         case .authenticate:
@@ -250,25 +250,9 @@ extension Failure {
         status: StaticText("unavailable"), "this server does not answer queries yet, only whole locations")
 }
 
-/// Query objects as far as they matter here.
-enum QueryText {
-    /// Whether a query object narrows nothing: it is missing or only names an order (wire-protocol 2.3).
-    static func selectsEverything(_ text: [UInt8]?) -> Bool {
-        guard let text else { return true }
-        return text.withUnsafeBytes { bytes in
-            var reader = JSONReader(bytes)
-            var isPlain = true
-            do throws(JSONError) {
-                try reader.forEachMember { (reader, key) throws(JSONError) in
-                    if !key.equals("i") { isPlain = false }
-                    _ = try reader.skipValue()
-                }
-                return isPlain
-            } catch {
-                return false
-            }
-        }
-    }
+extension QueryObject? {
+    /// Whether a request asks for the whole place; without a query object it does.
+    fileprivate var selectsEverything: Bool { self?.query.selectsEverything ?? true }
 }
 
 /// An identifier that cannot be guessed.

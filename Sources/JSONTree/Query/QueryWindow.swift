@@ -56,8 +56,8 @@ extension QueryWindow {
         _ changes: [ChildChange],
         refill: (_ beyond: IndexPlace, _ count: Int) throws(Failure) -> [IndexPlace]
     ) throws(Failure) -> WindowDifference {
-        guard let kept = places else { return differenceOfInterval(changes) }
-        let wereMembers = changes.map { change in change.before.map { kept.contains($0) } ?? false }
+        guard keepsOrder else { return differenceOfInterval(changes) }
+        let wereMembers = changes.map { change in change.before.map { contains($0) } ?? false }
         let boundary = boundary
         var leaving: [IndexPlace] = []
         var arriving: [IndexPlace] = []
@@ -68,7 +68,7 @@ extension QueryWindow {
         // Those that move beyond the boundary compete with others that only the store knows, and come back from there.
         var refilled: [IndexPlace] = []
         if let boundary, let limit = query.limit {
-            let missing = limit.count - (kept.count - leaving.count + arriving.count)
+            let missing = limit.count - ((count ?? 0) - leaving.count + arriving.count)
             if missing > 0 { refilled = Array(try refill(boundary, missing).prefix(missing)) }
         }
         let pushedOut = replace(leaving, by: arriving + refilled)

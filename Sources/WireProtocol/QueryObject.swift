@@ -1,0 +1,184 @@
+package import JSONTree
+
+/// The query object of a request (wire-protocol 2.4), read, and as the client wrote it: a server that ends the listen names it in the
+/// same words.
+package struct QueryObject: Hashable, Sendable {
+    package let query: Query
+    package let text: [UInt8]
+
+    /// Reads a query object. Unknown members do not count, nor does a null, except as the value of a bound.
+    package init(parsing text: [UInt8]) throws(RequestError) {
+        let members = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+            try QueryMembers(text)
+        }
+        query = try members.query()
+        self.text = text
+    }
+
+    /// Writes a query object.
+    package init(
+        index: QueryIndex, start: QueryBound? = nil, end: QueryBound? = nil, limit: QueryLimit? = nil
+    ) throws(QueryError) {
+        query = try Query(index: index, start: start, end: end, limit: limit)
+        var text: [UInt8] = []
+        if let start { Self.append(start, "\"sp\":", "\"sn\":", "\"sin\":", to: &text) }
+        if let end { Self.append(end, "\"ep\":", "\"en\":", "\"ein\":", to: &text) }
+        if let limit {
+            text.append(literal: "\"l\":")
+            text.append(decimal: Int64(limit.count))
+            text.append(literal: limit.side == .first ? #","vf":"l","# : #","vf":"r","#)
+        }
+        text.append(literal: "\"i\":")
+        switch index {
+        case .key: text.append(literal: "\".key\"")
+        case .value: text.append(literal: "\".value\"")
+        case .priority: text.append(literal: "\".priority\"")
+        case .child(let path): text.append(quoted: path)
+        }
+        self.text = Array("{".utf8) + text + Array("}".utf8)
+    }
+
+    private static func append(
+        _ bound: QueryBound, _ value: StaticString, _ key: StaticString, _ isInclusive: StaticString,
+        to out: inout [UInt8]
+    ) {
+        out.append(literal: value)
+        out.append(contentsOf: bound.value.bytes)
+        out.append(UInt8(ascii: ","))
+        if let boundKey = bound.key {
+            out.append(literal: key)
+            switch boundKey {
+            case .lowest: out.append(literal: "\"[MIN_NAME]\"")
+            case .highest: out.append(literal: "\"[MAX_NAME]\"")
+            case .key(let utf8): JSONText.appendQuoted(utf8, to: &out)
+            }
+            out.append(UInt8(ascii: ","))
+        }
+        out.append(literal: isInclusive)
+        out.append(literal: bound.isInclusive ? "true," : "false,")
+    }
+}
+
+/// The members of a query object, as far as they are there.
+private struct QueryMembers {
+    private struct Bound {
+        var value: UnsafeRawBufferPointer?
+        var key: UnsafeRawBufferPointer?
+        var isInclusive: UnsafeRawBufferPointer?
+    }
+
+    private var index: UnsafeRawBufferPointer?
+    private var start = Bound()
+    private var end = Bound()
+    private var limit: UnsafeRawBufferPointer?
+    private var side: UnsafeRawBufferPointer?
+
+    /// `text` must outlive the members.
+    init(_ text: UnsafeRawBufferPointer) throws(RequestError) {
+        guard text.first == UInt8(ascii: "{") else { throw .missing("query \"q\"") }
+        var members = QueryMembers()
+        do throws(JSONError) {
+            var reader = JSONReader(text)
+            try reader.forEachMember { (reader, key) throws(JSONError) in
+                let value = try reader.skipValue()
+                if key.equals("sp") {
+                    members.start.value = value
+                } else if key.equals("ep") {
+                    members.end.value = value
+                } else if !value.equals("null") {
+                    members.set(key, value)
+                }
+            }
+            try reader.finish()
+        } catch {
+            throw .missing("query \"q\"")
+        }
+        self = members
+    }
+
+    private init() {}
+
+    private mutating func set(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        if key.equals("i") {
+            index = value
+        } else if key.equals("sn") {
+            start.key = value
+        } else if key.equals("sin") {
+            start.isInclusive = value
+        } else if key.equals("en") {
+            end.key = value
+        } else if key.equals("ein") {
+            end.isInclusive = value
+        } else if key.equals("l") {
+            limit = value
+        } else if key.equals("vf") {
+            side = value
+        }
+    }
+
+    func query() throws(RequestError) -> Query {
+        let index = try queryIndex()
+        let start = try Self.bound(start, "start")
+        let end = try Self.bound(end, "end")
+        let limit = try queryLimit()
+        do throws(QueryError) {
+            return try Query(index: index, start: start, end: end, limit: limit)
+        } catch {
+            throw .query(error)
+        }
+    }
+
+    private func queryIndex() throws(RequestError) -> QueryIndex {
+        guard let index else { return .priority }
+        guard let text = Self.string(index) else { throw Self.unknownIndex }
+        if text.elementsEqual(".key".utf8) { return .key }
+        if text.elementsEqual(".value".utf8) { return .value }
+        if text.elementsEqual(".priority".utf8) { return .priority }
+        guard let path = try? Path(parsing: text), !path.isRoot else { throw Self.unknownIndex }
+        return .child(path)
+    }
+
+    private static let unknownIndex = RequestError.missing("index \"i\" of the query")
+
+    /// Nil without a value: a key alone is no bound.
+    private static func bound(_ bound: Bound, _ name: String) throws(RequestError) -> QueryBound? {
+        guard let text = bound.value else { return nil }
+        // A wrapper or a server value would pass for a leaf.
+        if text.first == UInt8(ascii: "{") { throw .query(.boundNotPrimitive) }
+        let value: CanonicalJSON
+        do throws(JSONError) { value = try CanonicalJSON.parse(text.bytes).value } catch { throw .value(error) }
+        var key: QueryBound.BoundKey?
+        if let text = bound.key {
+            guard let utf8 = string(text) else { throw .missing("\(name) key of the query") }
+            key = QueryBound.BoundKey(parsing: utf8)
+        }
+        var isInclusive = true
+        if let text = bound.isInclusive {
+            guard text.equals("true") || text.equals("false") else { throw .missing("\(name) of the query") }
+            isInclusive = text.equals("true")
+        }
+        return QueryBound(value, key: key, isInclusive: isInclusive)
+    }
+
+    private func queryLimit() throws(RequestError) -> QueryLimit? {
+        guard let limit else { return nil }
+        var reader = JSONReader(limit)
+        guard let number = try? reader.integer(), let count = Int(exactly: number) else {
+            throw .missing("limit \"l\" of the query")
+        }
+        let first: Bool
+        switch side {
+        case nil: first = start.value != nil
+        case let side? where side.equals("\"l\""): first = true
+        case let side? where side.equals("\"r\""): first = false
+        default: throw .missing("side \"vf\" of the query's limit")
+        }
+        return QueryLimit(first ? .first : .last, count)
+    }
+
+    private static func string(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.first == UInt8(ascii: "\"") else { return nil }
+        var reader = JSONReader(text)
+        return try? reader.string()
+    }
+}
