@@ -145,8 +145,7 @@ private struct QueryMembers {
         guard let text = bound.value else { return nil }
         // A wrapper or a server value would pass for a leaf.
         if text.first == UInt8(ascii: "{") { throw .query(.boundNotPrimitive) }
-        let value: CanonicalJSON
-        do throws(JSONError) { value = try CanonicalJSON.parse(text.bytes).value } catch { throw .value(error) }
+        guard let value = try? CanonicalJSON.parse(text.bytes).value else { throw .missing("\(name) of the query") }
         var key: QueryBound.BoundKey?
         if let text = bound.key {
             guard let utf8 = string(text) else { throw .missing("\(name) key of the query") }

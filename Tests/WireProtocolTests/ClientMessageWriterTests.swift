@@ -72,7 +72,7 @@ extension RandomTrees {
         let tag = query.map { _ in Int64.random(in: 1...9, using: &random) }
         let hash = chance(1, in: 2) ? nil : bytes()
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: return .get(path(), query: try? queryObject("{}"))
+        case 0: return .get(path(), query: queryObject())
         case 1: return .listen(path(), query: query, tag: tag, hash: hash)
         case 2: return .unlisten(path(), query: query, tag: tag)
         case 3: return .authenticate(credential: bytes())

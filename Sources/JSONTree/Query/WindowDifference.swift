@@ -17,6 +17,11 @@ package struct WindowDifference: Hashable, Sendable {
         package var before: IndexPlace
         package var after: IndexPlace
 
+        package init(before: IndexPlace, after: IndexPlace) {
+            self.before = before
+            self.after = after
+        }
+
         /// Whether the value by which the index orders changed.
         package var hasMoved: Bool { before != after }
     }
