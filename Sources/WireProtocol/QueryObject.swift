@@ -1,7 +1,7 @@
 package import JSONTree
 
-/// The query object of a request (wire-protocol 2.4), read, and as the client wrote it: a server that ends the listen names it in the
-/// same words.
+/// The query object of a request (wire-protocol 2.4), read, and as the client wrote it: a server that ends the listen
+/// names it in the same words.
 package struct QueryObject: Hashable, Sendable {
     package let query: Query
     package let text: [UInt8]

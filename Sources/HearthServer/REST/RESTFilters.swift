@@ -27,8 +27,8 @@ struct RESTFilters: Equatable {
         }
     }
 
-    /// The keys that a shallow read asks for: without an order it is that of the keys, and `startAfter` is a key without quotes, as the
-    /// command line tools of Firebase send it (rest 4.3).
+    /// The keys that a shallow read asks for: without an order it is that of the keys, and `startAfter` is a key
+    /// without quotes, as the command line tools of Firebase send it (rest 4.3).
     func shallowRange() throws(RESTError) -> ShallowRange {
         if isEmpty { return ShallowRange() }
         var supported = RESTFilters()

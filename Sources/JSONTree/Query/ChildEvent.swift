@@ -22,8 +22,8 @@ package struct ChildEvent: Hashable, Sendable {
 }
 
 extension QueryWindow {
-    /// The events of a difference that was applied last: all removed, then all added, moved, and changed, each in index order. The window
-    /// must keep its order.
+    /// The events of a difference that was applied last: all removed, then all added, moved, and changed, each in index
+    /// order. The window must keep its order.
     package func events(of difference: WindowDifference) -> [ChildEvent] {
         func event(_ kind: ChildEvent.Kind, _ place: IndexPlace) -> ChildEvent {
             ChildEvent(kind, place, after: predecessor(of: place))

@@ -1,4 +1,5 @@
-/// Where a child stands in an index: its encoded index value (see ``IndexValue``), then the encoded segment of its key (see `Segment`).
+/// Where a child stands in an index: its encoded index value (see ``IndexValue``), then the encoded segment of its key
+/// (see `Segment`).
 ///
 /// The order of the bytes is the order of the index, ties by key included. No place is a prefix of another one.
 package struct IndexPlace: Hashable, Comparable, Sendable {
@@ -7,8 +8,8 @@ package struct IndexPlace: Hashable, Comparable, Sendable {
     /// `bytes` must have been made for a child by ``QueryIndex``.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Where the key's segment stands in `bytes`; before it stands the index value, of which there is none in the index of the
-    /// keys. O(segment), however long the value is.
+    /// Where the key's segment stands in `bytes`; before it stands the index value, of which there is none in the index
+    /// of the keys. O(segment), however long the value is.
     package var segmentRange: Range<Int> { bytes.withUnsafeBytes { Self.segmentStart($0)..<$0.count } }
 
     /// A copy of the key's segment, as in `Path.encoded`.
@@ -32,8 +33,8 @@ package struct IndexPlace: Hashable, Comparable, Sendable {
         case IndexValue.stringTag: break
         default: return 1
         }
-        // Read from the end. The byte before the last one is at least 0x20 in the segment of a text and less in that of an integer,
-        // whose form is below 0x2000.
+        // Read from the end. The byte before the last one is at least 0x20 in the segment of a text and less in that of
+        // an integer, whose form is below 0x2000.
         guard place.count >= 2, place[place.count - 2] >= 0x20 else {
             return max(place.count - Segment.integerByteCount, 0)
         }

@@ -1,4 +1,5 @@
-/// The encoding of an index value, in which the order of bytes is the order of values (wire-protocol 4.5, see ``ValueOrder``).
+/// The encoding of an index value, in which the order of bytes is the order of values (wire-protocol 4.5, see
+/// ``ValueOrder``).
 ///
 /// It is self-delimiting: no encoding is a prefix of another one.
 ///
@@ -18,7 +19,8 @@ package enum IndexValue {
     /// Every value that has children.
     package static let object: [UInt8] = [0x06]
 
-    /// Appends the encoding of the value whose text is `range` of `json`, without its priority; of nothing if `range` is nil.
+    /// Appends the encoding of the value whose text is `range` of `json`, without its priority; of nothing if `range`
+    /// is nil.
     package static func append(_ json: CanonicalJSON, in range: Range<Int>?, to out: inout [UInt8]) {
         guard let range else {
             out.append(nothingTag)

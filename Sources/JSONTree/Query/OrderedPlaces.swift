@@ -1,6 +1,7 @@
 /// A set of places in order, as a list of sorted chunks of bounded size.
 ///
-/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk, `rank` one step per chunk as well.
+/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk, `rank` one step per chunk as
+/// well.
 struct OrderedPlaces: Equatable, Sendable {
     /// Not empty, each sorted, in order.
     private var chunks: [[IndexPlace]] = []

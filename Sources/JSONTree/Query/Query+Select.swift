@@ -1,6 +1,7 @@
 extension Query {
-    /// The part of a node's value that this query asks for (wire-protocol 4.6): an object of the selected children, which keep their
-    /// priorities, without the node's own; null if there are none, as of a leaf. The whole value if the query selects everything.
+    /// The part of a node's value that this query asks for (wire-protocol 4.6): an object of the selected children,
+    /// which keep their priorities, without the node's own; null if there are none, as of a leaf. The whole value if
+    /// the query selects everything.
     ///
     /// One pass over the text; with a limit O(n log n) in the children of the interval.
     package func select(from json: CanonicalJSON) -> CanonicalJSON {

@@ -1,11 +1,11 @@
-/// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends (wire-protocol 2.4,
-/// 4.6).
+/// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends
+/// (wire-protocol 2.4, 4.6).
 ///
 /// Made of bounds in their normal form: queries that ask for the same in other words are often, not always, equal.
 package struct Query: Hashable, Sendable {
     package let index: QueryIndex
-    /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`. Empty if it is not `lower` <
-    /// `upper`.
+    /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`. Empty if it
+    /// is not `lower` < `upper`.
     package let lower: [UInt8]
     package let upper: [UInt8]
     package let limit: QueryLimit?

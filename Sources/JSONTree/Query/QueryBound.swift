@@ -22,7 +22,8 @@ package struct QueryBound: Hashable, Sendable {
 
     /// A leaf or null. In the order of the keys: the key as a string.
     package var value: CanonicalJSON
-    /// Nil: before all keys at the start of the interval, behind all keys at its end. Means nothing in the order of the keys.
+    /// Nil: before all keys at the start of the interval, behind all keys at its end. Means nothing in the order of the
+    /// keys.
     package var key: BoundKey?
     package var isInclusive: Bool
 

@@ -33,8 +33,8 @@ package struct QueryWindow: Sendable {
     /// The members in order; none if they are not kept.
     package var members: some Sequence<IndexPlace> { (places ?? OrderedPlaces()).sorted }
 
-    /// The member right before a place, whether or not there is one at the place itself. Nil for the first one, and if members are not
-    /// kept.
+    /// The member right before a place, whether or not there is one at the place itself. Nil for the first one, and if
+    /// members are not kept.
     package func predecessor(of place: IndexPlace) -> IndexPlace? { places?.predecessor(of: place) }
 
     /// How many members come before a place; nil if they are not kept.
@@ -46,10 +46,10 @@ package struct QueryWindow: Sendable {
 extension QueryWindow {
     /// Takes in what one commit did to the node's children; each child at most once, in any order.
     ///
-    /// `refill` is asked, at most once, when members of a limited query are missing: for the places, up to a number of them, that come next
-    /// in the query's interval beyond a place, as they are after the commit (changed children among them). Next means ascending behind the
-    /// place if the limit keeps the first, descending before it if it keeps the last. The place itself need not exist
-    /// any more. If `refill` throws, the window is unchanged.
+    /// `refill` is asked, at most once, when members of a limited query are missing: for the places, up to a number of
+    /// them, that come next in the query's interval beyond a place, as they are after the commit (changed children
+    /// among them). Next means ascending behind the place if the limit keeps the first, descending before it if it
+    /// keeps the last. The place itself need not exist any more. If `refill` throws, the window is unchanged.
     ///
     /// O(log n) per change; a window that does not keep its members compares only.
     package mutating func apply<Failure: Error>(

@@ -11,7 +11,8 @@ package struct ChildChange: Hashable, Sendable {
     }
 }
 
-/// What a commit did to the children that a query selects. Each child is in one list only, and each list is in index order.
+/// What a commit did to the children that a query selects. Each child is in one list only, and each list is in index
+/// order.
 package struct WindowDifference: Hashable, Sendable {
     package struct Changed: Hashable, Sendable {
         package var before: IndexPlace
