@@ -4,8 +4,9 @@
 /// Made of bounds in their normal form: queries that ask for the same in other words are often, not always, equal.
 package struct Query: Hashable, Sendable {
     package let index: QueryIndex
-    /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`. Empty if it
-    /// is not `lower` < `upper`.
+    /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
+    /// no place can lie between. In the order of the keys places are segments, so behind the node's encoded path these
+    /// are bounds of the encoded paths of its children and of what is below them.
     package let lower: [UInt8]
     package let upper: [UInt8]
     package let limit: QueryLimit?
