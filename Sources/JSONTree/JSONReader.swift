@@ -79,6 +79,14 @@ package struct JSONReader {
         return bytes.part(start..<offset)
     }
 
+    /// Nothing but white space follows.
+    package var isAtEnd: Bool {
+        mutating get {
+            skipWhiteSpace()
+            return offset == bytes.count
+        }
+    }
+
     /// Nothing but white space may follow.
     package mutating func finish() throws(JSONError) {
         skipWhiteSpace()

@@ -36,7 +36,7 @@ extension Database {
     }
 
     /// A client that holds nothing, told that there is nothing, needs no data.
-    private static func isCurrent(_ hash: [UInt8]?, _ value: CanonicalJSON) -> Bool {
+    static func isCurrent(_ hash: [UInt8]?, _ value: CanonicalJSON) -> Bool {
         guard let hash else { return false }
         return hash.isEmpty ? value.isNull : NodeHash.matches(hash, value)
     }
@@ -47,9 +47,9 @@ extension Database {
     }
 
     func disconnect(_ connection: ConnectionID) {
-        for path in sessions.removeValue(forKey: connection)?.memberships ?? [] {
-            _ = listeners.leave(path, loop: connection.loop)
-        }
+        guard let session = sessions.removeValue(forKey: connection) else { return }
+        for path in session.memberships { _ = listeners.leave(path, loop: connection.loop) }
+        for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
     }
 
     private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {

@@ -76,6 +76,7 @@ extension Database {
         tornBy = nil
         sequence = storeSequence
         try replay(operations)
+        try refillWindows()
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
@@ -103,7 +104,7 @@ extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
         case .join, .leave: true
-        case .push, .initial, .reply, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .reply, .stream: false
         }
     }
 

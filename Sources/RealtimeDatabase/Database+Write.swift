@@ -17,10 +17,13 @@ extension Database {
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         let assignment = Assignment(target: target, value: stored)
-        try apply(assignment)
-        turn.record.append(assignment, uid: [])
-        sequence += 1
-        if !listeners.isEmpty { push(.set(assignment), in: &turn) }
+        if listeners.isEmpty {
+            try apply(assignment)
+            turn.record.append(assignment, uid: [])
+            sequence += 1
+        } else {
+            try commit(.set(assignment), in: &turn)
+        }
         return stored
     }
 
@@ -44,11 +47,24 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
+        try commit(.merge(base: base, assignments), in: &turn)
+    }
+
+    /// Applies a change, writes it into the turn's record, and tells whoever listens.
+    private func commit(_ change: Change, in turn: inout Turn) throws(Failure) {
+        let assignments = change.assignments
+        let queries = try concernedQueries(by: assignments)
         for assignment in assignments { try apply(assignment) }
-        let change = Change.merge(base: base, assignments)
+        let outputs = turn.outputs.count
+        push(change, in: &turn)
+        do throws(Failure) {
+            try pushToQueries(queries, assignments, in: &turn)
+        } catch {
+            turn.outputs.removeSubrange(outputs...)
+            throw error
+        }
         turn.record.append(change, uid: [])
         sequence += 1
-        push(change, in: &turn)
     }
 
     /// The places that get a value, in path order.
@@ -115,18 +131,5 @@ extension Database {
         } catch {
             throw .unavailable(error)
         }
-    }
-}
-
-extension Array {
-    /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do. O(log n).
-    fileprivate func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
-        var lower = 0
-        var upper = count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            if predicate(self[middle]) { upper = middle } else { lower = middle + 1 }
-        }
-        return lower
     }
 }

@@ -110,10 +110,17 @@ package final class Database {
                 reply = .failed(error)
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
-        case .get(let path): get(path, for: request, in: &turn)
+        case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
+        case .get(let path, let query?, let needsIndex):
+            get(path, query, needsIndex: needsIndex, for: request, in: &turn)
         case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
+            turn.outputs.append(.reply(connection, number: request.number, .done))
+        case .listenQuery(let path, let query, let form, let hash):
+            listen(path, query, form, hash: hash, for: request, in: &turn)
+        case .unlistenQuery(let name):
+            endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))

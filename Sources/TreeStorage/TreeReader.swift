@@ -8,12 +8,18 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     private let ranges: ClearingRanges
     /// A snapshot may hold dead rows that have gone from the file since.
     private let isSnapshot: Bool
-    /// Statements that are not in use, by whether they look out for dead rows.
-    private var idle: [Bool: [Statement]] = [:]
+    /// Statements that are not in use.
+    private var idle: [Selection: [Statement]] = [:]
     private var cursorsInUse = 0
     /// Cursors that are in use at the same time see the same state of the file, so one that must skip dead rows makes
     /// later ones do so.
     private var skipsDead = false
+
+    private struct Selection: Hashable {
+        /// Looks out for dead rows.
+        var skipsDead: Bool
+        var direction: ScanDirection
+    }
 
     init(path: String, clearing ranges: ClearingRanges, isSnapshot: Bool) throws(StorageError) {
         connection = try Connection(path: path, mode: .readOnly)
@@ -28,20 +34,23 @@ package final class TreeReader: RowStore, @unchecked Sendable {
 
     package var clearing: Set<[UInt8]> { ranges.keys }
 
-    package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
+    package func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+        -> any RowCursor
+    {
         skipsDead = isSnapshot || skipsDead && cursorsInUse > 0 || !ranges.keys.isEmpty
-        let statement = try idleStatement(skippingDead: skipsDead)
+        let selection = Selection(skipsDead: skipsDead, direction: direction)
+        let statement = try idleStatement(selection)
         statement.bind(1, lower)
         statement.bind(2, upper)
-        return Cursor(statement: statement, reader: self, skipsDead: skipsDead)
+        return Cursor(statement: statement, reader: self, selection: selection)
     }
 
-    private func idleStatement(skippingDead: Bool) throws(StorageError) -> Statement {
-        if let statement = idle[skippingDead]?.popLast() { return statement }
-        return try connection.prepare(Self.select(skippingDead: skippingDead))
+    private func idleStatement(_ selection: Selection) throws(StorageError) -> Statement {
+        if let statement = idle[selection]?.popLast() { return statement }
+        return try connection.prepare(Self.select(selection))
     }
 
-    private static func select(skippingDead: Bool) -> String {
+    private static func select(_ selection: Selection) -> String {
         let isAlive =
             """
             NOT EXISTS (
@@ -49,27 +58,28 @@ package final class TreeReader: RowStore, @unchecked Sendable {
                 WHERE cleared.lower <= row.key AND row.key < cleared.upper AND row.sequence < cleared.sequence)
             """
         return """
-            SELECT key, value FROM row WHERE key >= ?1 AND key < ?2 \(skippingDead ? "AND \(isAlive)" : "") ORDER BY key
+            SELECT key, value FROM row WHERE key >= ?1 AND key < ?2 \(selection.skipsDead ? "AND \(isAlive)" : "")
+            ORDER BY key \(selection.direction == .descending ? "DESC" : "")
             """
     }
 
     private final class Cursor: RowCursor {
         private let statement: Statement
         private let reader: TreeReader
-        private let skipsDead: Bool
+        private let selection: Selection
         private var isAtEnd = false
 
-        init(statement: Statement, reader: TreeReader, skipsDead: Bool) {
+        init(statement: Statement, reader: TreeReader, selection: Selection) {
             self.statement = statement
             self.reader = reader
-            self.skipsDead = skipsDead
+            self.selection = selection
             reader.cursorsInUse += 1
         }
 
         deinit {
             statement.reset()
             reader.cursorsInUse -= 1
-            reader.idle[skipsDead, default: []].append(statement)
+            reader.idle[selection, default: []].append(statement)
         }
 
         func next() throws(StorageError) -> Row? {
@@ -86,9 +96,9 @@ package final class TreeReader: RowStore, @unchecked Sendable {
             return !isAtEnd
         }
 
-        func seek(to lower: [UInt8]) {
+        func seek(to bound: [UInt8]) {
             statement.reset()
-            statement.bind(1, lower)
+            statement.bind(selection.direction == .ascending ? 1 : 2, bound)
             isAtEnd = false
         }
     }

@@ -37,6 +37,14 @@ extension ClientMessage {
             default: break
             }
         }
+        if action.equals("ev") {
+            guard let tag = body.tag else { throw .missing("tag \"t\"") }
+            return .events(try body.requiredPath(), query: try body.queryObject(), tag: tag, body.events ?? .child)
+        }
+        if action.equals("nev") {
+            guard let tag = body.tag else { throw .missing("tag \"t\"") }
+            return .noEvents(tag: tag)
+        }
         if action.equals("auth") || action.equals("gauth") {
             guard let credential = body.credential else { throw .missing("credential \"cred\"") }
             return .authenticate(credential: credential)

@@ -23,6 +23,10 @@ package enum ClientRequest: Hashable, Sendable {
     case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?)
     /// `n`: unlisten.
     case unlisten(Path, query: QueryObject?, tag: Int64?)
+    /// `ev`: listen to the events of a query. An addition to the protocol, as is the next.
+    case events(Path, query: QueryObject?, tag: Int64, EventKinds)
+    /// `nev`: no more of them.
+    case noEvents(tag: Int64)
     /// `s`: statistics of the client, not kept.
     case statistics
     /// `auth` and `gauth`.

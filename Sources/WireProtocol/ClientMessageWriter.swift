@@ -39,6 +39,22 @@ package enum ClientMessageWriter {
             out.append(literal: #""n","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
+        case .events(let path, let query, let tag, let kinds):
+            out.append(literal: #""ev","b":{"p":"#)
+            out.append(quoted: path)
+            append(query, tag, to: &out)
+            out.append(literal: #","e":["#)
+            var isFirst = true
+            for (kind, name) in EventKinds.names where kinds.contains(kind) {
+                out.append(literal: isFirst ? #"""# : #",""#)
+                out.append(literal: name)
+                out.append(literal: #"""#)
+                isFirst = false
+            }
+            out.append(literal: "]")
+        case .noEvents(let tag):
+            out.append(literal: #""nev","b":{"t":"#)
+            out.append(decimal: tag)
         case .statistics: out.append(literal: #""s","b":{"c":{}"#)
         case .authenticate(let credential):
             out.append(literal: #""auth","b":{"cred":"#)

@@ -11,6 +11,7 @@ struct MessageBody {
     private(set) var query: [UInt8]?
     private(set) var tag: Int64?
     private(set) var credential: [UInt8]?
+    private(set) var events: EventKinds?
     private var mistake: RequestError?
 
     /// A body that is missing.
@@ -56,6 +57,9 @@ struct MessageBody {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
         } else if key.equals("q") {
             query = Array(try reader.skipValue())
+        } else if key.equals("e") {
+            events = try Self.eventKinds(try reader.skipValue())
+            if events == nil { mistake = .missing("list of events \"e\"") }
         } else if key.equals("t") {
             let text = try reader.skipValue()
             var number = JSONReader(text)
@@ -70,6 +74,19 @@ struct MessageBody {
         _ = try reader.skipValue()
         mistake = .missing(name)
         return nil
+    }
+
+    /// Reads an array of names; nil unless it is one.
+    private static func eventKinds(_ text: UnsafeRawBufferPointer) throws(JSONError) -> EventKinds? {
+        guard text.first == UInt8(ascii: "[") else { return nil }
+        var kinds: EventKinds = []
+        var reader = JSONReader(UnsafeRawBufferPointer(rebasing: text.dropFirst().dropLast()))
+        while !reader.isAtEnd {
+            guard let kind = EventKinds(name: try reader.stringText().raw) else { return nil }
+            kinds.insert(kind)
+            if !reader.isAtEnd { try reader.expect(UInt8(ascii: ",")) }
+        }
+        return kinds.isEmpty ? nil : kinds
     }
 
     func requiredPath() throws(RequestError) -> Path {

@@ -59,10 +59,13 @@ package enum ServerMessageWriter {
         appendResponse(number: number, status: status, data: quoted, to: &out)
     }
 
-    /// Push `d`: the value (or priority) at a place is now `value`.
-    package static func appendData(_ target: WriteTarget, _ value: CanonicalJSON, to out: inout [UInt8]) {
+    /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query.
+    package static func appendData(
+        _ target: WriteTarget, _ value: CanonicalJSON, tag: Int64? = nil, to out: inout [UInt8]
+    ) {
         appendDataHead(target, to: &out)
         out.append(contentsOf: value.bytes)
+        append(tag, to: &out)
         out.append(contentsOf: dataTail)
     }
 
@@ -77,10 +80,58 @@ package enum ServerMessageWriter {
 
     /// Push `m`: several places below `base` change at once.
     package static func appendMerge(
-        base: Path, _ assignments: [(target: WriteTarget, value: CanonicalJSON)], to out: inout [UInt8]
+        base: Path, _ assignments: [(target: WriteTarget, value: CanonicalJSON)], tag: Int64? = nil,
+        to out: inout [UInt8]
     ) {
         out.append(literal: #"{"t":"d","d":{"a":"m","b":{"#)
         out.append(base: base, assignments)
+        append(tag, to: &out)
         out.append(literal: "}}}")
+    }
+
+    /// Push `ev`: the events of one commit at a listener of events (Protocol.md, "Additions").
+    package static func appendEvents(_ path: Path, _ events: [QueryEvent], tag: Int64, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"ev","b":{"p":"#)
+        out.append(quoted: path)
+        out.append(literal: #","d":["#)
+        for (index, event) in events.enumerated() {
+            if index > 0 { out.append(literal: ",") }
+            out.append(event)
+        }
+        out.append(literal: "]")
+        append(tag, to: &out)
+        out.append(literal: "}}}")
+    }
+
+    private static func append(_ tag: Int64?, to out: inout [UInt8]) {
+        guard let tag else { return }
+        out.append(literal: #","t":"#)
+        out.append(decimal: tag)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ event: QueryEvent) {
+        switch event {
+        case .value(let value):
+            append(literal: #"{"e":"value","v":"#)
+            append(contentsOf: value.bytes)
+        case .child(let kind, let key, let value, let previous):
+            append(literal: #"{"e":""#)
+            append(literal: EventKinds.names.first { $0.kind == kind.flag }?.name ?? "")
+            append(literal: #"","k":"#)
+            key.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &self) }
+            append(literal: #","v":"#)
+            append(contentsOf: value.bytes)
+            if kind != .removed {
+                append(literal: #","prev":"#)
+                if let previous {
+                    previous.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &self) }
+                } else {
+                    append(literal: "null")
+                }
+            }
+        }
+        append(literal: "}")
     }
 }

@@ -66,8 +66,9 @@ extension Operation {
         case .update(let base, let entries):
             let list = entries.map { "\(String(decoding: $0.target.text, as: UTF8.self))=\($0.value.json)" }
             return "update \(base) \(list.joined(separator: " "))"
-        case .get(let path): return "get \(path)"
-        case .listen, .unlisten, .dropListener, .relay, .disconnect: return "\(self)"
+        case .get(let path, nil, needsIndex: _): return "get \(path)"
+        case .get(let path, let query?, needsIndex: _): return "get \(path) \(query)"
+        case .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .relay, .disconnect: return "\(self)"
         }
     }
 }

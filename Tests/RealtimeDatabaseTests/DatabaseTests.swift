@@ -44,17 +44,35 @@ struct DatabaseTests {
             }
         }
 
+        private static func words(_ push: QueryPush) -> String {
+            switch push.content {
+            case .change(let change): change.assignments.map(words).joined(separator: ", ")
+            case .events(let events): events.map(words).joined(separator: ", ")
+            }
+        }
+
+        private static func words(_ event: QueryEvent) -> String {
+            switch event {
+            case .value(let value): "value \(value)"
+            case .child(let kind, let key, let value, let previous):
+                "\(kind) \(Path(encoded: key)) \(value)" + (previous.map { " after \(Path(encoded: $0))" } ?? "")
+            }
+        }
+
         private static func words(_ output: Output) -> String {
             switch output {
             case .push(.set(let assignment), let groups): "push \(words(assignment)) to \(groups.count)"
             case .push(.merge(let base, let assignments), let groups):
                 "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)"
+            case .pushQuery(let push, _): "push \(push.form) \(words(push))"
+            case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
             case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
             case .join(_, let connection): "join \(connection.loop)"
             case .leave(_, let connection): "leave \(connection.loop)"
             case .stream(let read): "stream \(read.path)"
             case .reply(_, let number, .done): "\(number) done"
             case .reply(_, let number, .listening): "\(number) listening"
+            case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"
             case .reply(_, let number, .value(let value)): "\(number) \(value)"
             case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
             }

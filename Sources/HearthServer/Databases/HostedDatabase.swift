@@ -181,8 +181,8 @@ final class HostedDatabase {
         var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
         for request in requests {
             switch request.operation {
-            case .disconnect, .unlisten, .dropListener: held.append(request)
-            case .set, .update, .get, .listen, .relay:
+            case .disconnect, .unlisten, .unlistenQuery, .dropListener: held.append(request)
+            case .set, .update, .get, .listen, .listenQuery, .relay:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }

@@ -24,7 +24,11 @@ struct DeliveryBuilder {
     mutating func add(_ output: Output) {
         if !output.mayFollowLaterPushes { openRun = nil }
         switch output {
-        case .push(let change, let groups): push(change, to: groups)
+        case .push(let change, let groups): push(to: groups) { Self.append(change, to: &$0) }
+        case .pushQuery(let push, let group): self.push(to: [group]) { Self.append(push, to: &$0) }
+        case .initialQuery(let connection, let push):
+            let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
+            entries[connection.loop].append(.frames(connection, range, answers: false))
         case .initial(let connection, let path, let value):
             let range = Self.frame(&bytes, &message) {
                 ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
@@ -44,8 +48,8 @@ struct DeliveryBuilder {
     }
 
     /// Pushes to the same groups one behind the other become one run, which members get as one piece.
-    private mutating func push(_ change: Change, to groups: [GroupAddress]) {
-        let range = Self.frame(&pushes, &message) { Self.append(change, to: &$0) }
+    private mutating func push(to groups: [GroupAddress], _ write: (inout [UInt8]) -> Void) {
+        let range = Self.frame(&pushes, &message, write)
         if openRun == groups {
             runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<range.upperBound
             return
@@ -77,11 +81,21 @@ struct DeliveryBuilder {
         return start..<out.count
     }
 
-    private static func append(_ change: Change, to out: inout [UInt8]) {
+    private static func append(_ push: QueryPush, to out: inout [UInt8]) {
+        switch (push.form, push.content) {
+        case (.tagged(let tag), .change(let change)): append(change, tag: tag, to: &out)
+        case (.events(let tag, _), .events(let events)):
+            ServerMessageWriter.appendEvents(push.path, events, tag: tag, to: &out)
+        default: preconditionFailure("a push of a form has the content of another")
+        }
+    }
+
+    private static func append(_ change: Change, tag: Int64? = nil, to out: inout [UInt8]) {
         switch change {
-        case .set(let assignment): ServerMessageWriter.appendData(assignment.target, assignment.value, to: &out)
+        case .set(let assignment):
+            ServerMessageWriter.appendData(assignment.target, assignment.value, tag: tag, to: &out)
         case .merge(let base, let assignments):
-            ServerMessageWriter.appendMerge(base: base, assignments.map { ($0.target, $0.value) }, to: &out)
+            ServerMessageWriter.appendMerge(base: base, assignments.map { ($0.target, $0.value) }, tag: tag, to: &out)
         }
     }
 
@@ -89,6 +103,8 @@ struct DeliveryBuilder {
         switch reply {
         case .done: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
         case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
+        case .listeningUnindexed:
+            ServerMessageWriter.appendResponse(number: number, literal: #"{"w":["no_index"]}"#, to: &out)
         case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
@@ -101,9 +117,9 @@ extension Output {
     /// Whether pushes that are made after it may be sent before it: true of the answer to a write, which says nothing about data.
     fileprivate var mayFollowLaterPushes: Bool {
         switch self {
-        case .push: true
+        case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
-        case .reply, .initial, .join, .leave, .stream: false
+        case .reply, .initial, .initialQuery, .join, .leave, .stream: false
         }
     }
 }
@@ -114,6 +130,8 @@ extension Failure {
         switch self {
         case .stale: "datastale"
         case .nothingThere: "invalid_argument"
+        case .noIndex: "no_index"
+        case .tooLarge: "too_big"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
         }

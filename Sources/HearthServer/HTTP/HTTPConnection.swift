@@ -289,7 +289,7 @@ extension Reply {
     fileprivate var byteCount: Int {
         switch self {
         case .value(let value), .failed(.stale(let value)): value.bytes.count
-        case .done, .listening, .failed: 0
+        case .done, .listening, .listeningUnindexed, .failed: 0
         }
     }
 }

@@ -96,7 +96,7 @@ extension RESTError {
     init(_ failure: Failure) {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
-        case .nothingThere, .refused: self.init(failure.message)
+        case .nothingThere, .noIndex, .tooLarge, .refused: self.init(failure.message)
         case .unavailable(let error): self.init(error)
         }
     }

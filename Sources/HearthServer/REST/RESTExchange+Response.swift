@@ -11,7 +11,7 @@ extension RESTExchange {
         case .failed(.nothingThere) where isDelete: response(with: .null)
         case .failed(let failure): RESTError(failure).response
         case .value(let value): response(with: value)
-        case .done, .listening: response(with: .null)
+        case .done, .listening, .listeningUnindexed: response(with: .null)
         }
     }
 

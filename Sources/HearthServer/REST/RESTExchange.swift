@@ -48,7 +48,8 @@ struct RESTExchange: Sendable {
                 throw RESTError(HTTPStatus(406), "event streams are not supported by this version")
             }
             action = .read
-            operation = .get(target.path)
+            let query = parameters.isShallow ? nil : try parameters.filters.query()
+            operation = .get(target.path, query: query, needsIndex: true)
             wantsTag = conditions.wantsTag || conditions.unlike != nil
             knownTag = conditions.unlike
         case .put, .delete:
@@ -119,7 +120,6 @@ struct RESTExchange: Sendable {
         switch method {
         case .get, .head:
             if parameters.isShallow { return try parameters.filters.shallowRange() }
-            if try parameters.filters.query() != nil { throw .queriesUnsupported }
         default: try parameters.refuseForWrites()
         }
         return ShallowRange()

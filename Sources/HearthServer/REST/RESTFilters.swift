@@ -36,7 +36,7 @@ struct RESTFilters: Equatable {
         supported.startAfter = startAfter
         guard self == supported else {
             _ = try query()
-            throw .queriesUnsupported
+            throw RESTError("a shallow read can only be narrowed by limitToFirst and startAfter")
         }
         var range = ShallowRange(limit: try limit()?.count)
         if let startAfter {
@@ -119,8 +119,4 @@ struct RESTFilters: Equatable {
         guard limit > 0 else { throw RESTError("\(name) must be positive") }
         return limit
     }
-}
-
-extension RESTError {
-    static let queriesUnsupported = RESTError("queries are not supported by this version: it reads whole locations")
 }

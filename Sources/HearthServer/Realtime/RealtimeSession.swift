@@ -221,13 +221,16 @@ extension Operation {
         case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
-            self = query.selectsEverything ? .get(path) : .relay(.failed(.queriesUnsupported))
-        case .listen(let path, let query, let tag, let hash):
-            let isPlain = tag == nil && query.selectsEverything
-            self = isPlain ? .listen(path, hash: hash) : .relay(.failed(.queriesUnsupported))
-        case .unlisten(let path, let query, let tag):
-            let isPlain = tag == nil && query.selectsEverything
-            self = isPlain ? .unlisten(path) : .relay(.done)
+            self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
+        case .listen(let path, let query, let tag?, let hash):
+            self = .listenQuery(path, query?.query ?? .everything, .tagged(tag), hash: hash)
+        case .listen(let path, let query, nil, let hash):
+            self = query.selectsEverything ? .listen(path, hash: hash) : .relay(.failed(.untaggedQuery))
+        case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
+        case .unlisten(let path, _, nil): self = .unlisten(path)
+        case .events(let path, let query, let tag, let kinds):
+            self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
+        case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
         case .statistics, .appCheck: self = .relay(.done)
         case .authenticate:
             // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
@@ -246,8 +249,8 @@ extension IncomingValue {
 }
 
 extension Failure {
-    fileprivate static let queriesUnsupported = Failure.refused(
-        status: StaticText("unavailable"), "this server does not answer queries yet, only whole locations")
+    fileprivate static let untaggedQuery = Failure.refused(
+        status: StaticText("invalid_argument"), "a listener of a query needs a tag \"t\"")
 }
 
 extension QueryObject? {

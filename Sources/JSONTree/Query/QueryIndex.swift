@@ -50,3 +50,15 @@ extension CanonicalJSON {
         bytes.withUnsafeBytes { CanonicalShape($0, range).priority }
     }
 }
+
+extension QueryIndex: CustomStringConvertible {
+    /// The word that `.indexOn` knows it by: `.value`, or a path such as `author/name`.
+    package var description: String {
+        switch self {
+        case .key: ".key"
+        case .value: ".value"
+        case .priority: ".priority"
+        case .child(let path): String(decoding: path.text, as: UTF8.self)
+        }
+    }
+}

@@ -8,36 +8,47 @@ struct ListenerTrie {
         let segment: [UInt8]
         unowned(unsafe) let parent: Place?
         var children = SegmentTable<Place>()
-        /// Nil while nobody listens here.
+        /// The group of plain listeners; nil while there are none.
         var group: GroupID?
-        /// Members of the group on each event loop.
-        var members: [Int] = []
+        var members = LoopMembers()
+        /// Queries that somebody listens to.
+        var queries: [Query: LiveQuery] = [:]
 
         init(segment: [UInt8], parent: Place?) {
             self.segment = segment
             self.parent = parent
         }
 
-        var address: GroupAddress? {
-            guard let group else { return nil }
-            var loops: UInt64 = 0
-            for (loop, count) in members.enumerated() where count > 0 { loops |= 1 << UInt64(loop) }
-            return GroupAddress(group: group, loops: loops)
-        }
+        var address: GroupAddress? { group.map { GroupAddress(group: $0, loops: members.loops) } }
     }
 
     private let root = Place(segment: [], parent: nil)
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
+    private(set) var queriesCount = 0
 
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
 
     /// Nobody listens anywhere.
-    var isEmpty: Bool { root.group == nil && root.children.isEmpty }
+    var isEmpty: Bool { root.group == nil && root.queries.isEmpty && root.children.isEmpty }
 
     /// Adds a member to the group of a path. O(depth).
     mutating func join(_ path: Path, loop: Int) -> GroupID {
+        let place = makePlace(at: path)
+        place.members.add(loop)
+        if let group = place.group { return group }
+        let group = makeGroup()
+        place.group = group
+        return group
+    }
+
+    mutating func makeGroup() -> GroupID {
+        groupsMade += 1
+        return GroupID(raw: firstGroup | groupsMade)
+    }
+
+    private func makePlace(at path: Path) -> Place {
         var place = root
         for range in path.segments {
             let segment = Array(path.encoded[range])
@@ -49,22 +60,15 @@ struct ListenerTrie {
                 place = next
             }
         }
-        while place.members.count <= loop { place.members.append(0) }
-        place.members[loop] += 1
-        if let group = place.group { return group }
-        groupsMade += 1
-        let group = GroupID(raw: firstGroup | groupsMade)
-        place.group = group
-        return group
+        return place
     }
 
     /// Takes a member out; places without listeners at or below them go. Nil when nobody listened there.
     mutating func leave(_ path: Path, loop: Int) -> GroupID? {
         guard let place = place(at: path), let group = place.group else { return nil }
-        place.members[loop] -= 1
-        if place.members.allSatisfy({ $0 == 0 }) {
+        place.members.remove(loop)
+        if place.members.isEmpty {
             place.group = nil
-            place.members = []
             prune(place)
         }
         return group
@@ -72,7 +76,7 @@ struct ListenerTrie {
 
     private func prune(_ place: Place) {
         var place = place
-        while place.group == nil, place.children.isEmpty, let parent = place.parent {
+        while place.group == nil, place.queries.isEmpty, place.children.isEmpty, let parent = place.parent {
             parent.children.remove(place.segment)
             place = parent
         }
@@ -86,6 +90,46 @@ struct ListenerTrie {
             place = next
         }
         return place
+    }
+
+    // MARK: Queries
+
+    func query(_ query: Query, at path: Path) -> LiveQuery? { place(at: path)?.queries[query] }
+
+    mutating func add(_ live: LiveQuery) {
+        let place = makePlace(at: live.path)
+        if place.queries.updateValue(live, forKey: live.query) == nil { queriesCount += 1 }
+    }
+
+    mutating func remove(_ live: LiveQuery) {
+        guard let place = place(at: live.path), place.queries.removeValue(forKey: live.query) != nil else { return }
+        queriesCount -= 1
+        prune(place)
+    }
+
+    /// All queries that somebody listens to.
+    var queries: [LiveQuery] {
+        var found: [LiveQuery] = []
+        Self.forEachPlace(at: root) { found += $0.queries.values }
+        return found
+    }
+
+    /// The queries that a write at a path concerns: of those above it a child changes, whose segment is `child`, a range of the path; those
+    /// at it or below change as a whole.
+    func forEachQuery(concernedBy path: Path, _ body: (_ live: LiveQuery, _ child: Range<Int>?) -> Void) {
+        var place = root
+        for range in path.segments {
+            for live in place.queries.values { body(live, range) }
+            let next = path.encoded.withUnsafeBytes { place.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+            guard let next else { return }
+            place = next
+        }
+        Self.forEachPlace(at: place) { for live in $0.queries.values { body(live, nil) } }
+    }
+
+    private static func forEachPlace(at place: Place, _ body: (Place) -> Void) {
+        body(place)
+        place.children.forEach { forEachPlace(at: $0, body) }
     }
 
     // MARK: Fan-out

@@ -1,8 +1,8 @@
 import JSONTree
 
-/// The plain listeners of one connection.
+/// The listeners of one connection: plain ones, and queries, each by its name.
 ///
-/// A listener below another one of the same connection gets its data through that one, so only the uppermost are
+/// A plain listener below another one of the same connection gets its data through that one, so only the uppermost are
 /// members of groups: each change is sent to a connection once.
 struct SessionListens {
     private struct Entry {
@@ -20,8 +20,10 @@ struct SessionListens {
 
     /// In path order, so what lies below a path stands right behind it.
     private var entries: [Entry] = []
+    /// Queries, each independent of all other listeners.
+    var queries: [ListenerForm.Name: (live: LiveQuery, form: ListenerForm)] = [:]
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && queries.isEmpty }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
 

@@ -42,13 +42,26 @@ package enum RowValue: Hashable, Sendable {
 /// The rows of one database as they are on disk, in key order. Changed rows that are not on disk yet are kept by
 /// ``TreeRows``, so a store may lag behind, but it never runs ahead of the commit log.
 package protocol RowStore: AnyObject {
-    /// A cursor over the rows with `lower <= key < upper`, ascending. Rows that are applied in the meantime may be seen as they
+    /// A cursor over the rows with `lower <= key < upper`. Rows that are applied in the meantime may be seen as they
     /// were or as they are, which is the same to a reader that has all changes in memory until they are applied.
-    func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor
+    func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+        -> any RowCursor
 
     /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over those rows, which can
     /// take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
+}
+
+extension RowStore {
+    /// The same, ascending.
+    package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
+        try rows(from: lower, below: upper, .ascending)
+    }
+}
+
+package enum ScanDirection: Sendable {
+    case ascending
+    case descending
 }
 
 package protocol RowCursor: AnyObject {
@@ -56,8 +69,8 @@ package protocol RowCursor: AnyObject {
     func next() throws(StorageError) -> Row?
     /// The key of the next row, whose value is not read; nil at the end.
     func nextKey() throws(StorageError) -> [UInt8]?
-    /// Goes on with the first row whose key is at or after `lower`. Only forwards.
-    func seek(to lower: [UInt8]) throws(StorageError)
+    /// Goes on with the first row whose key is at or after `bound`; of a descending cursor with the last one before `bound`. Only forwards.
+    func seek(to bound: [UInt8]) throws(StorageError)
 }
 
 /// The keys `lower <= key < upper`.

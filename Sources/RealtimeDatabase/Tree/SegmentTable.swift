@@ -19,6 +19,8 @@ struct SegmentTable<Node: SegmentKeyed> {
 
     private var slots: [Slot] = []
     private(set) var count = 0
+    /// The nodes in key order, once somebody has asked for them in a wide table.
+    private var order: SegmentOrder<Node>?
 
     var isEmpty: Bool { count == 0 }
 
@@ -39,6 +41,7 @@ struct SegmentTable<Node: SegmentKeyed> {
         if (count + 1) * 4 > slots.count * 3 { grow() }
         place(node, hash: node.segment.withUnsafeBytes { Self.hash($0) })
         count += 1
+        order?.insert(node)
     }
 
     /// Removes the node with this segment, if it is there.
@@ -52,6 +55,7 @@ struct SegmentTable<Node: SegmentKeyed> {
         }
         guard slots[index].node != nil else { return }
         count -= 1
+        order?.remove(segment)
         // Close the gap: every later entry of the run that may not stay behind a hole moves into it.
         var hole = index
         var next = (hole + 1) & mask
@@ -69,6 +73,7 @@ struct SegmentTable<Node: SegmentKeyed> {
     mutating func removeAll() {
         slots = []
         count = 0
+        order = nil
     }
 
     /// All nodes, in no particular order.
@@ -83,14 +88,26 @@ struct SegmentTable<Node: SegmentKeyed> {
         slots.contains { slot in slot.node.map(predicate) ?? false }
     }
 
-    /// All nodes in key order. O(n log n).
+    /// All nodes in key order. O(n log n), or O(n) once ``ordered()`` was asked for.
     func sorted() -> [Node] {
+        if let order { return order.nodes }
         var nodes: [Node] = []
         nodes.reserveCapacity(count)
         forEach { nodes.append($0) }
         nodes.sort { $0.segment.precedesBytewise($1.segment) }
         return nodes
     }
+
+    /// The nodes in key order, to be walked from anywhere. O(n log n) the first time; a wide table keeps the order from then on.
+    mutating func ordered() -> SegmentOrder<Node> {
+        if let order { return order }
+        let order = SegmentOrder(sorted: sorted())
+        if count > Self.keptInOrderAbove { self.order = order }
+        return order
+    }
+
+    /// Up to this many nodes are sorted anew each time.
+    private static var keptInOrderAbove: Int { 64 }
 
     private mutating func grow() {
         let old = slots

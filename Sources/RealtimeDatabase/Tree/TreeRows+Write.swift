@@ -52,7 +52,7 @@ extension TreeRows {
         return try !isEmpty(place.node, key: path.encoded)
     }
 
-    private func isEmpty(_ node: RowNode, key: [UInt8]) throws(StorageError) -> Bool {
+    func isEmpty(_ node: RowNode, key: [UInt8]) throws(StorageError) -> Bool {
         if knownBytes(below: node, exceed: 0) { return false }
         return try forEachRow(at: node, key: key) { _, value in
             if case .subtree = value { false } else { true }

@@ -71,8 +71,9 @@ package final class TreeRows {
     /// Walks to the node at `path`, or to the packed node on the way that holds it.
     func locate(_ path: Path) throws(StorageError) -> Location { try locate(path, upTo: path.encoded.count) }
 
-    /// The same for the ancestor whose encoding is the first `count` bytes of the path's.
-    func locate(_ path: Path, upTo count: Int) throws(StorageError) -> Location {
+    /// The same for the ancestor whose encoding is the first `count` bytes of the path's. Unless it is `remembering`, what the store was
+    /// asked for does not stay in memory: for scans, which pass by much and use it once.
+    func locate(_ path: Path, upTo count: Int, remembering: Bool = true) throws(StorageError) -> Location {
         var node = root
         var used = 0
         if node.state == .unknown {
@@ -86,8 +87,8 @@ package final class TreeRows {
             } else {
                 let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path.encoded[..<end]))
                 let segment = Array(path.encoded[used..<end])
-                let child = RowNode(segment: segment, parent: node, state: state, value: value)
-                add(child, to: node)
+                let child = RowNode(segment: segment, parent: remembering ? node : nil, state: state, value: value)
+                if remembering { add(child, to: node) }
                 node = child
             }
             used = end

@@ -14,10 +14,13 @@ package struct GroupAddress: Hashable, Sendable {
 /// What a database has to say once the commit that caused it is durable. The order is the order in which each connection
 /// must see it: data first, then the acknowledgement (wire-protocol 3.6).
 package enum Output: Sendable {
-    /// A change, for every member of the groups.
+    /// A change, for every member of the groups of plain listeners.
     case push(Change, to: [GroupAddress])
+    /// What a change means to a query, for every member of a group of its listeners.
+    case pushQuery(QueryPush, to: GroupAddress)
     /// The value a new listener begins with.
     case initial(ConnectionID, Path, CanonicalJSON)
+    case initialQuery(ConnectionID, QueryPush)
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
@@ -29,6 +32,8 @@ package enum Reply: Sendable {
     case done
     /// A listener is registered.
     case listening
+    /// The same of a query that had to look at all children for want of an index.
+    case listeningUnindexed
     case value(CanonicalJSON)
     case failed(Failure)
 }
@@ -38,6 +43,10 @@ package enum Failure: Error, Hashable, Sendable {
     case stale(CanonicalJSON)
     /// A priority was set where there is no data.
     case nothingThere
+    /// A query needs an index that is not there.
+    case noIndex(QueryIndex, at: Path)
+    /// What a query selects is larger than can be sent.
+    case tooLarge
     /// Storage refuses writes, or could not be read.
     case unavailable(StorageError)
     /// The request was refused before it reached the database: a status word and a text for people.
@@ -47,6 +56,9 @@ package enum Failure: Error, Hashable, Sendable {
         switch self {
         case .stale: "the data changed: its hash does not match"
         case .nothingThere: "there is no data here that could have a priority"
+        case .noIndex(let index, let path):
+            "Index not defined, add \".indexOn\": \"\(index)\", for path \"\(path)\", to the rules"
+        case .tooLarge: "the query selects too much data: narrow it or set a limit"
         case .unavailable(let error): error.message
         case .refused(_, let text): text
         }

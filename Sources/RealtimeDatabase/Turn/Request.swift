@@ -68,11 +68,15 @@ package enum Operation: Sendable {
     case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
     /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
-    /// Reads the value at a path.
-    case get(Path)
+    /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
+    case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
     case listen(Path, hash: [UInt8]?)
     case unlisten(Path)
+    /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is
+    /// that of what it already has.
+    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil)
+    case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.
     case dropListener(Path)
@@ -88,7 +92,7 @@ extension Operation {
         switch self {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
-        case .get, .listen, .unlisten, .dropListener, .relay, .disconnect: 0
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .relay, .disconnect: 0
         }
     }
 }

@@ -80,12 +80,15 @@ final class MemoryRowStore: RowStore {
 
     var clearing: Set<[UInt8]> { Set(ranges.keys) }
 
-    func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
+    func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+        -> any RowCursor
+    {
         if let left = readsLeft {
             guard left > 0 else { throw .inputOutput("scripted") }
             readsLeft = left - 1
         }
-        return Cursor(store: self, rows: stored[index(of: lower)..<max(index(of: lower), index(of: upper))])
+        let rows = stored[index(of: lower)..<max(index(of: lower), index(of: upper))]
+        return Cursor(store: self, rows: rows, direction)
     }
 
     private func isDead(_ row: StoredRow) -> Bool {
@@ -109,14 +112,16 @@ final class MemoryRowStore: RowStore {
     private final class Cursor: RowCursor {
         private let store: MemoryRowStore
         private var rows: ArraySlice<StoredRow>
+        private let direction: ScanDirection
 
-        init(store: MemoryRowStore, rows: ArraySlice<StoredRow>) {
+        init(store: MemoryRowStore, rows: ArraySlice<StoredRow>, _ direction: ScanDirection) {
             self.store = store
             self.rows = rows
+            self.direction = direction
         }
 
         func next() -> Row? {
-            while let row = rows.popFirst() {
+            while let row = direction == .ascending ? rows.popFirst() : rows.popLast() {
                 if !store.isDead(row) { return row.row }
                 store.deadRowsSteppedOver += 1
             }
@@ -125,8 +130,11 @@ final class MemoryRowStore: RowStore {
 
         func nextKey() -> [UInt8]? { next()?.key }
 
-        func seek(to lower: [UInt8]) {
-            rows = rows.drop { $0.row.key.lexicographicallyPrecedes(lower) }
+        func seek(to bound: [UInt8]) {
+            switch direction {
+            case .ascending: rows = rows.drop { $0.row.key.lexicographicallyPrecedes(bound) }
+            case .descending: rows = rows.prefix { $0.row.key.lexicographicallyPrecedes(bound) }
+            }
         }
     }
 }

@@ -32,11 +32,29 @@ struct NaiveDatabase {
                 assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
             }
             return .done
-        case .get(let path): return .value(tree.value(at: path))
+        case .get(let path, nil, _): return .value(tree.value(at: path))
+        case .get(let path, let query?, let needsIndex):
+            if needsIndex, !Self.isIndexed(query) { return .failed(.noIndex(query.index, at: path)) }
+            return .value(selection(query, at: path))
         case .listen: return .listening
-        case .unlisten: return .done
+        case .listenQuery(_, let query, _, _): return Self.isIndexed(query) ? .listening : .listeningUnindexed
+        case .unlisten, .unlistenQuery: return .done
         case .relay(let reply): return reply
         case .dropListener, .disconnect: return nil
+        }
+    }
+
+    /// What a query selects, which has no priority of its own.
+    func selection(_ query: Query, at path: Path) -> CanonicalJSON {
+        let value = tree.value(at: path)
+        if value.isLeaf { return .null }
+        return query.select(from: value.settingPriority(.null, at: .root) ?? value)
+    }
+
+    static func isIndexed(_ query: Query) -> Bool {
+        switch query.index {
+        case .key, .priority: true
+        case .value, .child: query.selectsEverything
         }
     }
 

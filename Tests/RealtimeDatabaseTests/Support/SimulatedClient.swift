@@ -10,6 +10,8 @@ struct SimulatedClient {
     private(set) var waiting: [(number: Int64, operation: Operation)] = []
     /// Paths that are listened to: the reply has come.
     private(set) var listening: Set<Path> = []
+    /// Listeners of queries: the reply has come.
+    private(set) var queries: [ListenerForm.Name: SimulatedQuery] = [:]
     /// Listeners that failed when their data was to be sent: the database may not know yet.
     private(set) var failed: Set<Path> = []
     /// What the pushes add up to.
@@ -61,9 +63,28 @@ struct SimulatedClient {
         case .initial(_, let path, let value):
             if !mayHear(of: path) { failure = failure ?? "\(connection.raw) got data at \(path)" }
             tree.assign(Assignment(target: WriteTarget(path: path), value: value))
+        case .initialQuery(_, let push): receive(push, isInitial: true)
+        case .pushQuery(let push, _): receive(push, isInitial: false)
         case .reply(_, let number, let reply): finish(number, reply)
         case .stream(let read): stream = read
         case .join, .leave: break
+        }
+    }
+
+    private mutating func receive(_ push: QueryPush, isInitial: Bool) {
+        let name = push.form.name
+        let asked = waiting.first { request in
+            if case .listenQuery(_, _, let form, _) = request.operation { form.name == name } else { false }
+        }
+        if isInitial, case .listenQuery(let path, let query, let form, _)? = asked?.operation {
+            queries[name] = SimulatedQuery(path: path, query: query, form: form)
+        }
+        guard queries[name] != nil else {
+            // Stale tags are ignored.
+            return
+        }
+        if let problem = queries[name]?.take(push, isInitial: isInitial) {
+            failure = failure ?? "\(connection.raw) \(name): \(problem)"
         }
     }
 
@@ -102,6 +123,10 @@ struct SimulatedClient {
         case (.listen(let path, _), .listening): listening.insert(path)
         case (.listen(let path, _), _): listening.remove(path)
         case (.unlisten(let path), _): listening.remove(path)
+        case (.listenQuery(_, _, let form, _), .listening), (.listenQuery(_, _, let form, _), .listeningUnindexed):
+            queries[form.name]?.isSettled = true
+        case (.listenQuery(_, _, let form, _), _): queries[form.name] = nil
+        case (.unlistenQuery(let name), _): queries[name] = nil
         default: break
         }
     }

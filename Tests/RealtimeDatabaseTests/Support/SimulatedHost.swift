@@ -95,7 +95,7 @@ struct SimulatedHost {
             var reply: Reply?
             while reply == nil, let output = rest.popFirst() {
                 switch output {
-                case .push: hasPushed = true
+                case .push, .pushQuery: hasPushed = true
                 case .reply(let connection, let number, let text):
                     expect(
                         connection == request.connection && number == request.number, "reply \(number) is out of order")
@@ -106,6 +106,13 @@ struct SimulatedHost {
                     reply = expected
                 case .initial(_, let path, let value):
                     expect(value == model.tree.value(at: path), "initial data of \(path)")
+                case .initialQuery(_, let push):
+                    if case .change(.set(let assignment)) = push.content,
+                        case .listenQuery(let path, let query, _, _) = request.operation
+                    {
+                        expect(
+                            assignment.value == model.selection(query, at: path), "initial data of a query at \(path)")
+                    }
                 case .join, .leave: break
                 }
             }
@@ -290,6 +297,11 @@ struct SimulatedHost {
                 let (value, expected) = (client.value(at: path), durable.tree.value(at: path))
                 expect(value == expected, "\(client.connection.raw) sees \(value) at \(path), not \(expected)")
             }
+            for query in client.queries.values where query.isSettled {
+                if let problem = query.problem(in: durable) {
+                    failure = failure ?? "\(client.connection.raw): \(problem)"
+                }
+            }
         }
     }
 
@@ -305,7 +317,12 @@ struct SimulatedHost {
         case .join(let group, let connection):
             if clients[connection] != nil { groups[group, default: []].insert(connection) }
         case .leave(let group, let connection): groups[group]?.remove(connection)
-        case .initial(let connection, _, _): clients[connection]?.receive(output)
+        case .pushQuery(_, let address):
+            for connection in groups[address.group] ?? [] {
+                expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
+                clients[connection]?.receive(output)
+            }
+        case .initial(let connection, _, _), .initialQuery(let connection, _): clients[connection]?.receive(output)
         case .stream(let read): clients[read.connection]?.receive(output)
         case .reply(let connection, let number, _):
             expect(sequences[connection]?[number] ?? 0 <= logEnd, "an answer before its turn is durable")

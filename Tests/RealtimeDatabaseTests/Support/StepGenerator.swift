@@ -57,7 +57,16 @@ struct StepGenerator {
 
     /// Something a client may ask, given what it knows at each path, if it can be sure.
     mutating func operation(knowing value: (Path) -> CanonicalJSON?) -> Operation {
-        switch Int.random(in: 0..<16, using: &trees.random) {
+        switch Int.random(in: 0..<22, using: &trees.random) {
+        case 16:
+            return .get(path(), query: query())
+        case 17...20:
+            let tag = Int64.random(in: 1...3, using: &trees.random)
+            let form: ListenerForm = trees.chance(1, in: 2) ? .tagged(tag) : .events(tag: tag, .child)
+            return .listenQuery(trees.pick([.root, path(), path()]), query(), form)
+        case 21:
+            let tag = Int64.random(in: 1...3, using: &trees.random)
+            return .unlistenQuery(trees.chance(1, in: 2) ? .tagged(tag) : .events(tag: tag))
         case 0...4:
             let (target, value) = assignment(below: .root).incoming
             return .set(target, value, echoes: trees.chance(1, in: 3))
@@ -79,6 +88,27 @@ struct StepGenerator {
         case 13...14: return .unlisten(path())
         default: return .relay(.failed(.refused(status: StaticText("invalid_argument"), "no")))
         }
+    }
+
+    private mutating func query() -> Query {
+        let child = Path([trees.pick(keys[1])])
+        let indices: [QueryIndex] = [.key, .value, .priority, .child(child), .child(path())]
+        let index = trees.pick(indices)
+        if case .child(.root) = index { return .everything }
+        var limit: QueryLimit?
+        if trees.chance(3, in: 4) {
+            limit = QueryLimit(trees.chance(1, in: 2) ? .first : .last, Int.random(in: 1...4, using: &trees.random))
+        }
+        let (start, end) = (trees.chance(1, in: 3) ? bound(index) : nil, trees.chance(1, in: 3) ? bound(index) : nil)
+        return (try? Query(index: index, start: start, end: end, limit: limit)) ?? .everything
+    }
+
+    private mutating func bound(_ index: QueryIndex) -> QueryBound {
+        let value =
+            index == .key
+            ? CanonicalJSON(string: trees.pick(keys[1]).utf8)
+            : CanonicalJSON(TreeModel(leaf: trees.leaf()).canonicalText)
+        return QueryBound(value, isInclusive: trees.chance(1, in: 2))
     }
 
     /// A set, or a merge of targets none of which is inside another.

@@ -1,0 +1,71 @@
+import JSONTree
+
+/// A query that somebody listens to: one window for everybody who asks the same, and a group for each form in which they do, tags
+/// included (wire-protocol 2.3). Programs that run the same code choose the same tags, so groups are few.
+final class LiveQuery {
+    struct FormGroup {
+        let form: ListenerForm
+        let group: GroupID
+        var members = LoopMembers()
+    }
+
+    let path: Path
+    let query: Query
+    var window: QueryWindow
+    /// In the order of their making.
+    private(set) var groups: [FormGroup] = []
+
+    init(path: Path, query: Query) {
+        self.path = path
+        self.query = query
+        window = QueryWindow(query)
+    }
+
+    var isEmpty: Bool { groups.isEmpty }
+
+    /// Somebody wants events.
+    var needsEvents: Bool { groups.contains { $0.form.needsOrder } }
+
+    /// Somebody wants to see all that is selected after each change.
+    var wantsValue: Bool {
+        groups.contains { group in
+            if case .events(_, let kinds) = group.form { kinds.contains(.value) } else { false }
+        }
+    }
+
+    func join(_ form: ListenerForm, loop: Int, makeGroup: () -> GroupID) -> GroupID {
+        let index = groups.firstIndex { $0.form == form } ?? groups.count
+        if index == groups.count { groups.append(FormGroup(form: form, group: makeGroup())) }
+        groups[index].members.add(loop)
+        return groups[index].group
+    }
+
+    func leave(_ form: ListenerForm, loop: Int) -> GroupID? {
+        guard let index = groups.firstIndex(where: { $0.form == form }) else { return nil }
+        let group = groups[index].group
+        groups[index].members.remove(loop)
+        if groups[index].members.isEmpty { groups.remove(at: index) }
+        return group
+    }
+}
+
+/// How many members a group has on each event loop.
+struct LoopMembers {
+    private var counts: [Int] = []
+
+    var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
+
+    /// The loops that have members, one bit each.
+    var loops: UInt64 {
+        var loops: UInt64 = 0
+        for (loop, count) in counts.enumerated() where count > 0 { loops |= 1 << UInt64(loop) }
+        return loops
+    }
+
+    mutating func add(_ loop: Int) {
+        while counts.count <= loop { counts.append(0) }
+        counts[loop] += 1
+    }
+
+    mutating func remove(_ loop: Int) { counts[loop] -= 1 }
+}

@@ -1,0 +1,75 @@
+import JSONTree
+
+/// The events that a commit means to those who listen to a query, from what it selected before and after.
+struct QueryEvents {
+    /// As it is after the commit; keeps its order.
+    let window: QueryWindow
+    /// Objects of what is selected, or at least of the children that the difference names.
+    let before: CanonicalJSON
+    let after: CanonicalJSON
+    /// Nil if all that is selected may be different.
+    var difference: WindowDifference?
+
+    init(window: QueryWindow, before: CanonicalJSON, after: CanonicalJSON, difference: WindowDifference? = nil) {
+        self.window = window
+        self.before = before
+        self.after = after
+        self.difference = difference
+    }
+
+    /// What a new listener is told.
+    func initial(_ kinds: EventKinds) -> [QueryEvent] {
+        var events: [QueryEvent] = []
+        if kinds.contains(.childAdded) {
+            events = window.initialEvents.map { event($0) }
+        }
+        if kinds.contains(.value) { events.append(.value(after)) }
+        return events
+    }
+
+    /// What a listener is told of the commit; nothing if nothing of it is different.
+    func list(_ kinds: EventKinds) -> [QueryEvent] {
+        var difference = difference ?? differenceOfValues
+        // A child that was written as it was is not changed.
+        difference.changed.removeAll { $0.before == $0.after && isSame($0.after.path) }
+        if difference.isEmpty { return [] }
+        var events: [QueryEvent] = []
+        for event in window.events(of: difference) where kinds.contains(event.kind.flag) {
+            events.append(self.event(event))
+        }
+        if kinds.contains(.value) { events.append(.value(after)) }
+        return events
+    }
+
+    private func event(_ event: ChildEvent) -> QueryEvent {
+        let source = event.kind == .removed ? before : after
+        return .child(
+            event.kind, key: event.place.segment, value: source.value(at: event.place.path),
+            previous: event.previous?.segment)
+    }
+
+    private func isSame(_ child: Path) -> Bool { before.value(at: child) == after.value(at: child) }
+
+    /// Both values are whole: compares them child by child.
+    private var differenceOfValues: WindowDifference {
+        let index = window.query.index
+        var old: [[UInt8]: IndexPlace] = [:]
+        for child in before.children {
+            let place = index.place(of: child, in: before)
+            old[place.segment] = place
+        }
+        var difference = WindowDifference()
+        for child in after.children {
+            let place = index.place(of: child, in: after)
+            if let place0 = old.removeValue(forKey: place.segment) {
+                difference.changed.append(.init(before: place0, after: place))
+            } else {
+                difference.entered.append(place)
+            }
+        }
+        difference.left = old.values.sorted()
+        difference.entered.sort()
+        difference.changed.sort { $0.after < $1.after }
+        return difference
+    }
+}
