@@ -83,6 +83,7 @@ extension Database {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: outputs)
             for request in pending[index].requests { run(request, in: &turn) }
             pending[index].outputs = turn.outputs
+            pending[index].readBytes = turn.readBytes
             pending[index].sequence = sequence
             outputs = []
         }

@@ -13,6 +13,10 @@ package final class Database {
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
+    /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
+    let comparedBytesMax: Int
+    /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
+    let listenersMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
@@ -36,15 +40,20 @@ package final class Database {
         var now: Int64
         var sequence: UInt64
         var outputs: [Output]
+        /// Bytes of the values that were read.
+        var readBytes: Int
     }
 
     /// `sequence` is the last number that the store's rows include.
     package init(
         index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
-        assembledBytesMax: Int = Database.assembledBytesMax, packing: TreeRows.Packing = TreeRows.Packing()
+        assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = 16 << 20,
+        listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.assembledBytesMax = assembledBytesMax
+        self.comparedBytesMax = comparedBytesMax
+        self.listenersMax = listenersMax
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         self.sequence = sequence
         durableSequence = sequence
@@ -56,14 +65,32 @@ package final class Database {
     /// Works off one mailbox of requests. The record, if any, must go to the log; what there is to say comes out of
     /// ``takeReady()`` once it is durable. `now` is in milliseconds since 1970.
     package func process(_ requests: [Request], now: Int64) -> LogRecord? {
+        process(requests, now: now, readBytesMax: .max).record
+    }
+
+    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes. Answers how many requests it did,
+    /// from the first one on.
+    package func process(
+        _ requests: [Request], now: Int64, readBytesMax: Int
+    ) -> (record: LogRecord?, requestCount: Int) {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
-        for request in requests { run(request, in: &turn) }
-        pending.append(PendingTurn(requests: requests, now: now, sequence: sequence, outputs: turn.outputs))
+        var count = 0
+        while count < requests.count, turn.readBytes <= readBytesMax {
+            run(requests[count], in: &turn)
+            count += 1
+        }
+        pending.append(
+            PendingTurn(
+                requests: count == requests.count ? requests : Array(requests[..<count]), now: now, sequence: sequence,
+                outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim()
-        return turn.record.count > 0 ? turn.record : nil
+        return (turn.record.count > 0 ? turn.record : nil, count)
     }
+
+    /// Bytes of the values that were read by turns which wait for the log.
+    package var pendingReadBytes: Int { pending.reduce(0) { $0 + $1.readBytes } }
 
     /// The log now has everything up to `sequence`.
     package func committed(through sequence: UInt64) {
@@ -87,6 +114,8 @@ package final class Database {
     struct Turn {
         var record: LogRecord
         var outputs: [Output]
+        /// Bytes of the values that were read, to be sent or to be compared.
+        var readBytes = 0
     }
 
     func run(_ request: Request, in turn: inout Turn) {

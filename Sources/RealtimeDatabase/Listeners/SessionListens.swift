@@ -22,8 +22,14 @@ struct SessionListens {
     private var entries: [Entry] = []
 
     var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
+
+    func contains(_ path: Path) -> Bool {
+        let index = index(of: path)
+        return index < entries.count && entries[index].path == path
+    }
 
     mutating func add(_ path: Path, request: Int64) -> GroupSteps {
         var steps = GroupSteps()
