@@ -14,6 +14,7 @@ package final class Database {
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
+    package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
     let listenersMax: Int
@@ -47,7 +48,7 @@ package final class Database {
     /// `sequence` is the last number that the store's rows include.
     package init(
         index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
-        assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = 16 << 20,
+        assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index

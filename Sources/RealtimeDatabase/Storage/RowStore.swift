@@ -100,6 +100,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case damaged(String)
     /// Another process has the database.
     case busy(String)
+    /// The server has as much of this to do as it may have.
+    case overloaded(String)
 
     /// One line for people: clients get it with a refused write, operators in the log.
     package var message: String {
@@ -109,6 +111,7 @@ package enum StorageError: Error, Hashable, Sendable {
         case .inputOutput(let detail): "the disk reported an error: \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
         case .busy(let detail): "the database is in use: \(detail)"
+        case .overloaded(let detail): detail
         }
     }
 }

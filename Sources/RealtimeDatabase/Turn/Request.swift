@@ -31,11 +31,16 @@ package struct Request: Sendable {
     /// The request's number on its connection, given back with the reply.
     package var number: Int64
     package var operation: Operation
+    /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
+    package var claim: (any AnyObject & Sendable)?
 
-    package init(connection: ConnectionID, number: Int64, operation: Operation) {
+    package init(
+        connection: ConnectionID, number: Int64, operation: Operation, claim: (any AnyObject & Sendable)? = nil
+    ) {
         self.connection = connection
         self.number = number
         self.operation = operation
+        self.claim = claim
     }
 }
 
@@ -84,11 +89,27 @@ package enum Operation: Sendable {
 
 extension Operation {
     /// Bytes of the values that it sets.
-    fileprivate var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .listen, .unlisten, .dropListener, .relay, .disconnect: 0
+        }
+    }
+
+    /// Whether data is read to be answered or compared.
+    package var reads: Bool {
+        switch self {
+        case .get, .listen: true
+        case .set(_, _, let expected, _): expected != nil
+        case .update, .unlisten, .dropListener, .relay, .disconnect: false
+        }
+    }
+
+    package var writes: Bool {
+        switch self {
+        case .set, .update: true
+        case .get, .listen, .unlisten, .dropListener, .relay, .disconnect: false
         }
     }
 }
