@@ -38,7 +38,8 @@ struct RequestsInFlight {
         bytes -= costs[start].bytes
         start += 1
         if start == costs.count {
-            costs.removeAll(keepingCapacity: start <= 64)
+            // A connection at rest holds no memory for this.
+            costs = []
             start = 0
         } else if start >= 64, start * 2 >= costs.count {
             costs.removeFirst(start)
