@@ -16,6 +16,9 @@ package struct OutboundQueue {
 
     /// Up to this size, copying a shared range costs less than keeping a piece for it.
     private static let copiedMax = 2048
+    /// While the receiver takes nothing, a range that is less than this part of its array is copied: nobody knows how long it will wait,
+    /// and a queue must not hold much more memory than the bytes that it is accountable for.
+    private static let keptPartMin = 8
     /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
     private static let ownPieceMax = 64 * 1024
 
@@ -25,6 +28,8 @@ package struct OutboundQueue {
     /// Pieces of `others` before this are used up.
     private var othersStart = 0
     package private(set) var byteCount = 0
+    /// Pieces were added to `others` by reference since the last `detach`.
+    private var hasUndetached = false
 
     package init() {}
 
@@ -32,9 +37,15 @@ package struct OutboundQueue {
 
     /// Adds `bytes[range]`, by reference or by copy. Costs a reference count where the queue was empty or the range
     /// continues the one before it.
-    package mutating func append(shared bytes: [UInt8], _ range: Range<Int>, pool: BufferPool) {
+    ///
+    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, as by `detach`.
+    package mutating func append(
+        shared bytes: [UInt8], _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
+    ) {
         if range.isEmpty { return }
-        if isEmpty {
+        if isBlocked, OutboundQueue.isSmallPart(range.count, of: bytes) {
+            bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
+        } else if isEmpty {
             first = Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false)
         } else if continues(bytes, at: range.lowerBound) {
             withLast { $0.end = range.upperBound }
@@ -42,6 +53,7 @@ package struct OutboundQueue {
             bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
         } else {
             others.append(Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false))
+            hasUndetached = true
         }
         byteCount += range.count
     }
@@ -51,6 +63,30 @@ package struct OutboundQueue {
         if bytes.isEmpty { return }
         copy(bytes, pool: pool)
         byteCount += bytes.count
+    }
+
+    /// Lets go of the large arrays of which only a small part waits here, now that it may wait for long. Costs a copy of these parts.
+    package mutating func detach(pool: BufferPool) {
+        // The first piece shrinks while it is sent, the others do not.
+        OutboundQueue.detach(&first, pool)
+        guard hasUndetached else { return }
+        hasUndetached = false
+        for index in othersStart..<others.count { OutboundQueue.detach(&others[index], pool) }
+    }
+
+    private static func detach(_ piece: inout Piece, _ pool: BufferPool) {
+        guard !piece.isOwn, isSmallPart(piece.count, of: piece.bytes) else { return }
+        var own = ownPiece(pool)
+        own.bytes.append(contentsOf: piece.bytes[piece.start..<piece.end])
+        own.end = own.bytes.count
+        piece = own
+    }
+
+    private static func isSmallPart(_ count: Int, of bytes: [UInt8]) -> Bool { count * keptPartMin < bytes.count }
+
+    /// About the memory that the queue keeps from being freed, in bytes: that of the arrays behind it, each counted once per piece.
+    package var heldBytes: Int {
+        others[othersStart...].reduce(first.bytes.capacity) { $0 + $1.bytes.capacity }
     }
 
     /// How far `send` came.

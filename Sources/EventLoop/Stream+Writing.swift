@@ -34,7 +34,7 @@ extension Stream {
         loop.assertIsCurrent()
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "range outside of the shared bytes")
         guard isOpen else { return }
-        outbound.append(shared: bytes, range, pool: loop.buffers)
+        outbound.append(shared: bytes, range, isBlocked: isWriteBlocked, pool: loop.buffers)
         staged()
     }
 
@@ -78,7 +78,9 @@ extension Stream {
         loop.bytesSent &+= UInt64(sent)
         switch outcome {
         case .sentAll, .sentShare: break
-        case .blocked: isWriteBlocked = true
+        case .blocked:
+            isWriteBlocked = true
+            outbound.detach(pool: loop.buffers)
         case .failed(let result): return fail(result)
         }
         sentStaged()

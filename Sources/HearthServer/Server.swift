@@ -40,7 +40,9 @@ package final class Server: Sendable {
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
-            let readers = SnapshotReaders(threadsMax: 8) { stream, piece in contexts.deliver(piece, of: stream) }
+            let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
+                contexts.deliver(piece, of: stream)
+            }
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
                 readers: readers
@@ -130,8 +132,8 @@ package final class Server: Sendable {
         // The reply goes to a connection that never was.
         let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
-        if let index = try? services.directory.index(of: "") {
-            services.databases.post(index, [Request(connection: nobody, number: 0, operation: write)])
+        if let database = try? services.directory.use("") {
+            services.databases.post(database.index, [Request(connection: nobody, number: 0, operation: write)])
         }
     }
 

@@ -7,6 +7,7 @@ extension Database {
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
         switch read(path, .get, for: request) {
         case .value(let value):
+            turn.readBytes += value.bytes.count
             turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):
@@ -17,6 +18,10 @@ extension Database {
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
     func listen(_ path: Path, hash: [UInt8]?, for request: Request, in turn: inout Turn) {
         let connection = request.connection
+        if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
+            turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
+            return
+        }
         let result = read(path, .listen, for: request)
         if case .failed(let failure) = result {
             // To the client a listener that failed is none, even if it had one there before.
@@ -25,6 +30,7 @@ extension Database {
             return
         }
         if case .value(let value) = result, !Self.isCurrent(hash, value) {
+            turn.readBytes += value.bytes.count
             turn.outputs.append(.initial(connection, path, value))
         }
         move(sessions[connection, default: SessionListens()].add(path, request: request.number), connection, in: &turn)
@@ -33,6 +39,13 @@ extension Database {
         } else {
             turn.outputs.append(.reply(connection, number: request.number, .listening))
         }
+    }
+
+    /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
+    func refusal(ofListener isKnown: (SessionListens) -> Bool, on connection: ConnectionID) -> Failure? {
+        guard let session = sessions[connection], session.count >= listenersMax, !isKnown(session) else { return nil }
+        return .refused(
+            status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
     }
 
     /// A client that holds nothing, told that there is nothing, needs no data.
@@ -46,10 +59,23 @@ extension Database {
         if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
     }
 
-    func disconnect(_ connection: ConnectionID) {
+    func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
+        endListeners(of: connection)
+        if owed[connection.raw] == nil { return }
+        if !orphans.contains(connection.raw) { orphans.append(connection.raw) }
+        payOrphans(in: &turn)
+    }
+
+    private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
         for path in session.memberships { _ = listeners.leave(path, loop: connection.loop) }
         for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
+    }
+
+    /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the same data.
+    package func takeListeners(of other: Database) {
+        listeners = other.listeners
+        sessions = other.sessions
     }
 
     private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {

@@ -11,7 +11,9 @@ extension Database {
         do throws(Failure) {
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
-            reply = .value(try selection(query, at: path, bytesMax: Self.selectedBytesMax))
+            let value = try selection(query, at: path, bytesMax: Self.selectedBytesMax)
+            turn.readBytes += value.bytes.count
+            reply = .value(value)
         } catch {
             reply = .failed(error)
         }
@@ -24,10 +26,12 @@ extension Database {
     ) {
         let connection = request.connection
         do throws(Failure) {
+            if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
             if let tornBy { throw .unavailable(tornBy) }
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value = try selection(live.query, at: path, members: live.window, bytesMax: Self.selectedBytesMax)
             if !Self.isCurrent(hash, value) {
+                turn.readBytes += value.bytes.count
                 turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))
             }
             join(live, form, connection, in: &turn)

@@ -18,7 +18,13 @@ extension Database {
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
-        guard let (generation, changes) = try rows.freeze() else { return }
+        guard let (generation, rowChanges) = try rows.freeze() ?? (owedChanged.isEmpty ? nil : rows.freezeChanged())
+        else {
+            return
+        }
+        var changes = rowChanges
+        for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
+        owedChanged = []
         frozen.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []))
     }
 
@@ -53,11 +59,15 @@ extension Database {
     /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
     package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
-            do throws(Failure) {
-                for assignment in operation.change.assignments { try apply(assignment) }
-            } catch .unavailable(let error) {
-                throw error
-            } catch {}
+            switch operation.content {
+            case .change(let change):
+                do throws(Failure) {
+                    for assignment in change.assignments { try apply(assignment) }
+                } catch .unavailable(let error) {
+                    throw error
+                } catch {}
+            case .owed(let writes, let connection): take(writes, of: connection)
+            }
             sequence = operation.sequence
         }
         durableSequence = sequence
@@ -75,6 +85,8 @@ extension Database {
         frozen = []
         tornBy = nil
         sequence = storeSequence
+        owed = try rows.store.owedWrites()
+        owedChanged = []
         try replay(operations)
         try refillWindows()
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
@@ -84,6 +96,7 @@ extension Database {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: outputs)
             for request in pending[index].requests { run(request, in: &turn) }
             pending[index].outputs = turn.outputs
+            pending[index].readBytes = turn.readBytes
             pending[index].sequence = sequence
             outputs = []
         }

@@ -10,7 +10,8 @@ extension Database {
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             if !isEmpty {
-                let current = try self.value(at: target.path)
+                let current = try valueToCompare(at: target.path)
+                turn.readBytes += current.bytes.count
                 guard NodeHash.matches(expecting, current) else { throw .stale(current) }
             }
         }
@@ -93,7 +94,7 @@ extension Database {
         var failure: Failure?
         let resolved = incoming.json.resolved(timestamp: now) { relative in
             do throws(Failure) {
-                let old = try value(at: target.path.appending(relative))
+                let old = try leaf(at: target.path.appending(relative))
                 return target.isPriority ? old.priority : old
             } catch {
                 failure = error
@@ -104,7 +105,7 @@ extension Database {
         return resolved
     }
 
-    private func checkWritable() throws(Failure) {
+    func checkWritable() throws(Failure) {
         if let error = tornBy ?? refusal { throw .unavailable(error) }
     }
 
@@ -114,14 +115,32 @@ extension Database {
         }
     }
 
-    private func value(at path: Path) throws(Failure) -> CanonicalJSON {
+    private func valueToCompare(at path: Path) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
-            return try rows.read(path)
+            return try rows.read(path, bytesMax: comparedBytesMax)
         } catch {
             switch error {
             case .storage(let error): throw .unavailable(error)
-            case .tooLarge: return .null
+            case .tooLarge:
+                let text = "a write cannot depend on a value of more than \(comparedBytesMax) bytes, and here is one"
+                throw .refused(status: StaticText("too_big"), text)
             }
+        }
+    }
+
+    /// What an increment refers to. Every leaf is in one row; of a node that is not, only the priority matters, and it stands here with
+    /// a leaf that is no number. Reads one row.
+    private func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
+        do throws(StorageError) {
+            let place = try rows.locate(path)
+            let value = place.node.value
+            guard place.node.state == .spread else {
+                return place.used == path.encoded.count ? value : value.value(at: path.dropFirst(bytes: place.used))
+            }
+            if value.isNull { return .null }
+            return CanonicalJSON(trusted: Array(#"{".priority":"#.utf8) + value.bytes + Array(#",".value":""}"#.utf8))
+        } catch {
+            throw .unavailable(error)
         }
     }
 

@@ -13,6 +13,11 @@ package final class Database {
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
+    /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
+    package static let comparedBytesMax = 16 << 20
+    let comparedBytesMax: Int
+    /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
+    let listenersMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
@@ -23,6 +28,11 @@ package final class Database {
 
     var listeners: ListenerTrie
     var sessions: [ConnectionID: SessionListens] = [:]
+    /// What connections want written when they end, by their number, and for whom that changed since the last freeze.
+    var owed: [UInt64: OwedWrites] = [:]
+    var owedChanged: Set<UInt64> = []
+    /// Connections that have ended, but not their writes.
+    var orphans: [UInt64] = []
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
@@ -36,34 +46,61 @@ package final class Database {
         var now: Int64
         var sequence: UInt64
         var outputs: [Output]
+        /// Bytes of the values that were read.
+        var readBytes: Int
     }
 
     /// `sequence` is the last number that the store's rows include.
     package init(
         index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
-        assembledBytesMax: Int = Database.assembledBytesMax, packing: TreeRows.Packing = TreeRows.Packing()
+        assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
+        listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.assembledBytesMax = assembledBytesMax
+        self.comparedBytesMax = comparedBytesMax
+        self.listenersMax = listenersMax
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         self.sequence = sequence
         durableSequence = sequence
         listeners = ListenerTrie(database: index)
     }
 
+    /// Reads what is owed to connections of an earlier process. To be called before anything is replayed.
+    package func loadOwed() throws(StorageError) { owed = try rows.store.owedWrites() }
+
     // MARK: Turns
 
     /// Works off one mailbox of requests. The record, if any, must go to the log; what there is to say comes out of
     /// ``takeReady()`` once it is durable. `now` is in milliseconds since 1970.
     package func process(_ requests: [Request], now: Int64) -> LogRecord? {
+        process(requests, now: now, readBytesMax: .max).record
+    }
+
+    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes. Answers how many requests it did,
+    /// from the first one on.
+    package func process(
+        _ requests: [Request], now: Int64, readBytesMax: Int
+    ) -> (record: LogRecord?, requestCount: Int) {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
-        for request in requests { run(request, in: &turn) }
-        pending.append(PendingTurn(requests: requests, now: now, sequence: sequence, outputs: turn.outputs))
+        if !orphans.isEmpty { payOrphans(in: &turn) }
+        var count = 0
+        while count < requests.count, turn.readBytes <= readBytesMax {
+            run(requests[count], in: &turn)
+            count += 1
+        }
+        pending.append(
+            PendingTurn(
+                requests: count == requests.count ? requests : Array(requests[..<count]), now: now, sequence: sequence,
+                outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim()
-        return turn.record.count > 0 ? turn.record : nil
+        return (turn.record.count > 0 ? turn.record : nil, count)
     }
+
+    /// Bytes of the values that were read by turns which wait for the log.
+    package var pendingReadBytes: Int { pending.reduce(0) { $0 + $1.readBytes } }
 
     /// The log now has everything up to `sequence`.
     package func committed(through sequence: UInt64) {
@@ -87,6 +124,8 @@ package final class Database {
     struct Turn {
         var record: LogRecord
         var outputs: [Output]
+        /// Bytes of the values that were read, to be sent or to be compared.
+        var readBytes = 0
     }
 
     func run(_ request: Request, in turn: inout Turn) {
@@ -124,7 +163,21 @@ package final class Database {
             turn.outputs.append(.reply(connection, number: request.number, .done))
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
-        case .disconnect: disconnect(connection)
+        case .onDisconnect(let entries):
+            let reply = Self.reply { () throws(Failure) in try owe(entries, for: connection, in: &turn) }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .cancelOnDisconnect(let path):
+            let reply = Self.reply { () throws(Failure) in try cancelOwed(path, of: connection, in: &turn) }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .disconnect: disconnect(connection, in: &turn)
+        }
+    }
+    private static func reply(to body: () throws(Failure) -> Void) -> Reply {
+        do throws(Failure) {
+            try body()
+            return .done
+        } catch {
+            return .failed(error)
         }
     }
 }

@@ -71,6 +71,12 @@ package final class DataFolder: Sendable {
             }
     }
 
+    /// Whether a database has files here.
+    package func hasDatabase(_ name: String) -> Bool {
+        precondition(Self.isValidName(name))
+        return access("\(path)/\(name).tree", F_OK) == 0 || access("\(path)/\(name).log", F_OK) == 0
+    }
+
     /// Opens the two files of a database, and makes them if there are none.
     package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))

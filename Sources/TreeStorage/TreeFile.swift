@@ -8,6 +8,7 @@ import Synchronization
 /// row(key BLOB PRIMARY KEY, sequence INTEGER, value BLOB) WITHOUT ROWID       value: see RowValue.encoded
 /// cleared(lower BLOB PRIMARY KEY, upper BLOB, sequence INTEGER)               ranges whose older rows are garbage
 /// entry(collection, position, value, child)                                    entries of `.indexOn` indexes
+/// owed(connection INTEGER PRIMARY KEY, writes BLOB)                           see OwedWrites.stored
 /// meta(name TEXT PRIMARY KEY, value)                                           sequence: the last operation included
 /// ```
 /// One transaction takes the file from one sequence number to the next, so after a crash it is at one of them. A large range that was
@@ -57,6 +58,7 @@ package final class TreeFile: @unchecked Sendable {
             CREATE TABLE IF NOT EXISTS entry (
                 collection BLOB, position INTEGER, value BLOB, child BLOB,
                 PRIMARY KEY (collection, position, value, child)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT OR IGNORE INTO meta VALUES ('sequence', 0);
             """)
@@ -90,10 +92,19 @@ package final class TreeFile: @unchecked Sendable {
                 upsertRow.bind(3, row.value.encoded)
                 try upsertRow.run()
             }
+            for (connection, writes) in changes.owed { try set(writes, of: connection) }
             setSequence.bind(1, Int64(sequence))
             try setSequence.run()
         }
         self.sequence = sequence
+    }
+
+    private func set(_ writes: OwedWrites, of connection: UInt64) throws(StorageError) {
+        let statement = try self.connection.prepare(
+            writes.isEmpty ? "DELETE FROM owed WHERE connection = ?1" : "INSERT OR REPLACE INTO owed VALUES (?1, ?2)")
+        statement.bind(1, Int64(bitPattern: connection))
+        if !writes.isEmpty { statement.bind(2, writes.stored) }
+        try statement.run()
     }
 
     private func clear(_ range: KeyRange, sequence: UInt64) throws(StorageError) {

@@ -34,6 +34,15 @@ package final class TreeReader: RowStore, @unchecked Sendable {
 
     package var clearing: Set<[UInt8]> { ranges.keys }
 
+    package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] {
+        var owed: [UInt64: OwedWrites] = [:]
+        let select = try connection.prepare("SELECT connection, writes FROM owed")
+        while try select.step() {
+            owed[UInt64(bitPattern: select.integer(0))] = try OwedWrites(stored: select.blob(1))
+        }
+        return owed
+    }
+
     package func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
         -> any RowCursor
     {

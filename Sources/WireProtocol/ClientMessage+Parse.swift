@@ -33,10 +33,16 @@ extension ClientMessage {
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
                 return .unlisten(try body.requiredPath(), query: try body.queryObject(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())
+            case UInt8(ascii: "o"): return .onDisconnect(try body.assignment())
             case UInt8(ascii: "s"): return .statistics
             default: break
             }
         }
+        if action.equals("om") {
+            let (base, assignments) = try body.assignments()
+            return .onDisconnectMerge(base, assignments)
+        }
+        if action.equals("oc") { return .cancelOnDisconnect(try body.requiredPath()) }
         if action.equals("ev") {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .events(try body.requiredPath(), query: try body.queryObject(), tag: tag, body.events ?? .child)

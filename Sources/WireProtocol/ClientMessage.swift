@@ -23,6 +23,12 @@ package enum ClientRequest: Hashable, Sendable {
     case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?)
     /// `n`: unlisten.
     case unlisten(Path, query: QueryObject?, tag: Int64?)
+    /// `o`: set a place when the connection ends.
+    case onDisconnect(WireAssignment)
+    /// `om`: update places when the connection ends.
+    case onDisconnectMerge(Path, [WireAssignment])
+    /// `oc`: nothing of what is to be written then at a place and below it.
+    case cancelOnDisconnect(Path)
     /// `ev`: listen to the events of a query. An addition to the protocol, as is the next.
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
     /// `nev`: no more of them.

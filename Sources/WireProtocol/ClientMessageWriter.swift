@@ -24,6 +24,18 @@ package enum ClientMessageWriter {
         case .merge(let base, let assignments):
             out.append(literal: #""m","b":{"#)
             out.append(base: base, assignments.lazy.map { ($0.target, $0.value) })
+        case .onDisconnect(let assignment):
+            out.append(literal: #""o","b":{"p":"#)
+            out.append(quoted: assignment.target)
+            out.append(literal: #","d":"#)
+            out.append(contentsOf: assignment.value.bytes)
+        case .onDisconnectMerge(let base, let assignments):
+            out.append(literal: #""om","b":{"#)
+            out.append(base: base, assignments.lazy.map { ($0.target, $0.value) })
+        case .cancelOnDisconnect(let path):
+            out.append(literal: #""oc","b":{"p":"#)
+            out.append(quoted: path)
+            out.append(literal: #","d":null"#)
         case .get(let path, let query):
             out.append(literal: #""g","b":{"p":"#)
             out.append(quoted: path)

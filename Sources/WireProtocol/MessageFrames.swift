@@ -72,6 +72,9 @@ package struct FrameJoiner: Sendable {
         case tooLarge
     }
 
+    /// Bytes of the message that is not complete.
+    package var byteCount: Int { chunks.count }
+
     /// Takes the payload of a text frame.
     package mutating func add(_ frame: UnsafeRawBufferPointer) -> Result {
         if chunksMissing > 0 {

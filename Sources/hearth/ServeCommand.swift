@@ -14,6 +14,10 @@ extension Command {
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
             .init(name: "databases-max", value: "N", help: "databases served at most (default 1024)"),
+            .init(name: "listeners-max", value: "N", help: "listeners of one connection at most (default 10000)"),
+            .init(name: "snapshots-max", value: "N", help: "values over 1 MiB sent at a time, at most (default 256)"),
+            .init(
+                name: "request-mib-max", value: "N", help: "MiB of requests in flight, of all clients (default 1024)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(name: "compress", value: nil, help: "compress frames for clients that offer it (browsers do)"),
@@ -68,6 +72,9 @@ extension ServerConfiguration {
         if let count = try arguments.integer("databases-max", 1...1_000_000) { databasesMax = count }
         if let count = try arguments.integer("loops", 1...64) { loops = count }
         if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }
+        if let count = try arguments.integer("listeners-max", 1...100_000) { databaseLimits.listenersMax = count }
+        if let count = try arguments.integer("snapshots-max", 1...10_000) { snapshotLimits.openMax = count }
+        if let count = try arguments.integer("request-mib-max", 1...1_000_000) { requestBytesTotalMax = count << 20 }
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]

@@ -45,6 +45,35 @@ struct OutboundQueueTests {
         #expect(head(queue) == [UInt8](repeating: 7, count: 20) + [1, 2, 3])
     }
 
+    @Test("holds little more memory than the bytes that wait, once the receiver takes nothing")
+    func detaching() {
+        // A small part of a new array each time, as of the deliveries of many turns.
+        func array(_ step: Int) -> [UInt8] { [UInt8](repeating: UInt8(step), count: 1 << 20) }
+        let range = 5000..<15_000
+        var queue = OutboundQueue()
+        var expected: [UInt8] = []
+        for step in 0..<40 {
+            if step == 20 { queue.detach(pool: pool) }
+            queue.append(shared: array(step), range, isBlocked: step >= 20, pool: pool)
+            expected += array(step)[range]
+        }
+        #expect(queue.heldBytes < 8 * queue.byteCount)
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: expected.count, alignment: 1)
+        defer { scratch.deallocate() }
+        #expect(queue.withHead(gatheringIn: scratch, expected.count) { $0.elementsEqual(expected) })
+        queue.consume(expected.count, pool: pool)
+
+        // A large part stays where it is until little of it is left.
+        let large = array(1)
+        queue.append(shared: large, 0..<large.count, isBlocked: true, pool: pool)
+        queue.detach(pool: pool)
+        #expect(queue.heldBytes >= large.count)
+        queue.consume(large.count - 1000, pool: pool)
+        queue.detach(pool: pool)
+        #expect(queue.heldBytes < 8192)
+        #expect(head(queue) == [UInt8](repeating: 1, count: 1000))
+    }
+
     @Test("gives back the bytes in order, however they were added and taken", arguments: 1...8 as ClosedRange<UInt64>)
     func agreesWithModel(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -59,7 +88,9 @@ struct OutboundQueueTests {
             switch Int.random(in: 0..<8, using: &random) {
             case 0, 1:
                 if cursor + count > array.count { cursor = 0 }
-                queue.append(shared: array, cursor..<cursor + count, pool: pool)
+                let isBlocked = Bool.random(using: &random)
+                queue.append(shared: array, cursor..<cursor + count, isBlocked: isBlocked, pool: pool)
+                if Int.random(in: 0..<4, using: &random) == 0 { queue.detach(pool: pool) }
                 model += array[cursor..<cursor + count]
                 cursor += count
             case 2, 3:

@@ -137,8 +137,16 @@ struct ProtocolDocumentTests {
             ("key", [Key.maximumByteCount]),
             ("string", [CanonicalJSON.Limits().stringByteCount]),
             ("value that is read", [Database.assembledBytesMax]),
-            ("streamed value", [Int(SnapshotStream.patience.components.seconds)]),
+            (
+                "streamed value of which",
+                [configuration.snapshotLimits.rateMin, Int(configuration.snapshotLimits.patience.components.seconds)]
+            ),
+            ("streamed values of a server", [configuration.snapshotLimits.openMax]),
+            ("value that a set with a hash", [Database.comparedBytesMax]),
             ("requests of a connection", [connection.requestsWaitingMax]),
+            ("bytes of these requests, a read", [connection.requestBytesMax]),
+            ("bytes of these requests, of all", [configuration.requestBytesTotalMax]),
+            ("listeners of a connection", [configuration.databaseLimits.listenersMax]),
             ("bytes that wait for a client, then", [stream.highWater, stream.lowWater]),
             ("bytes that wait for a client |", [connection.outboundBytesMax]),
             ("body of a write over REST", [connection.bodyBytesMax]),

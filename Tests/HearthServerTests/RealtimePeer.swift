@@ -87,6 +87,15 @@ final class RealtimePeer {
         try Self.write(frame, to: descriptor)
     }
 
+    /// Sends several text frames at once, so that the server is likely to read them at once.
+    func send(_ texts: [String]) throws {
+        var frames: [UInt8] = []
+        for text in texts {
+            FrameEncoder.append(.text, Array(text.utf8).span.bytes, key: MaskingKey(0x1234_5678), to: &frames)
+        }
+        try Self.write(frames, to: descriptor)
+    }
+
     func sendClose(_ code: UInt16, reason: String = "") throws {
         var frame: [UInt8] = []
         FrameEncoder.appendClose(

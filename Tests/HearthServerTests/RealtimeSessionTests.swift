@@ -53,7 +53,8 @@ struct RealtimeSessionTests {
             let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
             return SnapshotStream(
                 SnapshotRead(
-                    id: 1, connection: connection, number: number, path: .root, purpose: .get, sequence: 0))
+                    id: 1, connection: connection, number: number, path: .root, purpose: .get, sequence: 0),
+                SnapshotLimits())
         }
         var reads = LargeReads()
         let (first, second) = (stream(1), stream(2))

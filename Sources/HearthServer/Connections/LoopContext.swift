@@ -18,6 +18,8 @@ final class LoopContext: @unchecked Sendable {
     private var pushIDs = PushIDGenerator()
     /// Requests of this turn by database; handed over as one batch each when the turn's events are worked off.
     private var requests: [(database: UInt32, batch: [Request])] = []
+    /// Databases that somebody does not use any more.
+    private var released: [UInt32] = []
     private var isHandOverPosted = false
 
     init(index: Int, loop: EventLoop, services: Services) {
@@ -55,6 +57,17 @@ final class LoopContext: @unchecked Sendable {
         } else {
             requests.append((database, [request]))
         }
+        postHandOver()
+    }
+
+    /// Ends the use of a database. Everything that was submitted in its course is done before.
+    func release(_ use: DatabaseDirectory.Use) {
+        guard use.mustEnd else { return }
+        released.append(use.index)
+        postHandOver()
+    }
+
+    private func postHandOver() {
         guard !isHandOverPosted else { return }
         isHandOverPosted = true
         // Posted work runs behind the events of the same turn.
@@ -66,6 +79,8 @@ final class LoopContext: @unchecked Sendable {
         let batches = requests
         requests.removeAll(keepingCapacity: true)
         for (database, batch) in batches { services.databases.post(database, batch) }
+        for database in released { services.databases.release(database) }
+        released.removeAll()
     }
 
     /// A new push id; those of one loop grow.

@@ -23,6 +23,9 @@ final class LoopContexts: Sendable {
     /// From the database thread; costs one wake-up of the loop.
     func deliver(_ delivery: LoopDelivery, to loop: Int) {
         let context = contexts.withLock { $0[loop] }
-        context.loop.execute { context.deliver(delivery) }
+        context.loop.execute {
+            context.deliver(delivery)
+            context.services.databases.delivered(delivery.backlogBytes)
+        }
     }
 }

@@ -9,6 +9,7 @@ final class Services: Sendable {
     /// Does what would keep an event loop too long: reading and writing large texts.
     let helper: Worker<@Sendable () -> Void>
     let log: Log
+    let requestMemory: RequestMemory
     private let folder: DataFolder
 
     init(
@@ -20,6 +21,7 @@ final class Services: Sendable {
         self.directory = directory
         self.databases = databases
         self.log = log
+        requestMemory = RequestMemory(bytesMax: configuration.requestBytesTotalMax)
         helper = try Worker(name: "helper") {
             { batch in
                 for work in batch { work() }
@@ -27,6 +29,6 @@ final class Services: Sendable {
         }
     }
 
-    /// All databases that have files or were used since the start, sorted.
+    /// All databases that have files or are in use, and the default one, sorted.
     var databaseNames: [String] { Set(folder.databases).union(directory.names).sorted() }
 }

@@ -2,14 +2,24 @@ import RealtimeDatabase
 import Synchronization
 import TreeStorage
 
-/// Which database a name means. Names get their number when they are first used; the database itself is opened by its thread.
+/// Which database a name means. A name has a number while somebody uses it, and for ever once the database has files; the database itself
+/// is opened by its thread.
 package final class DatabaseDirectory: Sendable {
-    private struct Names {
-        var indices: [String: UInt32] = [:]
-        var names: [String] = []
+    private struct Entry {
+        var index: UInt32
+        var users = 0
+        /// It stays when nobody uses it.
+        var isKept = false
     }
 
-    private let table = Mutex(Names())
+    private struct Table {
+        var entries: [String: Entry] = [:]
+        /// By number; nil for one that is free.
+        var names: [String?] = []
+        var freeIndices: [UInt32] = []
+    }
+
+    private let table = Mutex(Table())
     /// Databases that one process serves at most.
     private let databasesMax: Int
     /// What an empty name means.
@@ -18,6 +28,10 @@ package final class DatabaseDirectory: Sendable {
     package init(defaultName: String, databasesMax: Int) {
         self.defaultName = defaultName
         self.databasesMax = databasesMax
+        table.withLock { table in
+            table.entries[defaultName] = Entry(index: 0, isKept: true)
+            table.names.append(defaultName)
+        }
     }
 
     package enum LookUpError: Error {
@@ -25,24 +39,59 @@ package final class DatabaseDirectory: Sendable {
         case tooMany
     }
 
-    /// The number of a database, for as long as the process runs.
-    package func index(of name: String) throws(LookUpError) -> UInt32 {
-        let name = name.isEmpty ? defaultName : name
-        guard DataFolder.isValidName(name) else { throw .invalidName }
-        let index: UInt32? = table.withLock { names in
-            if let index = names.indices[name] { return index }
-            guard names.names.count < databasesMax else { return nil }
-            let index = UInt32(names.names.count)
-            names.names.append(name)
-            names.indices[name] = index
-            return index
-        }
-        guard let index else { throw .tooMany }
-        return index
+    /// That somebody uses a database.
+    struct Use {
+        let index: UInt32
+        /// The database must be told when the use ends.
+        fileprivate(set) var mustEnd = false
     }
 
-    /// The names that were used so far.
-    var names: [String] { table.withLock { $0.names } }
+    /// Begins to use a database.
+    func use(_ name: String) throws(LookUpError) -> Use {
+        let name = name.isEmpty ? defaultName : name
+        guard DataFolder.isValidName(name) else { throw .invalidName }
+        let use: Use? = table.withLock { table in
+            if let entry = table.entries[name] {
+                if entry.isKept { return Use(index: entry.index) }
+                table.entries[name]?.users += 1
+                return Use(index: entry.index, mustEnd: true)
+            }
+            guard table.entries.count < databasesMax else { return nil }
+            let index = table.freeIndices.popLast() ?? UInt32(table.names.count)
+            if index < table.names.count { table.names[Int(index)] = name } else { table.names.append(name) }
+            table.entries[name] = Entry(index: index, users: 1)
+            return Use(index: index, mustEnd: true)
+        }
+        guard let use else { throw .tooMany }
+        return use
+    }
 
-    package func name(of index: UInt32) -> String { table.withLock { $0.names[Int(index)] } }
+    /// Called by the databases' thread when it has done everything that was asked in the course of a use. True when the name is
+    /// forgotten: nothing is known of the number any more.
+    func endUse(of index: UInt32) -> Bool {
+        table.withLock { table in
+            guard let name = table.names[Int(index)], var entry = table.entries[name] else { return false }
+            entry.users -= 1
+            let isForgotten = entry.users <= 0 && !entry.isKept
+            table.entries[name] = isForgotten ? nil : entry
+            if isForgotten {
+                table.names[Int(index)] = nil
+                table.freeIndices.append(index)
+            }
+            return isForgotten
+        }
+    }
+
+    /// The database has files.
+    func keep(_ index: UInt32) {
+        table.withLock { table in
+            if let name = table.names[Int(index)] { table.entries[name]?.isKept = true }
+        }
+    }
+
+    /// The names that are known.
+    var names: [String] { table.withLock { Array($0.entries.keys) } }
+
+    /// The name of a number that is in use.
+    package func name(of index: UInt32) -> String { table.withLock { $0.names[Int(index)] } ?? "" }
 }

@@ -17,6 +17,10 @@ package final class DatabaseThread: Sendable {
         case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
+        /// The loops have passed on so much that there is room for more.
+        case delivered
+        /// Somebody does not use a database any more.
+        case released(UInt32)
         /// Time has passed: freeze, probe, prune.
         case tick
         /// Finish what is under way, write everything to the tree files, then call back.
@@ -24,6 +28,7 @@ package final class DatabaseThread: Sendable {
     }
 
     private let worker: Worker<Message>
+    private let backlog: DeliveryBacklog
     private let committer: Committer
     private let applier: Applier
 
@@ -34,6 +39,8 @@ package final class DatabaseThread: Sendable {
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
+        let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
+        self.backlog = backlog
         let report: @Sendable (Message) -> Void = { address.post($0) }
         let committer = try Committer(report: report)
         let applier = try Applier(readers: readers, report: report)
@@ -42,13 +49,25 @@ package final class DatabaseThread: Sendable {
         worker = try Worker(name: "database") {
             let state = HostedDatabases(
                 folder: folder, directory: directory, limits: limits, loops: loops, log: log, committer: committer,
-                applier: applier, readers: readers, deliver: deliver)
+                applier: applier, readers: readers, backlog: backlog
+            ) { loop, delivery in
+                backlog.add(delivery.backlogBytes)
+                deliver(loop, delivery)
+            }
             return { messages in state.run(messages) }
         }
         address.worker.withLock { $0 = worker }
     }
 
     func post(_ database: UInt32, _ requests: [Request]) { worker.post(.requests(database, requests)) }
+
+    /// A loop has passed on so many bytes of a delivery.
+    func delivered(_ bytes: Int) {
+        if backlog.remove(bytes) { worker.post(.delivered) }
+    }
+
+    /// Somebody does not use a database any more; what was posted for it comes first.
+    func release(_ database: UInt32) { worker.post(.released(database)) }
 
     func tick() { worker.post(.tick) }
 
@@ -75,6 +94,14 @@ package struct DatabaseLimits: Sendable {
     package var residentBytesMax = 32 << 20
     /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
     package var turnBytesMax = 32 << 20
+    /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
+    package var turnReadBytesMax = 16 << 20
+    /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
+    package var waitingReadBytesMax = 64 << 20
+    /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests wait.
+    package var backlogBytesMax = 64 << 20
+    /// Listeners of one connection.
+    package var listenersMax = 10_000
     /// Changed rows in memory that make the applier start at once, in bytes.
     package var changedBytesSoft = 24 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.

@@ -3,8 +3,9 @@ import TreeStorage
 
 /// One open database with its files, on the database thread: runs its turns, and keeps the committer and the applier busy.
 ///
-/// Requests are held back while memory must not change: when so many changed rows wait that the applier has to catch up, and
-/// between a failed commit and the recovery from it, which needs both other threads at rest.
+/// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to catch up, when
+/// as much waits for the log or the event loops as may, and between a failed commit and the recovery from it, which needs the committer
+/// and the applier at rest.
 final class HostedDatabase {
     private enum Phase: Equatable {
         case running
@@ -22,6 +23,7 @@ final class HostedDatabase {
     private let committer: Committer
     private let applier: Applier
     private let readers: SnapshotReaders
+    private let backlog: DeliveryBacklog
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var phase = Phase.running
@@ -47,7 +49,7 @@ final class HostedDatabase {
 
     init(
         index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders,
+        committer: Committer, applier: Applier, readers: SnapshotReaders, backlog: DeliveryBacklog,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) throws(StorageError) {
         self.name = name
@@ -59,21 +61,29 @@ final class HostedDatabase {
         self.committer = committer
         self.applier = applier
         self.readers = readers
+        self.backlog = backlog
         self.deliver = deliver
         appliedSequence = tree.sequence
         lastTime = try logFile.lastTime()
         database = Database(
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
-            residentBytesMax: limits.residentBytesMax)
+            residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax)
+        try database.loadOwed()
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
+        database.orphanAll()
         log.info(
             "database.open",
             [
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - appliedSequence)"),
             ])
+    }
+
+    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while the disk refused.
+    func payOrphans() {
+        if database.hasOrphans, held.isEmpty, mayRun { _ = runTurn([]) }
     }
 
     // MARK: Requests
@@ -83,29 +93,35 @@ final class HostedDatabase {
         var start = 0
         while start < requests.count {
             // Requests of one connection keep their order: what comes later waits behind what is held.
-            guard phase == .running, held.isEmpty, database.changedBytes < limits.changedBytesHard || !isApplying else {
+            guard held.isEmpty, mayRun else {
                 held.append(contentsOf: requests[start...])
                 return
             }
             let end = requests.endOfTurn(from: start, bytesMax: limits.turnBytesMax)
-            runTurn(start == 0 && end == requests.count ? requests : Array(requests[start..<end]))
-            start = end
+            start += runTurn(start == 0 && end == requests.count ? requests : Array(requests[start..<end]))
         }
     }
 
-    private func runTurn(_ requests: [Request]) {
+    private var mayRun: Bool {
+        phase == .running && (database.changedBytes < limits.changedBytesHard || !isApplying)
+            && database.pendingReadBytes < limits.waitingReadBytesMax && !backlog.isFull
+    }
+
+    /// Answers how many of the requests are done.
+    private func runTurn(_ requests: [Request]) -> Int {
         // Time never goes back: server timestamps keep the order of commits.
         lastTime = max(lastTime, WallClock.milliseconds)
-        let record = database.process(requests, now: lastTime)
+        let (record, count) = database.process(requests, now: lastTime, readBytesMax: limits.turnReadBytesMax)
         if let record { committer.post(.append(database: database.index, logFile, record)) }
         release()
         if let error = database.tornBy { recover(because: error) }
         if database.changedBytes >= limits.changedBytesSoft { freeze() }
         applyNext()
+        return count
     }
 
     private func runHeld() {
-        guard !held.isEmpty else { return }
+        guard !held.isEmpty, mayRun else { return }
         let requests = held
         held = []
         run(requests)
@@ -114,14 +130,30 @@ final class HostedDatabase {
     private func release() {
         let outputs = database.takeReady()
         guard !outputs.isEmpty else { return }
-        var builder = DeliveryBuilder(loops: loops) { read in
-            let stream = SnapshotStream(read)
+        var builder = makeBuilder()
+        for output in outputs {
+            builder.add(output)
+            if builder.byteCount > limits.turnReadBytesMax {
+                builder.finish(deliver)
+                builder = makeBuilder()
+            }
+        }
+        builder.finish(deliver)
+    }
+
+    private func makeBuilder() -> DeliveryBuilder {
+        DeliveryBuilder(loops: loops) { read in
+            let stream = self.readers.makeStream(read)
             self.streams[read.id] = stream
             return stream
         }
-        for output in outputs { builder.add(output) }
-        builder.finish(deliver)
     }
+
+    /// There is room for more deliveries.
+    func delivered() { runHeld() }
+
+    /// Takes over who listens, from before the database had files.
+    func takeListeners(of unwritten: UnwrittenDatabase) { database.takeListeners(of: unwritten.database) }
 
     // MARK: The commit log
 
@@ -129,6 +161,7 @@ final class HostedDatabase {
         database.committed(through: sequence)
         release()
         applyNext()
+        runHeld()
     }
 
     func commitFailed(_ error: StorageError) {
@@ -178,11 +211,11 @@ final class HostedDatabase {
     private func refuseHeld(because error: StorageError) {
         let requests = held
         held = []
-        var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
+        var builder = DeliveryBuilder(loops: loops, openStream: readers.makeStream)
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener: held.append(request)
-            case .set, .update, .get, .listen, .listenQuery, .relay:
+            case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }
@@ -199,6 +232,7 @@ final class HostedDatabase {
         guard error == nil, database.refusal != nil, phase == .running, unapplied == nil else { return }
         database.accept()
         log.info("database.writes-accepted", [("database", name)])
+        payOrphans()
     }
 
     // MARK: The tree file
@@ -242,7 +276,7 @@ final class HostedDatabase {
             applyNext()
         }
         finishRecovery()
-        if phase == .running { runHeld() }
+        runHeld()
     }
 
     func cleared(_ error: StorageError?) {

@@ -11,9 +11,12 @@ final class HostedDatabases {
     private let committer: Committer
     private let applier: Applier
     private let readers: SnapshotReaders
+    private let backlog: DeliveryBacklog
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var open: [UInt32: HostedDatabase] = [:]
+    /// Databases without files that somebody uses.
+    private var unwritten: [UInt32: UnwrittenDatabase] = [:]
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
     private var isOver = false
@@ -21,7 +24,7 @@ final class HostedDatabases {
 
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders,
+        committer: Committer, applier: Applier, readers: SnapshotReaders, backlog: DeliveryBacklog,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) {
         self.folder = folder
@@ -32,13 +35,15 @@ final class HostedDatabases {
         self.committer = committer
         self.applier = applier
         self.readers = readers
+        self.backlog = backlog
         self.deliver = deliver
     }
 
-    /// Works off one mailbox. News from storage first, then the requests, one turn per database.
+    /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no database any more.
     func run(_ messages: [DatabaseThread.Message]) {
         if isOver { return }
         var requests: [(index: UInt32, requests: [Request])] = []
+        var released: [UInt32] = []
         for message in messages {
             if case .requests(let index, let batch) = message {
                 if let place = requests.firstIndex(where: { $0.index == index }) {
@@ -46,17 +51,21 @@ final class HostedDatabases {
                 } else {
                     requests.append((index, batch))
                 }
+            } else if case .released(let index) = message {
+                released.append(index)
             } else {
                 handle(message)
             }
         }
         for (index, batch) in requests { run(batch, on: index) }
+        for index in released where directory.endUse(of: index) { unwritten[index] = nil }
         endIfFinished()
     }
 
     private func handle(_ message: DatabaseThread.Message) {
         switch message {
-        case .requests: break
+        case .requests, .released: break
+        case .delivered: for database in open.values { database.delivered() }
         case .committed(let index, let sequence): open[index]?.committed(through: sequence)
         case .commitFailed(let index, let error): open[index]?.commitFailed(error)
         case .commitsDropped(let index): open[index]?.commitsDropped()
@@ -74,16 +83,24 @@ final class HostedDatabases {
     private func run(_ requests: [Request], on index: UInt32) {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
         guard finished == nil else { return refuse(requests, because: .busy("the server is shutting down")) }
+        if let database = open[index] { return database.run(requests) }
+        let name = directory.name(of: index)
+        let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
+        if isUnwritten, !requests.contains(where: { $0.operation.writes }) {
+            let database = unwritten[index] ?? UnwrittenDatabase(index: index, limits: limits, loops: loops)
+            unwritten[index] = database
+            return database.run(requests, deliver)
+        }
         do throws(StorageError) {
-            try database(index).run(requests)
+            try openDatabase(index).run(requests)
         } catch {
-            log.error("database.open-failed", [("database", directory.name(of: index)), ("error", error.message)])
+            log.error("database.open-failed", [("database", name), ("error", error.message)])
             refuse(requests, because: error)
         }
     }
 
     private func refuse(_ requests: [Request], because error: StorageError) {
-        var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0) }
+        var builder = DeliveryBuilder(loops: loops, openStream: readers.makeStream)
         for request in requests {
             if case .disconnect = request.operation { continue }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
@@ -91,15 +108,18 @@ final class HostedDatabases {
         builder.finish(deliver)
     }
 
-    private func database(_ index: UInt32) throws(StorageError) -> HostedDatabase {
-        if let database = open[index] { return database }
+    /// Opens the files of a database, or makes them.
+    private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
         var random = SystemRandomNumberGenerator()
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
         let database = try HostedDatabase(
             index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
-            committer: committer, applier: applier, readers: readers, deliver: deliver)
+            committer: committer, applier: applier, readers: readers, backlog: backlog, deliver: deliver)
+        if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
+        directory.keep(index)
+        database.payOrphans()
         return database
     }
 

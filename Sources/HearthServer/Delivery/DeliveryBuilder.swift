@@ -13,6 +13,8 @@ struct DeliveryBuilder {
     /// Who gets the last run, as long as further pushes to the same may join it.
     private var openRun: [GroupAddress]?
     private var entries: [[LoopDelivery.Entry]]
+    /// Bytes of the values in replies that are not put into frames here.
+    private var replyBytes = 0
     private let openStream: (SnapshotRead) -> SnapshotStream
 
     /// - parameter openStream: called for each large read, when the connection is told of it.
@@ -38,7 +40,9 @@ struct DeliveryBuilder {
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
             switch connection.kind {
-            case .http: entries[connection.loop].append(.reply(connection, reply))
+            case .http:
+                replyBytes += reply.byteCount
+                entries[connection.loop].append(.reply(connection, reply))
             case .realtime:
                 let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: true))
@@ -63,10 +67,17 @@ struct DeliveryBuilder {
         }
     }
 
+    /// Bytes of everything so far.
+    var byteCount: Int { bytes.count + pushes.count + replyBytes }
+
     /// Hands each loop its part.
     consuming func finish(_ deliver: (Int, LoopDelivery) -> Void) {
+        let loopCount = entries.reduce(0) { $0 + ($1.isEmpty ? 0 : 1) }
+        let share = byteCount / max(loopCount, 1)
         for loop in entries.indices where !entries[loop].isEmpty {
-            deliver(loop, LoopDelivery(bytes: bytes, pushes: pushes, runs: runs, entries: entries[loop]))
+            deliver(
+                loop,
+                LoopDelivery(bytes: bytes, pushes: pushes, runs: runs, entries: entries[loop], backlogBytes: share))
         }
     }
 
@@ -120,6 +131,16 @@ extension Output {
         case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
         case .reply, .initial, .initialQuery, .join, .leave, .stream: false
+        }
+    }
+}
+
+extension Reply {
+    /// Bytes of the value in it.
+    var byteCount: Int {
+        switch self {
+        case .value(let value), .failed(.stale(let value)): value.bytes.count
+        case .done, .listening, .listeningUnindexed, .failed: 0
         }
     }
 }

@@ -21,4 +21,6 @@ package struct LoopDelivery: Sendable {
     var pushes: [UInt8]
     var runs: [Range<Int>]
     var entries: [Entry]
+    /// The part of all this that counts as waiting for the loop, in bytes (``DeliveryBacklog``).
+    var backlogBytes: Int
 }

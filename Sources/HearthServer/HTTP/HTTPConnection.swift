@@ -15,6 +15,8 @@ final class HTTPConnection: StreamHandler {
     /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
+    /// For the body, if it is large.
+    private var claim: MemoryClaim?
     /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
@@ -85,11 +87,12 @@ final class HTTPConnection: StreamHandler {
             case .body(let bytes): append(bytes)
             case .end:
                 guard let head else { break }
-                let body = body
+                let (body, claim) = (body, claim)
                 self.head = nil
                 self.body = []
+                self.claim = nil
                 if head.isWebSocketUpgrade, upgrade(head, rest: input) { return bytes.count }
-                handle(head, body)
+                handle(head, body, claim)
             case .failure(let failure):
                 context.services.log.debug("http.bad-request", [("reason", "\(failure.reason)")])
                 let text = failure == .bodyTooLarge ? "Payload is too large" : "\(failure.reason)"
@@ -106,7 +109,19 @@ final class HTTPConnection: StreamHandler {
         if let length = head.contentLength, body.count + bytes.count > LargeBody.bytesMin, body.capacity < length {
             body.reserveCapacity(length)
         }
+        let expected = max(head.contentLength ?? 0, body.count + bytes.count)
+        if body.count + bytes.count >= RequestMemory.partBytesMin, !claimBody(expected) {
+            body = []
+            return respond(RESTError.noRoom.response, with: ResponseWriter())
+        }
         body.append(contentsOf: bytes)
+    }
+
+    /// False when all bodies together would be too much.
+    private func claimBody(_ bytes: Int) -> Bool {
+        if let claim { return claim.resize(to: bytes) }
+        claim = context.services.requestMemory.claim(bytes)
+        return claim != nil
     }
 
     /// Goes on with what was read meanwhile, once an answer is complete.
@@ -145,7 +160,7 @@ final class HTTPConnection: StreamHandler {
 
     // MARK: Requests
 
-    private func handle(_ head: RequestHead, _ body: [UInt8]) {
+    private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
         let writer = ResponseWriter(answering: head)
         let route = Route(head)
         if route.isReadOnly, head.method != .get, head.method != .head {
@@ -160,7 +175,7 @@ final class HTTPConnection: StreamHandler {
             perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
                 Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
             } then: { connection, exchange in
-                connection.ask(exchange, writer)
+                connection.ask(exchange, claim, writer)
             }
         case .databases:
             respond(HTTPResponse.databases(context.services.databaseNames), with: writer)
@@ -187,12 +202,14 @@ final class HTTPConnection: StreamHandler {
         }
     }
 
-    private func ask(_ exchange: Result<RESTExchange, RESTError>, _ writer: ResponseWriter) {
+    private func ask(_ exchange: Result<RESTExchange, RESTError>, _ claim: MemoryClaim?, _ writer: ResponseWriter) {
         do {
             let exchange = try exchange.get()
-            let database = try context.services.directory.index(of: exchange.databaseName)
+            let database = try context.services.directory.use(exchange.databaseName)
             work = .waiting(exchange, writer)
-            context.submit(Request(connection: id, number: 0, operation: exchange.operation), to: database)
+            context.submit(
+                Request(connection: id, number: 0, operation: exchange.operation, claim: claim), to: database.index)
+            context.release(database)
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
@@ -217,21 +234,23 @@ final class HTTPConnection: StreamHandler {
     /// True when the connection is no longer this one's.
     private func upgrade(_ head: RequestHead, rest: UnsafeRawBufferPointer) -> Bool {
         guard head.path.elementsEqual("/.ws".utf8) else { return false }
-        let database: UInt32
+        let database: DatabaseDirectory.Use
         let handshake: ServerHandshake
         do {
-            database = try context.services.directory.index(of: head.databaseName)
+            database = try context.services.directory.use(head.databaseName)
+        } catch {
+            respond(RESTError(error).response, with: ResponseWriter(answering: head))
+            return true
+        }
+        do throws(HandshakeRefusal) {
             handshake = try ServerHandshake(
                 method: Array(head.methodName), version: (1, head.minorVersion),
                 deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
             ) { name in head.headers.combined(name) }
-        } catch let refusal as HandshakeRefusal {
-            stream.send(shared: refusal.response)
-            stream.close()
-            return true
         } catch {
-            let error = RESTError(error as? DatabaseDirectory.LookUpError ?? .invalidName)
-            respond(error.response, with: ResponseWriter(answering: head))
+            context.release(database)
+            stream.send(shared: error.response)
+            stream.close()
             return true
         }
         context.remove(self)
@@ -281,15 +300,5 @@ final class HTTPConnection: StreamHandler {
     func closed(_ stream: Stream, reason: CloseReason) {
         if case .streaming(let answer) = work { answer.snapshot.cancel() }
         context.remove(self)
-    }
-}
-
-extension Reply {
-    /// Bytes of the value in it.
-    fileprivate var byteCount: Int {
-        switch self {
-        case .value(let value), .failed(.stale(let value)): value.bytes.count
-        case .done, .listening, .listeningUnindexed, .failed: 0
-        }
     }
 }

@@ -55,6 +55,7 @@ extension RESTError {
 
 extension RESTError {
     static let noData = RESTError("Error: No data supplied.")
+    static let noRoom = RESTError(.serviceUnavailable, Failure.noRoom.message)
     static let notJSON = RESTError("Invalid data; couldn't parse JSON object, array, or value.")
     static let notAnObject = RESTError(
         "Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?")
@@ -96,6 +97,7 @@ extension RESTError {
     init(_ failure: Failure) {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
+        case .noRoom: self = .noRoom
         case .nothingThere, .noIndex, .tooLarge, .refused: self.init(failure.message)
         case .unavailable(let error): self.init(error)
         }

@@ -15,13 +15,18 @@ final class RealtimeSession: StreamHandler {
     // nobody calls a session any more.
     unowned(unsafe) let context: LoopContext
     unowned(unsafe) let stream: Stream
-    private let database: UInt32
+    private let database: DatabaseDirectory.Use
     private var decoder: WebSocketDecoder
     private var joiner: FrameJoiner
     private var goodbye = CloseHandshake(role: .server)
-    /// Requests that wait for their answers.
-    private var requestsWaiting = 0
+    private var requests: RequestsInFlight
+    /// Nothing more is read until some of the requests are answered.
     private var isPaused = false
+    /// What was read before that and is not decoded yet: the bytes from `unreadStart` on.
+    private var unread: [UInt8] = []
+    private var unreadStart = 0
+    /// For a large message of which a part has come.
+    private var partClaim: MemoryClaim?
     /// Bytes that waited to be sent when the deadline last came.
     private var lastWaiting = 0
     /// What goes out is compressed.
@@ -30,12 +35,16 @@ final class RealtimeSession: StreamHandler {
     var largeReads = LargeReads()
 
     /// `host` is what the client called this server; it is told to come back to the same.
-    init(stream: Stream, context: LoopContext, database: UInt32, host: [UInt8], deflate: DeflateParameters? = nil) {
+    init(
+        stream: Stream, context: LoopContext, database: DatabaseDirectory.Use, host: [UInt8],
+        deflate: DeflateParameters? = nil
+    ) {
         id = context.makeID(.realtime)
         self.stream = stream
         self.context = context
         self.database = database
         let limits = context.services.configuration.connectionLimits
+        requests = RequestsInFlight(countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax)
         decoder = WebSocketDecoder(
             role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
             deflate: deflate, validatesUTF8: false)
@@ -54,8 +63,16 @@ final class RealtimeSession: StreamHandler {
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
         if maySend { extendTimeout() }
+        let used = unread.isEmpty ? read(bytes) : 0
+        unread.append(contentsOf: bytes[used...])
+        accountForPart()
+    }
+
+    /// Decodes until there are as many requests as may be. Answers how many bytes it used.
+    private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
         var input = bytes
-        while let event = decoder.next(&input) {
+        // What follows a close frame is only looked through for the answer to it.
+        while !isPaused || !maySend, let event = decoder.next(&input) {
             switch event {
             case .message(_, let payload): receive(payload)
             case .ping(let payload):
@@ -66,6 +83,45 @@ final class RealtimeSession: StreamHandler {
                 context.services.log.info("connection.protocol-error", [("reason", "\(violation.reason)")])
                 follow(goodbye.failed(violation))
             }
+        }
+        return bytes.count - input.count
+    }
+
+    /// Goes on once enough is answered and the answers are taken.
+    private func readOn() {
+        guard isPaused, requests.hasRoom, stream.isWritable else { return }
+        isPaused = false
+        if !unread.isEmpty {
+            var bytes = unread
+            let start = unreadStart
+            unread = []
+            unreadStart = 0
+            let used = bytes.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+            if start + used < bytes.count {
+                unread = bytes
+                unreadStart = start + used
+            }
+            accountForPart()
+        }
+        if !isPaused { stream.resumeReading() }
+    }
+
+    /// Large messages count while they come in, too.
+    private func accountForPart() {
+        let bytes = decoder.heapBytes + joiner.byteCount
+        guard bytes >= RequestMemory.partBytesMin else {
+            partClaim = nil
+            return
+        }
+        let isGranted: Bool
+        if let partClaim {
+            isGranted = partClaim.resize(to: bytes)
+        } else {
+            partClaim = context.services.requestMemory.claim(bytes)
+            isGranted = partClaim != nil
+        }
+        if !isGranted, maySend {
+            follow(goodbye.close(.tryAgainLater, reason: "the server has no room for large messages"))
         }
     }
 
@@ -100,18 +156,25 @@ final class RealtimeSession: StreamHandler {
     }
 
     private func submit(_ number: Int64, _ operation: Operation) {
-        requestsWaiting += 1
-        let limit = context.services.configuration.connectionLimits.requestsWaitingMax
-        if requestsWaiting >= limit, !isPaused {
+        let bytes = operation.byteCount
+        var request = Request(connection: id, number: number, operation: operation)
+        if bytes >= RequestMemory.bytesMin {
+            request.claim = context.services.requestMemory.claim(bytes)
+            if request.claim == nil { request.operation = .relay(.failed(.noRoom)) }
+        }
+        let counted = bytes < RequestMemory.bytesMin ? 0 : bytes
+        requests.add(bytes: operation.reads ? counted + Database.assembledBytesMax : counted)
+        if requests.isFull, !isPaused {
             isPaused = true
             stream.pauseReading()
         }
-        context.submit(Request(connection: id, number: number, operation: operation), to: database)
+        context.submit(request, to: database.index)
     }
 
     /// The client is told that a listener failed, so the database must not keep it.
     func dropListener(of read: SnapshotRead) {
-        context.submit(Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database)
+        context.submit(
+            Request(connection: id, number: read.number, operation: .dropListener(read.path)), to: database.index)
     }
 
     // MARK: Sending
@@ -121,13 +184,14 @@ final class RealtimeSession: StreamHandler {
 
     /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
     func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
-        if answers { answered() }
-        guard maySend else { return }
-        if largeReads.isEmpty {
-            transmit(bytes, range)
-        } else {
-            hold(bytes[range])
+        if maySend {
+            if largeReads.isEmpty {
+                transmit(bytes, range)
+            } else {
+                hold(bytes[range])
+            }
         }
+        if answers { answered() }
     }
 
     func send(_ message: [UInt8]) {
@@ -158,12 +222,8 @@ final class RealtimeSession: StreamHandler {
     }
 
     func answered() {
-        requestsWaiting -= 1
-        let limit = context.services.configuration.connectionLimits.requestsWaitingMax
-        if isPaused, requestsWaiting <= limit / 2 {
-            isPaused = false
-            stream.resumeReading()
-        }
+        requests.answered()
+        readOn()
     }
 
     private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
@@ -188,9 +248,18 @@ final class RealtimeSession: StreamHandler {
         }
     }
 
+    /// A message that has begun cannot be completed.
+    func giveUp(because error: StorageError) {
+        let code: CloseCode = if case .overloaded = error { .tryAgainLater } else { .internalError }
+        // A close frame has room for 123 bytes of reason.
+        follow(goodbye.close(code, reason: String(error.message.prefix(120).filter(\.isASCII))))
+        stream.close()
+    }
+
     func drained(_ stream: Stream) {
         if maySend { extendTimeout() }
         largeReads.grantPieces()
+        readOn()
     }
 
     func timedOut(_ stream: Stream) {
@@ -209,7 +278,8 @@ final class RealtimeSession: StreamHandler {
     func closed(_ stream: Stream, reason: CloseReason) {
         largeReads.cancel()
         context.remove(self)
-        context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database)
+        context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
+        context.release(database)
         context.services.log.debug("connection.closed", [("connection", "\(id.raw)"), ("reason", "\(reason)")])
     }
 }
@@ -228,6 +298,9 @@ extension Operation {
             self = query.selectsEverything ? .listen(path, hash: hash) : .relay(.failed(.untaggedQuery))
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
         case .unlisten(let path, _, nil): self = .unlisten(path)
+        case .onDisconnect(let entry): self = .onDisconnect([(entry.target, IncomingValue(entry))])
+        case .onDisconnectMerge(_, let entries): self = .onDisconnect(entries.map { ($0.target, IncomingValue($0)) })
+        case .cancelOnDisconnect(let path): self = .cancelOnDisconnect(path)
         case .events(let path, let query, let tag, let kinds):
             self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
@@ -249,6 +322,10 @@ extension IncomingValue {
 }
 
 extension Failure {
+    /// There is as much of unanswered requests as ``RequestMemory`` may hold.
+    static let noRoom = Failure.refused(
+        status: StaticText("unavailable"), "the server has as much to write as it can hold: try again later")
+
     fileprivate static let untaggedQuery = Failure.refused(
         status: StaticText("invalid_argument"), "a listener of a query needs a tag \"t\"")
 }

@@ -6,6 +6,8 @@ import TreeStorage
 struct SnapshotJob: Sendable {
     let stream: SnapshotStream
     let snapshot: TreeReader
+    /// Kept as long as the snapshot.
+    let place: OpenSnapshots.Place
 
     private var path: Path { stream.read.path }
 
@@ -39,7 +41,7 @@ struct SnapshotJob: Sendable {
         let isWanted = try forEachCanonicalText { text in
             guard let frames = writer.write(text) else { return true }
             send(.bytes(frames))
-            return stream.waitForGrant()
+            return stream.waitForGrant(after: frames.count)
         }
         guard isWanted else { return false }
         send(.bytes(writer.finish()))
@@ -178,9 +180,10 @@ private struct TextPieces {
     mutating func append(_ text: [UInt8], _ send: (SnapshotStream.Piece) -> Void) -> Bool {
         if layout == nil { ready += text } else { layout?.append(text, to: &ready) }
         guard ready.count >= SnapshotStream.pieceBytes else { return true }
-        send(.bytes(ready))
+        let piece = ready
         ready = []
-        return stream.waitForGrant()
+        send(.bytes(piece))
+        return stream.waitForGrant(after: piece.count)
     }
 
     mutating func finish(tail: [UInt8], _ send: (SnapshotStream.Piece) -> Void) {

@@ -28,21 +28,25 @@ final class SnapshotStream: Sendable {
     static let pieceBytes = 64 << 10
     /// Pieces on their way at once.
     static let piecesMax = 4
-    /// How long a peer may take none before the read is given up and its snapshot let go.
-    static let patience = Duration.seconds(60)
-
     let read: SnapshotRead
+    private let limits: SnapshotLimits
     private struct State {
         var form: Form?
         var isCancelled = false
+        /// How long the peer may let the reader wait beyond the time that each piece may take.
+        var patience: Duration
         /// Starts the reading, once the loop wants it.
         var start: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let granted = Semaphore()
 
-    init(_ read: SnapshotRead) { self.read = read }
+    init(_ read: SnapshotRead, _ limits: SnapshotLimits) {
+        self.read = read
+        self.limits = limits
+        state = Mutex(State(patience: limits.patience))
+    }
 
     // MARK: The loop
 
@@ -84,11 +88,19 @@ final class SnapshotStream: Sendable {
     }
 
     /// Waits for the loop to want the data; nil when it never will.
-    func waitForForm() -> Form? { waitForGrant() ? state.withLock { $0.form } : nil }
+    func waitForForm() -> Form? { waitForGrant(after: 0) ? state.withLock { $0.form } : nil }
 
-    /// Waits until another piece may be made; false when nobody wants it any more.
-    func waitForGrant() -> Bool {
-        granted.wait(atMost: Self.patience) && !isCancelled
+    /// Waits until another piece may be made, after one of so many bytes; false when nobody wants it any more, or the peer takes less than
+    /// it must.
+    func waitForGrant(after bytes: Int) -> Bool {
+        let patience = state.withLock { $0.patience } + .seconds(bytes) / max(limits.rateMin, 1)
+        let start = MonotonicTime.current
+        guard granted.wait(atMost: patience) else { return false }
+        let left = patience - (MonotonicTime.current - start)
+        return state.withLock { state in
+            state.patience = max(.zero, min(left, limits.patience))
+            return !state.isCancelled
+        }
     }
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }

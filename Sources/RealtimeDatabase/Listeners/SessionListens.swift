@@ -24,8 +24,14 @@ struct SessionListens {
     var queries: [ListenerForm.Name: (live: LiveQuery, form: ListenerForm)] = [:]
 
     var isEmpty: Bool { entries.isEmpty && queries.isEmpty }
+    var count: Int { entries.count + queries.count }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
+
+    func contains(_ path: Path) -> Bool {
+        let index = index(of: path)
+        return index < entries.count && entries[index].path == path
+    }
 
     mutating func add(_ path: Path, request: Int64) -> GroupSteps {
         var steps = GroupSteps()

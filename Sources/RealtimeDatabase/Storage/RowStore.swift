@@ -47,12 +47,18 @@ package protocol RowStore: AnyObject {
     func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
         -> any RowCursor
 
+    /// What connections want written when they end, by their number, as of the last applied change.
+    func owedWrites() throws(StorageError) -> [UInt64: OwedWrites]
+
     /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over those rows, which can
     /// take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
 }
 
 extension RowStore {
+    /// A store that keeps none.
+    package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] { [:] }
+
     /// The same, ascending.
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
         try rows(from: lower, below: upper, .ascending)
@@ -91,14 +97,19 @@ package struct RowChanges: Sendable {
     /// Keys whose row goes away.
     package var removed: [[UInt8]]
     package var rows: [Row]
+    /// What connections want written when they end; empty for those that want nothing any more.
+    package var owed: [UInt64: OwedWrites]
 
-    package init(cleared: [KeyRange] = [], removed: [[UInt8]] = [], rows: [Row] = []) {
+    package init(
+        cleared: [KeyRange] = [], removed: [[UInt8]] = [], rows: [Row] = [], owed: [UInt64: OwedWrites] = [:]
+    ) {
         self.cleared = cleared
         self.removed = removed
         self.rows = rows
+        self.owed = owed
     }
 
-    package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && rows.isEmpty }
+    package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty }
 }
 
 /// Why storage could not do what it was asked. Nothing acknowledged is lost by any of them.
@@ -113,6 +124,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case damaged(String)
     /// Another process has the database.
     case busy(String)
+    /// The server has as much of this to do as it may have.
+    case overloaded(String)
 
     /// One line for people: clients get it with a refused write, operators in the log.
     package var message: String {
@@ -122,6 +135,7 @@ package enum StorageError: Error, Hashable, Sendable {
         case .inputOutput(let detail): "the disk reported an error: \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
         case .busy(let detail): "the database is in use: \(detail)"
+        case .overloaded(let detail): detail
         }
     }
 }

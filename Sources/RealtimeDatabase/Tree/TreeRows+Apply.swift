@@ -5,7 +5,11 @@ extension TreeRows {
     /// ``applied(_:)`` once it does. Nil when nothing changed. Cost: O(changed rows).
     package func freeze() throws(StorageError) -> (generation: UInt64, changes: RowChanges)? {
         try repackShrunk()
-        guard !changed.isEmpty else { return nil }
+        return changed.isEmpty ? nil : freezeChanged()
+    }
+
+    /// The same, without packing anything anew; the changes may be none.
+    func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)
         for node in changed where !node.isDetached {

@@ -4,7 +4,10 @@ import JSONTree
 ///
 /// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after the other:
 /// ```
-/// operation  = kind:byte uid:bytes [base:bytes count:varint] assignment…     kind 0 set (one assignment), 1 merge
+/// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owed
+/// set        = assignment
+/// merge      = base:bytes count:varint assignment…
+/// owed       = connection:varint count:varint assignment…                     what is written when a connection ends
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
 /// ```
@@ -56,7 +59,7 @@ package struct LogRecord: Hashable, Sendable {
             body.append(1)
             appendBytes(uid)
             appendBytes(base.encoded)
-            appendVarint(assignments.count)
+            appendVarint(UInt(assignments.count))
             for assignment in assignments { append(assignment) }
             count += 1
         }
@@ -70,6 +73,16 @@ package struct LogRecord: Hashable, Sendable {
         count += 1
     }
 
+    /// Adds what a connection wants written when it ends, nothing if it has; replaces what the log said of it before.
+    package mutating func append(owed writes: OwedWrites, of connection: UInt64) {
+        body.append(2)
+        appendBytes([])
+        appendVarint(UInt(connection))
+        appendVarint(UInt(writes.assignments.count))
+        for assignment in writes.assignments { append(assignment) }
+        count += 1
+    }
+
     private mutating func append(_ assignment: Assignment) {
         body.append(assignment.target.isPriority ? 1 : 0)
         appendBytes(assignment.target.path.encoded)
@@ -77,12 +90,12 @@ package struct LogRecord: Hashable, Sendable {
     }
 
     private mutating func appendBytes(_ bytes: [UInt8]) {
-        appendVarint(bytes.count)
+        appendVarint(UInt(bytes.count))
         body.append(contentsOf: bytes)
     }
 
-    private mutating func appendVarint(_ value: Int) {
-        var rest = UInt(value)
+    private mutating func appendVarint(_ value: UInt) {
+        var rest = value
         while rest >= 0x80 {
             body.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
@@ -93,7 +106,12 @@ package struct LogRecord: Hashable, Sendable {
     package struct Operation: Hashable, Sendable {
         package var sequence: UInt64
         package var uid: [UInt8]
-        package var change: Change
+        package var content: Content
+
+        package enum Content: Hashable, Sendable {
+            case change(Change)
+            case owed(OwedWrites, connection: UInt64)
+        }
     }
 
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
@@ -119,14 +137,24 @@ package struct LogRecord: Hashable, Sendable {
             let kind = try byte()
             let uid = try slice()
             switch kind {
-            case 0: return Operation(sequence: sequence, uid: uid, change: .set(try assignment()))
+            case 0: return Operation(sequence: sequence, uid: uid, content: .change(.set(try assignment())))
             case 1:
                 let base = try path()
-                var assignments: [Assignment] = []
-                for _ in 0..<(try varint()) { assignments.append(try assignment()) }
-                return Operation(sequence: sequence, uid: uid, change: .merge(base: base, assignments))
+                return Operation(
+                    sequence: sequence, uid: uid, content: .change(.merge(base: base, try assignments())))
+            case 2:
+                let connection = try word()
+                return Operation(
+                    sequence: sequence, uid: uid,
+                    content: .owed(OwedWrites(try assignments()), connection: UInt64(connection)))
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
+        }
+
+        private mutating func assignments() throws(StorageError) -> [Assignment] {
+            var assignments: [Assignment] = []
+            for _ in 0..<(try varint()) { assignments.append(try assignment()) }
+            return assignments
         }
 
         private mutating func assignment() throws(StorageError) -> Assignment {
@@ -157,13 +185,35 @@ package struct LogRecord: Hashable, Sendable {
         }
 
         private mutating func varint() throws(StorageError) -> Int {
+            guard let value = Int(exactly: try word()) else { throw .damaged("log row has a number that is too large") }
+            return value
+        }
+
+        private mutating func word() throws(StorageError) -> UInt {
             var value: UInt = 0
-            for shift in stride(from: UInt(0), to: 56, by: 7) {
+            for shift in stride(from: UInt(0), to: 64, by: 7) {
                 let byte = try byte()
                 value |= UInt(byte & 0x7F) << shift
-                if byte < 0x80 { return Int(value) }
+                if byte < 0x80 { return value }
             }
             throw .damaged("log row has a number that is too large")
         }
+    }
+}
+
+extension OwedWrites {
+    /// The form in which a store keeps them: a log record of their own.
+    package var stored: [UInt8] {
+        var record = LogRecord(firstSequence: 1, time: 0)
+        record.append(owed: self, of: 0)
+        return record.body
+    }
+
+    package init(stored: [UInt8]) throws(StorageError) {
+        let operations = try LogRecord(firstSequence: 1, count: 1, time: 0, body: stored).operations()
+        guard case .owed(let writes, _) = operations[0].content else {
+            throw .damaged("not the writes of a connection")
+        }
+        self = writes
     }
 }

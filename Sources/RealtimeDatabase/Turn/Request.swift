@@ -31,11 +31,16 @@ package struct Request: Sendable {
     /// The request's number on its connection, given back with the reply.
     package var number: Int64
     package var operation: Operation
+    /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
+    package var claim: (any AnyObject & Sendable)?
 
-    package init(connection: ConnectionID, number: Int64, operation: Operation) {
+    package init(
+        connection: ConnectionID, number: Int64, operation: Operation, claim: (any AnyObject & Sendable)? = nil
+    ) {
         self.connection = connection
         self.number = number
         self.operation = operation
+        self.claim = claim
     }
 }
 
@@ -80,6 +85,10 @@ package enum Operation: Sendable {
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.
     case dropListener(Path)
+    /// Registers writes for the end of the connection, however it comes. Targets are absolute.
+    case onDisconnect([(target: WriteTarget, value: IncomingValue)])
+    /// Nothing at and below a place is to be written then any more.
+    case cancelOnDisconnect(Path)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
     /// The connection ended; nothing is answered.
@@ -88,11 +97,34 @@ package enum Operation: Sendable {
 
 extension Operation {
     /// Bytes of the values that it sets.
-    fileprivate var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .relay, .disconnect: 0
+        case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+            .disconnect:
+            0
+        }
+    }
+
+    /// Whether data is read to be answered or compared.
+    package var reads: Bool {
+        switch self {
+        case .get, .listen, .listenQuery: true
+        case .set(_, _, let expected, _): expected != nil
+        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .relay,
+            .disconnect:
+            false
+        }
+    }
+
+    package var writes: Bool {
+        switch self {
+        case .set, .update, .onDisconnect: true
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+            .disconnect:
+            false
         }
     }
 }

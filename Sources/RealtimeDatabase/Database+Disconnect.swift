@@ -1,0 +1,72 @@
+import JSONTree
+
+extension Database {
+    /// What one connection may owe at most: entries, and bytes of paths and values.
+    static let owedEntriesMax = 1000
+    static let owedBytesMax = 4 << 20
+
+    /// Registers writes for the end of a connection.
+    func owe(
+        _ entries: [(target: WriteTarget, value: IncomingValue)], for connection: ConnectionID, in turn: inout Turn
+    ) throws(Failure) {
+        var writes = owed[connection.raw] ?? OwedWrites()
+        for (target, value) in entries { writes.set(Assignment(target: target, value: value.json)) }
+        guard writes.assignments.count <= Self.owedEntriesMax, writes.byteCount <= Self.owedBytesMax else {
+            throw .refused(status: StaticText("too_big"), "too much is to be written when this connection ends")
+        }
+        try setOwed(writes, connection.raw, in: &turn)
+    }
+
+    func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
+        guard var writes = owed[connection.raw] else { return }
+        writes.cancel(path)
+        try setOwed(writes, connection.raw, in: &turn)
+    }
+
+    private func setOwed(_ writes: OwedWrites, _ connection: UInt64, in turn: inout Turn) throws(Failure) {
+        try checkWritable()
+        take(writes, of: connection)
+        turn.record.append(owed: writes, of: connection)
+        sequence += 1
+    }
+
+    /// The state as the log says it.
+    func take(_ writes: OwedWrites, of connection: UInt64) {
+        owed[connection] = writes.isEmpty ? nil : writes
+        owedChanged.insert(connection)
+    }
+
+    /// Connections have ended whose writes wait because they could not be made yet.
+    package var hasOrphans: Bool { !orphans.isEmpty }
+
+    /// Another process began: all connections that are owed something have ended.
+    package func orphanAll() { orphans = owed.keys.sorted() }
+
+    /// Makes the writes of connections that have ended, each as one commit (wire-protocol 5.2). While writes are refused they wait.
+    func payOrphans(in turn: inout Turn) {
+        while let connection = orphans.first, refusal == nil, tornBy == nil {
+            if let writes = owed[connection] {
+                do throws(Failure) {
+                    try pay(writes, in: &turn)
+                    try setOwed(OwedWrites(), connection, in: &turn)
+                } catch {
+                    // Torn: what the log has says whether it is still owed.
+                    return
+                }
+            }
+            orphans.removeFirst()
+        }
+    }
+
+    private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
+        let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }
+        do throws(Failure) {
+            try update(.root, entries, in: &turn)
+        } catch .unavailable(let error) {
+            throw .unavailable(error)
+        } catch {
+            // The priority of nothing: all others are still due.
+            try update(.root, entries.filter { !$0.0.isPriority }, in: &turn)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import JSONTree
+
+/// What a connection wants to be written when it ends (wire-protocol 5.2): a sparse tree of values, with server values still to
+/// be resolved.
+///
+/// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that value.
+package struct OwedWrites: Hashable, Sendable {
+    /// In path order, the priority of a place behind its value. None lies inside the value of another.
+    package private(set) var assignments: [Assignment] = []
+
+    package init() {}
+
+    /// `assignments` are those of other owed writes.
+    init(_ assignments: [Assignment]) { self.assignments = assignments }
+
+    package var isEmpty: Bool { assignments.isEmpty }
+
+    var byteCount: Int { assignments.reduce(0) { $0 + $1.target.path.encoded.count + $1.value.bytes.count } }
+
+    package mutating func set(_ assignment: Assignment) {
+        let target = assignment.target
+        if let index = indexOfValue(around: target) {
+            let owner = assignments[index]
+            let relative = target.path.dropFirst(bytes: owner.target.path.encoded.count)
+            if target.isPriority {
+                assignments[index].value = owner.value.settingPriority(assignment.value, at: relative) ?? owner.value
+            } else {
+                assignments[index].value = owner.value.setting(assignment.value, at: relative)
+            }
+            return
+        }
+        assignments.removeAll { Self.replaces(target, $0.target) }
+        let index = assignments.firstIndex { Self.precedes(target, $0.target) } ?? assignments.count
+        assignments.insert(assignment, at: index)
+    }
+
+    /// Nothing is wanted at and below a place any more. Of a value above it only this part is lost.
+    package mutating func cancel(_ path: Path) {
+        if let index = indexOfValue(around: WriteTarget(path: path)), assignments[index].target.path != path {
+            let owner = assignments.remove(at: index)
+            keepAllBut(path, of: owner, at: index)
+            return
+        }
+        assignments.removeAll { path.contains($0.target.path) }
+    }
+
+    /// Puts back what an assignment has beside the way to a place below it.
+    private mutating func keepAllBut(_ path: Path, of owner: Assignment, at index: Int) {
+        let way = owner.target.path.encoded.count
+        let end = path.segmentEnd(from: way)
+        var index = index
+        for child in owner.value.children {
+            var encoded = owner.target.path.encoded
+            child.appendSegment(to: &encoded)
+            let value = owner.value.part(child.value)
+            let part = Assignment(target: WriteTarget(path: Path(encoded: encoded)), value: value)
+            if encoded == Array(path.encoded[..<end]) {
+                if end < path.encoded.count {
+                    let count = assignments.count
+                    keepAllBut(path, of: part, at: index)
+                    index += assignments.count - count
+                }
+            } else {
+                assignments.insert(part, at: index)
+                index += 1
+            }
+        }
+    }
+
+    /// The value at or above a place.
+    private func indexOfValue(around target: WriteTarget) -> Int? {
+        assignments.firstIndex { other in
+            guard !other.target.isPriority, other.target.path.contains(target.path) else { return false }
+            return target.isPriority || other.target.path != target.path
+        }
+    }
+
+    private static func replaces(_ new: WriteTarget, _ old: WriteTarget) -> Bool {
+        new.isPriority ? new == old : new.path.contains(old.path)
+    }
+
+    private static func precedes(_ a: WriteTarget, _ b: WriteTarget) -> Bool {
+        a.path != b.path ? a.path < b.path : !a.isPriority && b.isPriority
+    }
+}

@@ -1,0 +1,269 @@
+import EventLoop
+import JSONTree
+import TestSupport
+import Testing
+import TreeStorage
+
+@testable import HearthServer
+@testable import RealtimeDatabase
+
+@Suite("The limits of a server") struct LimitTests {
+    private func connect(to server: RealtimeTestServer, _ name: String = "example") throws -> RealtimePeer {
+        let peer = try server.connect("/.ws?v=5&ns=\(name)")
+        #expect(try peer.receiveMessage()?.hasPrefix(#"{"t":"c","d":{"t":"h","#) == true)
+        return peer
+    }
+
+    private func request(_ number: Int, _ action: String, _ body: String) -> String {
+        #"{"t":"d","d":{"r":\#(number),"a":"\#(action)","b":\#(body)}}"#
+    }
+
+    private func response(_ number: Int, _ status: String = "ok", _ data: String = #""""#) -> String {
+        #"{"t":"d","d":{"r":\#(number),"b":{"s":"\#(status)","d":\#(data)}}}"#
+    }
+
+    // MARK: Requests in flight
+
+    @Test("requests count for their bytes until they are answered", arguments: 1...4 as ClosedRange<UInt64>)
+    func requestsInFlight(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var requests = RequestsInFlight(countMax: 100, bytesMax: 1000)
+        var model: [Int] = []
+        for step in 0..<3000 {
+            if !requests.isFull, Bool.random(using: &random) {
+                let bytes = [0, 0, 1, 30, 1500].randomElement(using: &random)!
+                requests.add(bytes: bytes)
+                model.append(bytes)
+            } else if !model.isEmpty {
+                requests.answered()
+                model.removeFirst()
+            }
+            let bytes = model.reduce(0, +)
+            try #require(requests.count == model.count && requests.bytes == bytes, "seed \(seed) step \(step)")
+            try #require(requests.isFull == (model.count >= 100 || bytes >= 1000), "seed \(seed) step \(step)")
+            try #require(requests.hasRoom == (model.count <= 50 && bytes <= 500), "seed \(seed) step \(step)")
+        }
+    }
+
+    // With the least, every turn and every delivery has to wait for the one before.
+    @Test(
+        "many large values asked for at once come in order, as fast as the client takes them",
+        arguments: [1, 64 << 20])
+    func manyReads(backlogBytesMax: Int) throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.connectionLimits.outboundBytesMax = 2 << 20
+            $0.connectionLimits.requestBytesMax = 2 << 20
+            $0.databaseLimits.turnReadBytesMax = backlogBytesMax
+            $0.databaseLimits.waitingReadBytesMax = backlogBytesMax
+            $0.databaseLimits.backlogBytesMax = backlogBytesMax
+        }
+        let peer = try connect(to: server)
+        let value = "\"\(String(repeating: "x", count: 600_000))\""
+        try peer.send(request(0, "p", #"{"p":"big","d":\#(value)}"#))
+        #expect(try peer.receiveMessage() == response(0))
+        // Far more than may wait for a client, in requests that one read takes from the socket.
+        try peer.send(
+            (1...40).flatMap { number in
+                [
+                    request(number, "g", #"{"p":"big"}"#),
+                    request(number + 100, "p", #"{"p":"n","d":\#(number)}"#),
+                ]
+            })
+        for number in 1...40 {
+            let received = try peer.receiveMessage() ?? "the end"
+            let isRight = received == response(number, "ok", value)
+            try #require(isRight, "\(number): \(received.prefix(80))")
+            #expect(try peer.receiveMessage() == response(number + 100))
+        }
+    }
+
+    @Test("requests of all connections together have a limit, beyond which large ones are refused")
+    func requestMemory() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.requestBytesTotalMax = 50_000
+        }
+        let text = String(repeating: "x", count: 60_000)
+        let peer = try connect(to: server)
+        try peer.send(request(1, "p", #"{"p":"a","d":"\#(text)"}"#))
+        try peer.send(request(2, "p", #"{"p":"b","d":"small"}"#))
+        let reason = "the server has as much to write as it can hold: try again later"
+        #expect(try peer.receiveMessage() == response(1, "unavailable", "\"\(reason)\""))
+        #expect(try peer.receiveMessage() == response(2))
+        let client = try server.connectREST()
+        let refused = try client.ask("PUT", "/a.json", [], "\"\(text)\(text)\"")
+        #expect(refused.status == 503)
+        #expect(refused.text.contains(reason))
+        #expect(client.receivesEnd())
+        #expect(try server.connectREST().ask("GET", "/.json?ns=example").text == #"{"b":"small"}"#)
+        // A message that does not come whole is large when 64 KiB of it are there.
+        try peer.send(["9"] + (0..<5).map { _ in String(text.prefix(16384)) })
+        #expect(try peer.receive() == .close(1013, reason: "the server has no room for large messages"))
+    }
+
+    @Test("memory for requests is free again when nobody needs it")
+    func claims() throws {
+        let memory = RequestMemory(bytesMax: 1000)
+        var claim = memory.claim(600)
+        #expect(claim != nil && memory.claim(401) == nil && memory.bytesUsed == 600)
+        #expect(claim?.resize(to: 1001) == false && claim?.resize(to: 1000) == true && memory.bytesUsed == 1000)
+        #expect(claim?.resize(to: 100) == true && memory.bytesUsed == 100)
+        claim = nil
+        #expect(memory.bytesUsed == 0)
+        // A request keeps its claim until the log has it.
+        let database = Database(index: 0, store: MemoryStore(), sequence: 0)
+        do {
+            let write = Operation.set(WriteTarget(path: "a"), IncomingValue(json: "1"))
+            let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
+            let request = Request(connection: nobody, number: 0, operation: write, claim: memory.claim(500))
+            _ = database.process([request], now: 0)
+        }
+        #expect(memory.bytesUsed == 500 && database.takeReady().isEmpty)
+        database.committed(through: 1)
+        #expect(database.takeReady().count == 1 && memory.bytesUsed == 0)
+    }
+
+    private final class MemoryStore: RowStore {
+        private final class Cursor: RowCursor {
+            func next() -> Row? { nil }
+            func nextKey() -> [UInt8]? { nil }
+            func seek(to lower: [UInt8]) {}
+        }
+
+        var clearing: Set<[UInt8]> { [] }
+
+        func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) -> any RowCursor { Cursor() }
+    }
+
+    @Test("a backlog tells once when it has room again")
+    func backlog() {
+        let backlog = DeliveryBacklog(bytesMax: 100)
+        backlog.add(60)
+        #expect(!backlog.isFull && !backlog.remove(10))
+        backlog.add(100)
+        #expect(backlog.isFull && !backlog.remove(50) && backlog.isFull)
+        #expect(backlog.remove(1) && !backlog.isFull && !backlog.remove(99))
+    }
+
+    // MARK: Large reads
+
+    /// 20 MB in many rows: more than waits in sockets.
+    private static let large: String = {
+        let text = String(repeating: "x", count: 50_000)
+        return "{\((0..<400).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ","))}"
+    }()
+
+    @Test("as many snapshots are open as may be, and more large reads are refused")
+    func openSnapshots() throws {
+        let server = try RealtimeTestServer { $0.snapshotLimits.openMax = 1 }
+        let client = try server.connectREST()
+        try client.ask("PUT", "/x.json?print=silent", [], Self.large)
+        let slow = try server.connectREST(receiveBuffer: 4096)
+        try slow.send(RESTClient.request("GET", "/x.json"))
+        // It has begun, and cannot end before it is read.
+        #expect(try !slow.receiveSome().isEmpty)
+        let refused = try client.ask("GET", "/x.json")
+        #expect(refused.status == 503)
+        #expect(refused.text.contains("1 large reads are under way, as many as may be: try again later"))
+        #expect(try client.ask("GET", "/y.json").text == "null")
+        while try !slow.receiveSome().suffix(5).elementsEqual("0\r\n\r\n".utf8) {}
+        // The snapshot is closed when its thread is done with it, which nobody is told.
+        while try client.ask("GET", "/x.json").status == 503 {}
+    }
+
+    @Test("a client that takes too little of a large value is closed and hears why")
+    func slowReader() throws {
+        let server = try RealtimeTestServer {
+            // Nobody is as fast as this.
+            $0.snapshotLimits.rateMin = 1 << 40
+            $0.snapshotLimits.patience = .zero
+            $0.snapshotLimits.openMax = 1
+        }
+        let client = try server.connectREST()
+        try client.ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
+        let peer = try connect(to: server)
+        try peer.send(request(1, "g", #"{"p":"x"}"#))
+        var last = try peer.receive()
+        // The snapshot is closed when the server has lost its patience.
+        while try client.ask("GET", "/x.json?shallow=true&ns=example").status == 503 {}
+        while case .text = last { last = try peer.receive() }
+        let reason = "a large read was given up: the client took less than 1099511627776 bytes per second of it"
+        #expect(last == .close(1013, reason: reason))
+    }
+
+    @Test("patience is used up by waiting and earned by what is taken")
+    func patience() {
+        var limits = SnapshotLimits()
+        limits.patience = .seconds(2)
+        limits.rateMin = 1 << 40
+        let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+        let read = SnapshotRead(id: 1, connection: connection, number: 1, path: .root, purpose: .get, sequence: 0)
+        let stream = SnapshotStream(read, limits)
+        stream.begin(.message(head: [], tail: []))
+        for _ in 0..<SnapshotStream.piecesMax + 1 { #expect(stream.waitForGrant(after: 1 << 20)) }
+        // Each piece comes well within two seconds of the one before, but not all of them within two seconds.
+        let start = ContinuousClock.now
+        let peer = try? NamedThread(name: "peer") {
+            for _ in 0..<100 {
+                _ = Semaphore().wait(atMost: .milliseconds(100))
+                stream.grant()
+            }
+        }
+        var pieces = 0
+        while stream.waitForGrant(after: 1 << 20) { pieces += 1 }
+        #expect(pieces < 100 && ContinuousClock.now - start >= limits.patience)
+        peer?.join()
+    }
+
+    // MARK: Databases
+
+    @Test("databases that are only read from take no place, and have no files")
+    func readingLeavesNothing() throws {
+        let server = try RealtimeTestServer { $0.databasesMax = 3 }
+        let client = try server.connectREST()
+        for index in 0..<20 {
+            #expect(try client.ask("GET", "/x.json?ns=none\(index)").text == "null")
+        }
+        for index in 0..<5 {
+            let peer = try connect(to: server, "none\(index)")
+            try peer.send(request(1, "q", #"{"p":"x","h":""}"#))
+            #expect(try peer.receiveMessage() == response(1, "ok", "{}"))
+            peer.hangUp()
+            // The name is forgotten when the server has noticed.
+            while try client.ask("GET", "/.inspect/databases.json").text != #"[{"name":"default"}]"# {}
+        }
+    }
+
+    @Test("who listens to a database without files hears of the first write")
+    func firstWrite() throws {
+        let server = try RealtimeTestServer()
+        let peer = try connect(to: server, "new")
+        try peer.send(request(1, "q", #"{"p":"a/b","h":""}"#))
+        #expect(try peer.receiveMessage() == response(1, "ok", "{}"))
+        try server.connectREST().ask("PUT", "/a.json?ns=new", [], #"{"b":5}"#)
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a/b","d":5}}}"#)
+        try peer.send(request(2, "n", #"{"p":"a/b"}"#))
+        #expect(try peer.receiveMessage() == response(2))
+        peer.hangUp()
+        #expect(
+            try server.connectREST().ask("GET", "/.inspect/databases.json").text
+                == #"[{"name":"default"},{"name":"new"}]"#)
+        #expect(try server.connectREST().ask("GET", "/a/b.json?ns=new").text == "5")
+    }
+
+    @Test("the number of a database goes to another one when nobody uses it")
+    func directory() throws {
+        let directory = DatabaseDirectory(defaultName: "default", databasesMax: 3)
+        #expect(try directory.use("").index == 0 && !directory.use("default").mustEnd)
+        let (a, b) = (try directory.use("a"), try directory.use("b"))
+        #expect(try directory.use("a").index == a.index)
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try directory.use("c") }
+        #expect(!directory.endUse(of: a.index) && directory.endUse(of: a.index))
+        #expect(try directory.use("c").index == a.index && directory.name(of: a.index) == "c")
+        directory.keep(b.index)
+        #expect(!directory.endUse(of: b.index) && directory.name(of: b.index) == "b")
+        #expect(try directory.use("b").index == b.index && directory.names.sorted() == ["b", "c", "default"])
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try directory.use("a") }
+    }
+}

@@ -1,0 +1,161 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("the limits of a database")
+struct DatabaseLimitTests {
+    private static let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+
+    private static func requests(_ operations: [Operation], by connection: ConnectionID = connection) -> [Request] {
+        operations.enumerated().map {
+            Request(connection: connection, number: Int64($0.offset + 1), operation: $0.element)
+        }
+    }
+
+    /// Runs everything as one turn that the log takes; answers the replies.
+    private static func run(_ operations: Operation..., on database: Database) -> [Reply] {
+        if let record = database.process(requests(operations), now: 0) {
+            database.committed(through: record.lastSequence)
+        }
+        return database.takeReady().compactMap { if case .reply(_, _, let reply) = $0 { reply } else { nil } }
+    }
+
+    private static func set(_ path: Path, _ value: CanonicalJSON, expecting: [UInt8]? = nil) -> Operation {
+        .set(WriteTarget(path: path), IncomingValue(json: value), expecting: expecting)
+    }
+
+    private static func increment(_ path: Path, isPriority: Bool = false) -> Operation {
+        let value = IncomingValue(json: #"{".sv":{"increment":2}}"#, hasServerValues: true)
+        return .set(WriteTarget(path: path, isPriority: isPriority), value, echoes: true)
+    }
+
+    private static func text(_ count: Int) -> CanonicalJSON {
+        CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: count))
+    }
+
+    @Test("a connection may have so many listeners and no more, until it ends one")
+    func listeners() {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, listenersMax: 2)
+        func listen(_ path: Path) -> Operation { .listen(path, hash: []) }
+        let replies = Self.run(
+            listen("a"), listen("b"), listen("c"), listen("a"), .unlisten("b"), listen("c"), on: database)
+        let outcomes = replies.map { if case .failed(let failure) = $0 { failure.message } else { "" } }
+        #expect(outcomes == ["", "", "this connection has 2 listeners, as many as it may have", "", "", ""])
+        guard case .failed(.refused(StaticText("too_big"), _)) = replies[2] else {
+            Issue.record("\(replies[2])")
+            return
+        }
+        // The refused one gets nothing, and others have listeners of their own.
+        let other = ConnectionID(loop: 0, kind: .realtime, serial: 2)
+        _ = database.process(Self.requests([listen("c")], by: other), now: 0)
+        #expect(database.sessions[other]?.count == 1)
+        #expect(database.sessions[Self.connection]?.memberships == ["a", "c"])
+    }
+
+    @Test("a precondition is checked up to a size; beyond it, only that there is something")
+    func comparedBytes() {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, comparedBytesMax: 10_000)
+        let small = Self.text(3000)
+        let hash = NodeHash.hash(CanonicalJSON(trusted: Array(#"{"x":\#(small),"y":\#(small)}"#.utf8)))
+        let replies = Self.run(
+            Self.set("a/x", small), Self.set("a/y", small), Self.set("a", "1", expecting: hash),
+            Self.set("a/x", small), Self.set("a/y", small), Self.set("a/z", small), Self.set("a/w", small),
+            Self.set("a", "1", expecting: hash), Self.set("a", "1", expecting: []), .get("a/w"), on: database)
+        guard case .done = replies[2], case .failed(.refused(StaticText("too_big"), let text)) = replies[7],
+            case .value = replies[9]
+        else {
+            Issue.record("\(replies)")
+            return
+        }
+        #expect(text == "a write cannot depend on a value of more than 10000 bytes, and here is one")
+        guard case .failed = replies[8] else {
+            Issue.record("\(replies[8])")
+            return
+        }
+    }
+
+    /// Counts the rows that are read.
+    private final class CountingStore: RowStore {
+        let store = MemoryRowStore()
+        var rowsRead = 0
+
+        var clearing: Set<[UInt8]> { store.clearing }
+
+        func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+            -> any RowCursor
+        {
+            Cursor(try store.rows(from: lower, below: upper, direction), of: self)
+        }
+
+        private final class Cursor: RowCursor {
+            private let cursor: any RowCursor
+            private let store: CountingStore
+
+            init(_ cursor: any RowCursor, of store: CountingStore) {
+                self.cursor = cursor
+                self.store = store
+            }
+
+            func next() throws(StorageError) -> Row? {
+                store.rowsRead += 1
+                return try cursor.next()
+            }
+
+            func nextKey() throws(StorageError) -> [UInt8]? { try cursor.nextKey() }
+
+            func seek(to lower: [UInt8]) throws(StorageError) { try cursor.seek(to: lower) }
+        }
+    }
+
+    @Test("an increment reads no more than the row of its place")
+    func increments() throws {
+        let store = CountingStore()
+        let packing = TreeRows.Packing(packedBytesMax: 50, repackBytesMax: 20)
+        let database = Database(index: 0, store: store, sequence: 0, packing: packing)
+        for index in 0..<200 {
+            _ = Self.run(Self.set(("big" as Path).appending(Key(Int32(index))), Self.text(40)), on: database)
+        }
+        let priority = Operation.set(WriteTarget(path: "big", isPriority: true), IncomingValue(json: "5"))
+        _ = Self.run(priority, Self.set("n", "40"), on: database)
+        try database.freeze()
+        let frozen = try #require(database.takeFrozen())
+        store.store.apply(frozen.changes)
+        for (operation, result) in [
+            (Self.increment("big", isPriority: true), "7"), (Self.increment("n"), "42"), (Self.increment("none"), "2"),
+            // What is no number counts as 0.
+            (Self.increment("big"), "2"),
+        ] as [(Operation, CanonicalJSON)] {
+            // Memory begins anew, so what is needed comes from the store.
+            let fresh = Database(index: 0, store: store, sequence: 0, packing: packing)
+            store.rowsRead = 0
+            let replies = Self.run(operation, on: fresh)
+            guard case .value(let value) = replies[0] else {
+                Issue.record("\(replies)")
+                continue
+            }
+            #expect(value == result)
+            #expect(store.rowsRead < 10)
+        }
+    }
+
+    @Test("a turn ends where it has read much, and the rest is a turn of its own")
+    func readBytes() {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        _ = Self.run(Self.set("a", Self.text(1000)), on: database)
+        let requests = Self.requests([.get("a"), .get("a"), .listen("a", hash: nil), .get("b"), .get("a"), .get("a")])
+        var start = 0
+        var counts: [Int] = []
+        while start < requests.count {
+            let (record, count) = database.process(Array(requests[start...]), now: 0, readBytesMax: 2500)
+            #expect(record == nil)
+            #expect(database.pendingReadBytes > 0)
+            start += count
+            counts.append(count)
+            #expect(database.takeReady().filter { if case .reply = $0 { true } else { false } }.count == count)
+            #expect(database.pendingReadBytes == 0)
+        }
+        #expect(counts == [3, 3])
+    }
+}
