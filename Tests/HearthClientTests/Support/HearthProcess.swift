@@ -11,8 +11,9 @@ final class HearthProcess: Sendable {
     private let errors: LineReader
     private let isOver = Mutex(false)
 
-    /// Beside the program that runs the tests.
+    /// Beside the program that runs the tests, or what `HEARTH_BINARY` names.
     private static let binary: String? = {
+        if let path = getenv("HEARTH_BINARY") { return String(cString: path) }
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         guard count > 0 else { return nil }

@@ -1,0 +1,107 @@
+import EventLoop
+import Glibc
+import HearthClient
+import Synchronization
+import TestSupport
+import Testing
+
+/// A server in a process of its own, killed again and again while it is written to.
+///
+/// `HEARTH_CRASH_ROUNDS` says how often (6 times if it is not set), `HEARTH_CRASH_SEED` repeats the writes of an earlier run; when the
+/// server dies is a matter of luck either way.
+@Suite("A server that is killed", .timeLimit(.minutes(60)))
+struct CrashTests {
+    private let rounds = number("HEARTH_CRASH_ROUNDS") ?? 6
+    private let seed = number("HEARTH_CRASH_SEED") ?? .random(in: 0...999_999_999)
+
+    private static func number(_ variable: String) -> UInt64? {
+        getenv(variable).flatMap { UInt64(String(cString: $0)) }
+    }
+
+    @Test("has every write that it acknowledged, no write by half, and none without those before it")
+    func crashes() async throws {
+        let folder = TemporaryFolder()
+        let clients = try TestLoop()
+        var random = SeededRandom(seed: seed)
+        let databases = ["default", "other"].map { CrashedDatabase($0, writers: 3, using: &random) }
+        for round in 0..<rounds {
+            let server = try await start(folder)
+            for database in databases {
+                let connection = try await Connection.open(server.url(database.name), on: clients.loop)
+                if round == 0 { try await database.fill(connection) }
+                try await database.check(connection, "round \(round), seed \(seed)")
+            }
+            try await crash(server, databases, on: clients.loop, using: &random)
+        }
+        let server = try await start(folder)
+        for database in databases {
+            try await database.check(
+                Connection.open(server.url(database.name), on: clients.loop), "after the last round, seed \(seed)")
+            // Otherwise nothing was tried.
+            #expect(database.acknowledged > 0 && database.unacknowledged > 0, "seed \(seed)")
+        }
+        server.process.signal(SIGTERM)
+        #expect(try await server.process.outcome() == .init(code: 0, output: "", errors: ""), "seed \(seed)")
+    }
+
+    private struct RunningServer {
+        var process: HearthProcess
+        var address: String
+
+        func url(_ database: String) throws -> DatabaseURL { try DatabaseURL("ws://\(address)/?ns=\(database)") }
+    }
+
+    private func start(_ folder: TemporaryFolder) async throws -> RunningServer {
+        let process = try HearthProcess([
+            "serve", "--dev", "--durability", "full", "--data", folder.path, "--listen", "127.0.0.1:0", "--log-level",
+            "warning",
+        ])
+        let ready = "hearth: ready on "
+        while let line = await process.line() {
+            guard line.hasPrefix(ready) else { continue }
+            return RunningServer(process: process, address: String(line.dropFirst(ready.count).dropLast()))
+        }
+        let outcome = try await process.outcome()
+        throw Failure(message: "the server does not start: \(outcome), seed \(seed)")
+    }
+
+    private struct Failure: Error {
+        var message: String
+    }
+
+    /// Writes until the server is killed: after a random number of acknowledgements, and a moment more.
+    private func crash(
+        _ server: RunningServer, _ databases: [CrashedDatabase], on loop: EventLoop, using random: inout SeededRandom
+    ) async throws {
+        // At times it is still busy with what the last crash left.
+        let acknowledgements = Int.random(
+            in: 0...(Int.random(in: 0..<4, using: &random) == 0 ? 20 : 1500), using: &random)
+        let microseconds = Int64.random(in: 0...3000, using: &random)
+        let left = Atomic(acknowledgements)
+        let kill: @Sendable () -> Void = {
+            guard left.subtract(1, ordering: .relaxed).oldValue == 0 else { return }
+            let end = ContinuousClock.now + .microseconds(microseconds)
+            while ContinuousClock.now < end {}
+            server.process.signal(SIGKILL)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for database in databases {
+                let url = try server.url(database.name)
+                let connection = try await Connection.open(url, on: loop)
+                group.addTask { try await database.listen(connection) }
+                for writer in database.writers {
+                    group.addTask {
+                        await withCheckedContinuation { continuation in
+                            let isPosted = loop.execute {
+                                writer.run(on: loop, url, onAnswer: kill) { continuation.resume() }
+                            }
+                            if !isPosted { continuation.resume() }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await server.process.outcome().code == -SIGKILL, "seed \(seed)")
+    }
+}
