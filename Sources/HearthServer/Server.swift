@@ -10,7 +10,7 @@ package final class Server: Sendable {
     package let address: SocketAddress
     private let group: EventLoopGroup
     private let listener: Listener
-    private let services: Services
+    let services: Services
     private let tls: TLSContext?
 
     /// Why a server did not start.
@@ -40,13 +40,15 @@ package final class Server: Sendable {
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
+            let readiness = Readiness()
             let readers = SnapshotReaders(threadsMax: 8) { stream, piece in contexts.deliver(piece, of: stream) }
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
-                readers: readers
+                readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
-                configuration: configuration, folder: folder, directory: directory, databases: databases, log: log)
+                configuration: configuration, folder: folder, directory: directory, databases: databases,
+                readiness: readiness, log: log)
             contexts.set(group.loops.enumerated().map { LoopContext(index: $0, loop: $1, services: services) })
             tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
@@ -92,6 +94,7 @@ package final class Server: Sendable {
     /// Not from an event loop.
     package func stop() {
         services.log.info("server.stopping")
+        services.readiness.stop()
         listener.close()
         services.databases.finish()
         group.shutDown(grace: .seconds(5))

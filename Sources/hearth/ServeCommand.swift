@@ -26,6 +26,8 @@ extension Command {
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
         let configuration = try ServerConfiguration(arguments)
+        // Neither the end of who reads the log nor a full disk ends the server.
+        Signals.ignoreFailedWrites()
         let ended = Semaphore()
         let server: Server
         do {

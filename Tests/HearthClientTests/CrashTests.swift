@@ -44,34 +44,18 @@ struct CrashTests {
         #expect(try await server.process.outcome() == .init(code: 0, output: "", errors: ""), "seed \(seed)")
     }
 
-    private struct RunningServer {
-        var process: HearthProcess
-        var address: String
-
-        func url(_ database: String) throws -> DatabaseURL { try DatabaseURL("ws://\(address)/?ns=\(database)") }
-    }
-
-    private func start(_ folder: TemporaryFolder) async throws -> RunningServer {
-        let process = try HearthProcess([
-            "serve", "--dev", "--durability", "full", "--data", folder.path, "--listen", "127.0.0.1:0", "--log-level",
-            "warning",
-        ])
-        let ready = "hearth: ready on "
-        while let line = await process.line() {
-            guard line.hasPrefix(ready) else { continue }
-            return RunningServer(process: process, address: String(line.dropFirst(ready.count).dropLast()))
+    private func start(_ folder: TemporaryFolder) async throws -> ServerProcess {
+        do {
+            return try await ServerProcess(folder.path, "--durability", "full")
+        } catch {
+            Issue.record("seed \(seed)")
+            throw error
         }
-        let outcome = try await process.outcome()
-        throw Failure(message: "the server does not start: \(outcome), seed \(seed)")
-    }
-
-    private struct Failure: Error {
-        var message: String
     }
 
     /// Writes until the server is killed: after a random number of acknowledgements, and a moment more.
     private func crash(
-        _ server: RunningServer, _ databases: [CrashedDatabase], on loop: EventLoop, using random: inout SeededRandom
+        _ server: ServerProcess, _ databases: [CrashedDatabase], on loop: EventLoop, using random: inout SeededRandom
     ) async throws {
         // At times it is still busy with what the last crash left.
         let acknowledgements = Int.random(

@@ -11,6 +11,7 @@ final class HostedDatabases {
     private let committer: Committer
     private let applier: Applier
     private let readers: SnapshotReaders
+    private let readiness: Readiness
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var open: [UInt32: HostedDatabase] = [:]
@@ -21,7 +22,7 @@ final class HostedDatabases {
 
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders,
+        committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) {
         self.folder = folder
@@ -32,6 +33,7 @@ final class HostedDatabases {
         self.committer = committer
         self.applier = applier
         self.readers = readers
+        self.readiness = readiness
         self.deliver = deliver
     }
 
@@ -98,7 +100,7 @@ final class HostedDatabases {
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
         let database = try HostedDatabase(
             index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
-            committer: committer, applier: applier, readers: readers, deliver: deliver)
+            committer: committer, applier: applier, readers: readers, readiness: readiness, deliver: deliver)
         open[index] = database
         return database
     }
