@@ -34,8 +34,12 @@ extension Command {
             server = try Server(configuration)
             try server.onSignals { ended.signal() }
             if let seed = arguments["seed"] { try server.seed(from: seed) }
+        } catch let error as Server.StartError {
+            StandardError.write("hearth serve: \(error.message)\n")
+            if case .configuration = error { return .usage }
+            return .failure
         } catch {
-            StandardError.write("hearth serve: \((error as? Server.StartError)?.message ?? "\(error)")\n")
+            StandardError.write("hearth serve: \(error)\n")
             return .failure
         }
         if configuration.isDevelopment { StandardOutput.write(DevelopmentBanner(configuration, server.address).text) }

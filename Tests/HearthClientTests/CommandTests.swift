@@ -117,7 +117,10 @@ struct CommandTests {
     @Test("help for every command, and for all together")
     func help() async throws {
         let overview = try await HearthProcess.run("help")
-        #expect(overview.code == 0)
+        #expect(overview.code == 0 && overview.errors.isEmpty)
+        #expect(try await HearthProcess.run() == Outcome(code: 64, output: "", errors: overview.output))
+        let unknown = "hearth: unknown command 'frob'; 'hearth help' lists the commands\n"
+        #expect(try await HearthProcess.run("help", "frob") == Outcome(code: 64, output: "", errors: unknown))
         for name in ["get", "set", "push", "update", "remove", "watch", "serve", "version"] {
             #expect(overview.output.contains("\n  \(name)"))
             let help = try await HearthProcess.run("help", name)
