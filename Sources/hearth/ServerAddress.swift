@@ -29,6 +29,8 @@ struct ServerAddress {
 
     /// As `path`, but it may end in `.priority`.
     func target(_ text: String) throws(UsageError) -> WriteTarget {
+        // What a script whose variable is not set says had better not replace everything.
+        if text.isEmpty { throw UsageError(message: "the path is empty: / is the whole database") }
         do throws(PathError) {
             var target = try WriteTarget(parsing: text)
             target.path = url.path.appending(target.path)

@@ -37,9 +37,11 @@ struct CrashTests {
         for database in databases {
             try await database.check(
                 Connection.open(server.url(database.name), on: clients.loop), "after the last round, seed \(seed)")
-            // Otherwise nothing was tried.
-            #expect(database.acknowledged > 0 && database.unacknowledged > 0, "seed \(seed)")
         }
+        // Otherwise nothing was tried. That none survives without its acknowledgement may be luck, but not for long.
+        let acknowledged = databases.reduce(0) { $0 + $1.acknowledged }
+        let unacknowledged = databases.reduce(0) { $0 + $1.unacknowledged }
+        #expect(acknowledged > 0 && (unacknowledged > 0 || rounds < 6), "seed \(seed)")
         server.process.signal(SIGTERM)
         #expect(try await server.process.outcome() == .init(code: 0, output: "", errors: ""), "seed \(seed)")
     }
@@ -68,11 +70,15 @@ struct CrashTests {
             while ContinuousClock.now < end {}
             server.process.signal(SIGKILL)
         }
+        // Before the first writer may have it killed.
+        var listeners: [Connection] = []
+        for database in databases {
+            listeners.append(try await Connection.open(server.url(database.name), on: loop))
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for database in databases {
+            for (database, listener) in zip(databases, listeners) {
                 let url = try server.url(database.name)
-                let connection = try await Connection.open(url, on: loop)
-                group.addTask { try await database.listen(connection) }
+                group.addTask { try await database.listen(listener) }
                 for writer in database.writers {
                     group.addTask {
                         await withCheckedContinuation { continuation in

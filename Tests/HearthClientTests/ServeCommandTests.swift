@@ -26,6 +26,17 @@ struct ServeCommandTests {
         #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
     }
 
+    @Test(
+        "flags from the environment",
+        arguments: [
+            ("1", "development mode listens on loopback only"), ("Yes", "development mode listens on loopback only"),
+            ("false", "add --dev"), ("", "add --dev"), ("maybe", "dev must be true or false, not 'maybe'"),
+        ])
+    func flags(value: String, message: String) async throws {
+        let outcome = try await HearthProcess.run("serve", "--listen", "0.0.0.0:0", environment: ["HEARTH_DEV": value])
+        #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome.errors)")
+    }
+
     @Test("a port and a folder that another server has")
     func taken() async throws {
         let folder = TemporaryFolder()

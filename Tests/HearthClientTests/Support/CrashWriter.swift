@@ -97,15 +97,16 @@ final class CrashWriter: @unchecked Sendable {
     }
 
     /// Counts the writes since the last time: those that were acknowledged, and those that survived, which are the first ones, at
-    /// least all that were acknowledged. Throws if that is not so.
-    func settle(_ found: CrashState) throws -> (acknowledged: Int, survived: Int) {
+    /// least all that were acknowledged. Throws if that is not so. `when` is for people.
+    func settle(_ found: CrashState, _ when: String) throws -> (acknowledged: Int, survived: Int) {
         for write in writes[..<acknowledged] { state.apply(write) }
         let atLeast = state
         var survived = acknowledged
         while state != found {
             guard survived < writes.count else {
                 throw Lost(
-                    message: "of \(writes.count) writes, \(acknowledged) of them acknowledged, no first ones make what "
+                    message:
+                        "\(when): of \(writes.count) writes of \(number), \(acknowledged) of them acknowledged, no first ones make what "
                         + "is there: \(found.difference(from: atLeast))")
             }
             state.apply(writes[survived])

@@ -49,7 +49,7 @@ final class CrashedDatabase: Sendable {
         var total = 0
         for writer in writers {
             let found = try await writer.read(connection)
-            let (acknowledged, survived) = try writer.settle(found)
+            let (acknowledged, survived) = try writer.settle(found, when)
             tally.withLock {
                 $0.acknowledged += acknowledged
                 $0.unacknowledged += survived - acknowledged
