@@ -75,8 +75,8 @@ package final class Server: Sendable {
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
         guard configuration.isDevelopment else {
             throw .configuration(
-                "this version does not enforce rules yet and so serves in development mode only, where everything is open to "
-                    + "everyone on this machine: add --dev"
+                "this version does not enforce rules yet and so serves in development mode only, where everything is open "
+                    + "to everyone on this machine: add --dev"
             )
         }
         guard configuration.address.isLoopback else {

@@ -46,8 +46,8 @@ extension CrashWrite.Edit {
 // MARK: Random writes
 
 extension CrashWrite {
-    /// A write of one writer. Most that follow each other leave a trace in different places, so that a missing one shows. What stands
-    /// below `a` and below `z` has all other writers between it; `number` is told by what it writes.
+    /// A write of one writer. Most that follow each other leave a trace in different places, so that a missing one
+    /// shows. What stands below `a` and below `z` has all other writers between it; most writes tell their `number`.
     static func random(writer: Int, number: Int, using random: inout SeededRandom) -> CrashWrite {
         let (left, right) = ("a/\(writer)", "z/\(writer)")
         let slot = String(Int.random(in: 0..<150, using: &random))
