@@ -80,8 +80,8 @@ package final class Listener: @unchecked Sendable, Pollable {
             // `::` leaves IPv4 to a listener of its own, so that both can be bound.
             if address.isIPv6 { _ = linux_set_option(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
             let bound = address.withSystemAddress { linux_bind(socket, $0, $1) }
-            _ = try SystemError.check(bound, "bind \(address)")
-            _ = try SystemError.check(linux_listen(socket, backlog), "listen at \(address)")
+            _ = try SystemError.check(bound, "listen on \(address)")
+            _ = try SystemError.check(linux_listen(socket, backlog), "listen on \(address)")
             let local = SocketAddress.filled { linux_local_address(socket, $0, $1) }
             _ = try SystemError.check(local.result, "read the address of a socket")
             return (socket, local.address ?? address)

@@ -21,9 +21,11 @@ package enum Signals {
         loop.execute { source.begin(on: loop) }
     }
 
-    /// Makes writing to a pipe or socket that nobody reads an error and nothing else, in the whole process. The loops
-    /// do not need this for their own threads.
-    package static func ignoreBrokenPipe() { _ = linux_signal_ignore(SIGPIPE) }
+    /// Makes writing to a pipe or socket that nobody reads, or to a file that may not grow (`ulimit -f`), an error and
+    /// nothing else, in the whole process. The loops do not need this for their own threads.
+    package static func ignoreFailedWrites() {
+        for signal in [SIGPIPE, SIGXFSZ] { _ = linux_signal_ignore(signal) }
+    }
 }
 
 /// The reading end of the pipe that the signal handler writes to.

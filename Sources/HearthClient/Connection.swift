@@ -25,7 +25,7 @@ package final class Connection: Sendable {
         self.options = options
         self.core = core
         self.hello = hello
-        clockOffset = hello.time &- SystemClock.milliseconds
+        clockOffset = hello.time &- WallClock.milliseconds
     }
 
     deinit { close() }
@@ -96,7 +96,7 @@ package final class Connection: Sendable {
     /// A new key. Greater than all that this connection made before.
     package func makePushID() -> Key {
         var random = SystemRandomNumberGenerator()
-        let time = SystemClock.milliseconds &+ clockOffset
+        let time = WallClock.milliseconds &+ clockOffset
         return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
     }
 

@@ -1,4 +1,5 @@
 import CLinux
+import EventLoop
 import Glibc
 
 /// The server's log: one line per event, `time level event key=value …`, written whole by one system call.
@@ -72,16 +73,6 @@ package struct Log: Sendable {
             }
         }
         return out + "\""
-    }
-}
-
-/// The time of day.
-package enum WallClock {
-    /// Milliseconds since 1970.
-    package static var milliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }
 

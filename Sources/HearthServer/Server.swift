@@ -10,7 +10,7 @@ package final class Server: Sendable {
     package let address: SocketAddress
     private let group: EventLoopGroup
     private let listener: Listener
-    private let services: Services
+    let services: Services
     private let tls: TLSContext?
 
     /// Why a server did not start.
@@ -40,15 +40,17 @@ package final class Server: Sendable {
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
+            let readiness = Readiness()
             let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
                 contexts.deliver(piece, of: stream)
             }
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
-                readers: readers
+                readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
-                configuration: configuration, folder: folder, directory: directory, databases: databases, log: log)
+                configuration: configuration, folder: folder, directory: directory, databases: databases,
+                readiness: readiness, log: log)
             contexts.set(group.loops.enumerated().map { LoopContext(index: $0, loop: $1, services: services) })
             tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
@@ -75,7 +77,8 @@ package final class Server: Sendable {
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
         guard configuration.isDevelopment else {
             throw .configuration(
-                "without --dev the server would need rules, which this version does not enforce yet: it would be open to everyone"
+                "this version does not enforce rules yet and so serves in development mode only, where everything is open "
+                    + "to everyone on this machine: add --dev"
             )
         }
         guard configuration.address.isLoopback else {
@@ -94,6 +97,7 @@ package final class Server: Sendable {
     /// Not from an event loop.
     package func stop() {
         services.log.info("server.stopping")
+        services.readiness.stop()
         listener.close()
         services.databases.finish()
         group.shutDown(grace: .seconds(5))

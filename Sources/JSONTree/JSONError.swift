@@ -58,10 +58,12 @@ package struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// The message, without the position. Quotes nothing of the text.
+    /// The message, without the position. Quotes at most one character of the text.
     package var description: String {
         switch kind {
         case .unexpectedEnd: "the JSON text ends too early"
+        case .unexpectedByte(let byte) where byte > 0x20 && byte < 0x7F:
+            "unexpected character \(Unicode.Scalar(byte))"
         case .unexpectedByte(let byte): "unexpected byte 0x\(String(byte, radix: 16, uppercase: true))"
         case .trailingBytes: "unexpected text behind the JSON value"
         case .invalidNumber: "malformed number"

@@ -1,4 +1,5 @@
-/// SHA-1 (FIPS 180-4 section 6.1), for the handshake's proof that the server speaks WebSocket; protects nothing.
+/// SHA-1 (FIPS 180-4 section 6.1), for the handshake's proof that the server speaks WebSocket; protects nothing. Made
+/// for one short message, and not that of `JSONTree`: a WebSocket codec should need no database.
 enum SHA1 {
     static func digest(_ message: [UInt8]) -> [UInt8] {
         var padded = message + [0x80]

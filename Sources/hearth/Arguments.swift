@@ -55,7 +55,20 @@ struct Arguments {
             if let value = getenv(variable) { options[option.name] = String(cString: value) }
         }
         if let path = options["config"] { try readFile(path, known) }
+        for option in known where option.value == nil {
+            guard let text = options[option.name] else { continue }
+            guard let isOn = Self.flagValues[text.lowercased()] else {
+                throw UsageError(message: "\(option.name) must be true or false, not '\(text)'")
+            }
+            options[option.name] = isOn ? "true" : nil
+        }
     }
+
+    /// What the environment and files may say for a flag.
+    private static let flagValues = [
+        "true": true, "1": true, "yes": true, "on": true, "false": false, "0": false, "no": false, "off": false,
+        "": false,
+    ]
 
     /// Lines `name = value`; empty ones and those that begin with `#` do not count. The command line and the environment win.
     private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
@@ -75,7 +88,7 @@ struct Arguments {
 
     subscript(name: String) -> String? { options[name] }
 
-    func flag(_ name: String) -> Bool { options[name] == "true" }
+    func flag(_ name: String) -> Bool { options[name] != nil }
 
     func integer(_ name: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = options[name] else { return nil }

@@ -14,28 +14,37 @@ struct Command: Sendable {
     static let all: [Command] = [serve, get, set, push, update, remove, watch, bench, echo, version]
 
     static func run(_ words: [String]) -> ExitCode {
-        guard let name = words.first, name != "help", name != "--help", name != "-h" else {
-            if words.count > 1, let command = all.first(where: { $0.name == words[1] }) {
-                StandardOutput.line(command.help)
-            } else {
-                StandardOutput.line(overview)
-            }
-            return words.isEmpty ? .usage : .success
-        }
-        if name == "--version" { return run(["version"]) }
-        guard let command = all.first(where: { $0.name == name }) else {
-            return complain("unknown command '\(name)'; 'hearth help' lists the commands", as: "hearth")
+        guard let name = words.first else {
+            StandardError.write(overview + "\n")
+            return .usage
         }
         let rest = Array(words.dropFirst())
-        if rest.contains("--help") || rest.contains("-h") {
-            StandardOutput.line(command.help)
-            return .success
+        switch name {
+        case "help", "--help", "-h": return help(rest.first)
+        case "--version": return run(["version"])
+        default: break
         }
+        guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
+        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) { return help(name) }
         do throws(UsageError) {
             return try command.run(try Arguments(rest, options: command.options))
         } catch {
             return complain("\(error.message); 'hearth help \(name)' explains the command", as: "hearth \(name)")
         }
+    }
+
+    private static func help(_ name: String?) -> ExitCode {
+        guard let name else {
+            StandardOutput.line(overview)
+            return .success
+        }
+        guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
+        StandardOutput.line(command.help)
+        return .success
+    }
+
+    private static func unknown(_ name: String) -> ExitCode {
+        complain("unknown command '\(name)'; 'hearth help' lists the commands", as: "hearth")
     }
 
     private static func complain(_ message: String, as name: String) -> ExitCode {

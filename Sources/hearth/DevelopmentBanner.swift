@@ -18,6 +18,7 @@ struct DevelopmentBanner {
             }
         let rules =
             configuration.rulesFile.map { "\($0), read but not enforced: development mode" } ?? "development mode"
+        let isUsual = ServerAddress.usual == socket
         text = """
 
             Hearth, in development mode: everyone on this machine may read and write everything.
@@ -28,11 +29,25 @@ struct DevelopmentBanner {
               rules       everything open (\(rules))
               durability  \(configuration.durability.rawValue): \(survives)
 
-            Watch a value:   hearth watch /welcome
+            Watch a value:   \(Self.program) watch /welcome\(isUsual ? "" : " --url \(socket)")
             Change it:       curl -X PUT -d '"Hello"' \(rest)/welcome.json
             From an app:     initializeApp({ databaseURL: "\(rest)?ns=\(configuration.defaultDatabase)" })
 
 
             """
+    }
+
+    /// How this program was called, as a shell takes it.
+    private static var program: String {
+        let name = CommandLine.arguments.first ?? "hearth"
+        let isPlain = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/._-+".utf8.contains(byte)
+            }
+        }
+        return isPlain ? name : "'\(name.replacing("'", with: "'\\''"))'"
     }
 }

@@ -39,7 +39,15 @@ struct InputText {
         } catch {
             guard case .value(let error) = error else { throw UsageError(message: error.message) }
             let (line, column) = error.position(in: bytes)
-            throw UsageError(message: "invalid JSON at line \(line), column \(column): \(error)")
+            throw UsageError(message: "invalid JSON at line \(line), column \(column): \(error)\(hint(for: error))")
         }
+    }
+
+    /// A shell takes the quotes of a string away, so many forget that JSON has its own.
+    private func hint(for error: JSONError) -> String {
+        guard case .unexpectedByte = error.kind, let first = bytes.first(where: { $0 > 0x20 }),
+            !"{[\"-0123456789".utf8.contains(first)
+        else { return "" }
+        return "; a string is written '\"…\"'"
     }
 }

@@ -30,14 +30,20 @@ extension Command {
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
         let configuration = try ServerConfiguration(arguments)
+        // Neither the end of who reads the log nor a full disk ends the server.
+        Signals.ignoreFailedWrites()
         let ended = Semaphore()
         let server: Server
         do {
             server = try Server(configuration)
             try server.onSignals { ended.signal() }
             if let seed = arguments["seed"] { try server.seed(from: seed) }
+        } catch let error as Server.StartError {
+            StandardError.write("hearth serve: \(error.message)\n")
+            if case .configuration = error { return .usage }
+            return .failure
         } catch {
-            StandardError.write("hearth serve: \((error as? Server.StartError)?.message ?? "\(error)")\n")
+            StandardError.write("hearth serve: \(error)\n")
             return .failure
         }
         if configuration.isDevelopment { StandardOutput.write(DevelopmentBanner(configuration, server.address).text) }

@@ -3,10 +3,13 @@ import JSONTree
 
 /// The options that say which database a command talks to, and where in it.
 struct ServerAddress {
+    /// The server of a command that names none.
+    static let usual = "ws://127.0.0.1:9000"
+
     static let options: [Arguments.Option] = [
         .init(
             name: "url", value: "URL",
-            help: "the server (default ws://127.0.0.1:9000), with a path or ?ns=NAME if wanted"),
+            help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
         .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
     ]
 
@@ -14,7 +17,7 @@ struct ServerAddress {
 
     init(_ arguments: Arguments) throws(UsageError) {
         do throws(DatabaseURLError) {
-            url = try DatabaseURL(arguments["url"] ?? "ws://127.0.0.1:9000")
+            url = try DatabaseURL(arguments["url"] ?? Self.usual)
         } catch {
             throw UsageError(message: "--url: \(error.reason)")
         }
@@ -26,6 +29,8 @@ struct ServerAddress {
 
     /// As `path`, but it may end in `.priority`.
     func target(_ text: String) throws(UsageError) -> WriteTarget {
+        // What a script whose variable is not set says had better not replace everything.
+        if text.isEmpty { throw UsageError(message: "the path is empty: / is the whole database") }
         do throws(PathError) {
             var target = try WriteTarget(parsing: text)
             target.path = url.path.appending(target.path)

@@ -1,3 +1,4 @@
+import EventLoop
 import HearthClient
 import HearthServer
 import JSONTree

@@ -29,7 +29,7 @@ struct ListenerTests {
     @Test("does not share its port")
     func portInUse() throws {
         let server = try TestServer { _ in ScriptedHandler() }
-        #expect(throws: SystemError("bind 127.0.0.1:\(server.port)", code: EADDRINUSE)) {
+        #expect(throws: SystemError("listen on 127.0.0.1:\(server.port)", code: EADDRINUSE)) {
             try Listener(at: .loopback(port: server.port), on: server.group) { _ in ScriptedHandler() }
         }
     }

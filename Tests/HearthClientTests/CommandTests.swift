@@ -74,14 +74,21 @@ struct CommandTests {
             (["get", "/a$"], "invalid path '/a$': a key contains"),
             (["get", "/a/.priority"], "a priority cannot be read alone"),
             (["push", "/.priority", "1"], "a priority cannot be read alone"),
-            (["set", "/a", #"{"b":}"#], "invalid JSON at line 1, column 6: unexpected byte 0x7D"),
-            (["set", "/a", "{\n  \"é\": 1,\n  \"é\" 2}"], "invalid JSON at line 3, column 7: unexpected byte 0x32"),
+            (["set", "/a", #"{"b":}"#], "invalid JSON at line 1, column 6: unexpected character }"),
+            (["set", "/a", "{\n  \"é\": 1,\n  \"é\" 2}"], "invalid JSON at line 3, column 7: unexpected character 2"),
             (["set", "/a", ""], "invalid JSON at line 1, column 1: the JSON text ends too early"),
             (["set", "/a", "1 2"], "invalid JSON at line 1, column 3: unexpected text behind the JSON value"),
+            (["set", "/a", "Hello"], #"unexpected character H; a string is written '"…"'"#),
+            (["set", "/a", "nice"], #"unexpected character i; a string is written '"…"'"#),
+            (["set", "", "1"], "the path is empty: / is the whole database"),
+            (["remove", ""], "the path is empty"),
             (["set", "/a", #"{"$":1}"#], "invalid JSON at line 1, column 2: a key contains"),
             (["set", "/a/.priority", "true"], "invalid JSON at line 1, column 1: a priority is neither"),
             (["update", "/a", "[1]"], "an update needs a JSON object"),
-            (["update", "/a", "{\n\"b\": 1,\n\"c\": [1,]}"], "invalid JSON at line 3, column 9: unexpected byte 0x5D"),
+            (
+                ["update", "/a", "{\n\"b\": 1,\n\"c\": [1,]}"],
+                "invalid JSON at line 3, column 9: unexpected character ]"
+            ),
             (["update", "/a", #"{"b":1,"b/c":2}"#], "an update may not set a path and another one above it"),
             (["update", "/a", #"{"b#":1}"#], "invalid path: a key contains"),
             (["frob"], "unknown command 'frob'"),
@@ -117,7 +124,10 @@ struct CommandTests {
     @Test("help for every command, and for all together")
     func help() async throws {
         let overview = try await HearthProcess.run("help")
-        #expect(overview.code == 0)
+        #expect(overview.code == 0 && overview.errors.isEmpty)
+        #expect(try await HearthProcess.run() == Outcome(code: 64, output: "", errors: overview.output))
+        let unknown = "hearth: unknown command 'frob'; 'hearth help' lists the commands\n"
+        #expect(try await HearthProcess.run("help", "frob") == Outcome(code: 64, output: "", errors: unknown))
         for name in ["get", "set", "push", "update", "remove", "watch", "serve", "version"] {
             #expect(overview.output.contains("\n  \(name)"))
             let help = try await HearthProcess.run("help", name)

@@ -1,3 +1,4 @@
+import EventLoop
 import HearthServer
 import JSONTree
 import TestSupport

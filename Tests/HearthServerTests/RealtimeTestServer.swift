@@ -54,4 +54,7 @@ final class RealtimeTestServer {
     func beginToStop() throws {
         ending = try NamedThread(name: "stop") { [server] in server.stop() }
     }
+
+    /// Waits for what `beginToStop` has begun. No connection may be open at its other end.
+    func waitForEnd() { ending?.join() }
 }

@@ -6,6 +6,7 @@ final class Services: Sendable {
     let configuration: ServerConfiguration
     let directory: DatabaseDirectory
     let databases: DatabaseThread
+    let readiness: Readiness
     /// Does what would keep an event loop too long: reading and writing large texts.
     let helper: Worker<@Sendable () -> Void>
     let log: Log
@@ -14,12 +15,13 @@ final class Services: Sendable {
 
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
-        log: Log
+        readiness: Readiness, log: Log
     ) throws(SystemError) {
         self.configuration = configuration
         self.folder = folder
         self.directory = directory
         self.databases = databases
+        self.readiness = readiness
         self.log = log
         requestMemory = RequestMemory(bytesMax: configuration.requestBytesTotalMax)
         helper = try Worker(name: "helper") {

@@ -35,7 +35,7 @@ package final class DatabaseThread: Sendable {
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        readers: SnapshotReaders, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+        readers: SnapshotReaders, readiness: Readiness, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
@@ -49,7 +49,7 @@ package final class DatabaseThread: Sendable {
         worker = try Worker(name: "database") {
             let state = HostedDatabases(
                 folder: folder, directory: directory, limits: limits, loops: loops, log: log, committer: committer,
-                applier: applier, readers: readers, backlog: backlog
+                applier: applier, readers: readers, readiness: readiness, backlog: backlog
             ) { loop, delivery in
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)

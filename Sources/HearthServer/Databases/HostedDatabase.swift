@@ -1,3 +1,4 @@
+import EventLoop
 import RealtimeDatabase
 import TreeStorage
 
@@ -23,6 +24,7 @@ final class HostedDatabase {
     private let committer: Committer
     private let applier: Applier
     private let readers: SnapshotReaders
+    private let readiness: Readiness
     private let backlog: DeliveryBacklog
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
@@ -49,7 +51,8 @@ final class HostedDatabase {
 
     init(
         index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders, backlog: DeliveryBacklog,
+        committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
+        backlog: DeliveryBacklog,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) throws(StorageError) {
         self.name = name
@@ -61,6 +64,7 @@ final class HostedDatabase {
         self.committer = committer
         self.applier = applier
         self.readers = readers
+        self.readiness = readiness
         self.backlog = backlog
         self.deliver = deliver
         appliedSequence = tree.sequence
@@ -195,11 +199,13 @@ final class HostedDatabase {
             // Not even readable: stay in this phase and try again with the next tick.
             log.error("database.recovery-failed", [("database", name), ("error", error.message)])
             hasFailedToRecover = true
+            readiness.database(name, refusesWrites: error)
             refuseHeld(because: error)
             return
         }
         hasFailedToRecover = false
         phase = .running
+        readiness.database(name, refusesWrites: error)
         log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
         // Also those that were told of just now: the states that they wait for are gone.
@@ -231,6 +237,7 @@ final class HostedDatabase {
         isProbing = false
         guard error == nil, database.refusal != nil, phase == .running, unapplied == nil else { return }
         database.accept()
+        readiness.database(name, refusesWrites: nil)
         log.info("database.writes-accepted", [("database", name)])
         payOrphans()
     }
@@ -266,7 +273,10 @@ final class HostedDatabase {
         if let error {
             unapplied = frozen
             log.error("tree.apply-failed", [("database", name), ("error", error.message)])
-            if database.refusal == nil { database.refuse(because: error) }
+            if database.refusal == nil {
+                database.refuse(because: error)
+                readiness.database(name, refusesWrites: error)
+            }
             failStreams(error)
         } else {
             if let generation = frozen.generation {

@@ -11,6 +11,7 @@ final class HostedDatabases {
     private let committer: Committer
     private let applier: Applier
     private let readers: SnapshotReaders
+    private let readiness: Readiness
     private let backlog: DeliveryBacklog
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
@@ -24,7 +25,8 @@ final class HostedDatabases {
 
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders, backlog: DeliveryBacklog,
+        committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
+        backlog: DeliveryBacklog,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) {
         self.folder = folder
@@ -35,6 +37,7 @@ final class HostedDatabases {
         self.committer = committer
         self.applier = applier
         self.readers = readers
+        self.readiness = readiness
         self.backlog = backlog
         self.deliver = deliver
     }
@@ -115,7 +118,8 @@ final class HostedDatabases {
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
         let database = try HostedDatabase(
             index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
-            committer: committer, applier: applier, readers: readers, backlog: backlog, deliver: deliver)
+            committer: committer, applier: applier, readers: readers, readiness: readiness, backlog: backlog,
+            deliver: deliver)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
         directory.keep(index)

@@ -1,3 +1,4 @@
+import EventLoop
 import RealtimeDatabase
 
 /// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who listens. Reading

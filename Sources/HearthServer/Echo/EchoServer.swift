@@ -12,7 +12,10 @@ package final class EchoServer: Sendable {
 
     package init(address: SocketAddress, loops: Int? = nil) throws(SystemError) {
         group = try EventLoopGroup(count: loops ?? EventLoopGroup.availableCPUCount)
-        listener = try Listener(at: address, on: group) { stream in EchoConnection(stream) }
+        var options = Listener.Options()
+        // A message waits as a whole, and then nothing more is read.
+        options.limits.hardLimit = 2 * EchoConnection.sizeMax
+        listener = try Listener(at: address, on: group, options: options) { stream in EchoConnection(stream) }
         self.address = listener.address
     }
 
@@ -30,7 +33,8 @@ package final class EchoServer: Sendable {
 
 /// One connection: a handshake on any path, then messages.
 private final class EchoConnection: StreamHandler {
-    private static let sizeMax = 64 << 20
+    /// Bytes of a message.
+    static let sizeMax = 64 << 20
 
     private unowned let stream: Stream
     private var request = RequestDecoder()

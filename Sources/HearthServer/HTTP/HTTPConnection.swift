@@ -168,7 +168,7 @@ final class HTTPConnection: StreamHandler {
         }
         switch route {
         case .health: respond(HTTPResponse(text: "ok\n"), with: writer)
-        case .readiness: respond(HTTPResponse(text: "ready\n"), with: writer)
+        case .readiness: respond(HTTPResponse.readiness(context.services.readiness), with: writer)
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)

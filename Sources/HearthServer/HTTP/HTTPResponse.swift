@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPCodec
 import JSONTree
 
@@ -33,10 +34,11 @@ struct HTTPResponse {
         body = .text(json)
     }
 
-    init(text: StaticString) {
-        status = .ok
+    /// Plain text.
+    init(_ status: HTTPStatus = .ok, text: String) {
+        self.status = status
         contentType = .text
-        body = .text(text.withUTF8Buffer { Array($0) })
+        body = .text(Array(text.utf8))
     }
 
     /// The error body that all clients read (rest 6).
@@ -45,6 +47,11 @@ struct HTTPResponse {
         JSONText.appendQuoted(Array(error.utf8), to: &text)
         text += "\n}\n".utf8
         self.init(status, json: text)
+    }
+
+    static func readiness(_ readiness: Readiness) -> HTTPResponse {
+        guard let problem = readiness.problem else { return HTTPResponse(text: "ready\n") }
+        return HTTPResponse(.serviceUnavailable, text: "not ready: \(problem)\n")
     }
 
     /// Nothing but the status.

@@ -2,7 +2,9 @@ import HTTPCodec
 
 /// Where a request goes.
 enum Route: Equatable {
+    /// `/healthz`: the process is alive.
     case health
+    /// `/readyz`: it takes all requests, or says why not.
     case readiness
     /// `/path.json`
     case data

@@ -108,6 +108,11 @@ package struct LogRecord: Hashable, Sendable {
         package var uid: [UInt8]
         package var content: Content
 
+        /// What it changes of the tree.
+        package var assignments: [Assignment] {
+            if case .change(let change) = content { change.assignments } else { [] }
+        }
+
         package enum Content: Hashable, Sendable {
             case change(Change)
             case owed(OwedWrites, connection: UInt64)

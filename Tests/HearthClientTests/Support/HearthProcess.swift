@@ -11,8 +11,9 @@ final class HearthProcess: Sendable {
     private let errors: LineReader
     private let isOver = Mutex(false)
 
-    /// Beside the program that runs the tests.
+    /// Beside the program that runs the tests, or what `HEARTH_BINARY` names.
     private static let binary: String? = {
+        if let path = getenv("HEARTH_BINARY") { return String(cString: path) }
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         guard count > 0 else { return nil }
@@ -24,7 +25,7 @@ final class HearthProcess: Sendable {
     /// Starts it with these words and this environment, nothing else of the tests' own.
     init(_ words: [String], environment: [String: String] = [:]) throws {
         // Writing to a program that has ended is an error and nothing else.
-        Signals.ignoreBrokenPipe()
+        Signals.ignoreFailedWrites()
         let binary = try #require(HearthProcess.binary)
         try #require(access(binary, X_OK) == 0, "\(binary) is not built")
         let (process, pipes) = try HearthProcess.spawning.withLock { _ in
@@ -92,6 +93,15 @@ final class HearthProcess: Sendable {
     }
 
     func signal(_ number: Int32) { kill(process, number) }
+
+    /// Lets no file of it grow beyond so many bytes, as if the disk were full; nil for as large as it likes.
+    func limitFiles(to bytes: UInt64?) throws {
+        // Glibc's module does not have it.
+        typealias Call = @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
+        let symbol = try #require(dlsym(nil, "prlimit"))
+        var limit = rlimit(rlim_cur: rlim_t(bytes ?? .max), rlim_max: .max)
+        try #require(unsafeBitCast(symbol, to: Call.self)(process, Int32(RLIMIT_FSIZE.rawValue), &limit, nil) == 0)
+    }
 
     deinit {
         // A test that fails half-way leaves nothing behind. After `outcome` the number may be another's.

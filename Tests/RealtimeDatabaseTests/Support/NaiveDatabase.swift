@@ -38,7 +38,7 @@ struct NaiveDatabase {
             return .value(selection(query, at: path))
         case .listen: return .listening
         case .listenQuery(_, let query, _, _): return Self.isIndexed(query) ? .listening : .listeningUnindexed
-        case .unlisten, .unlistenQuery: return .done
+        case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
         case .relay(let reply): return reply
         case .dropListener, .disconnect: return nil
         }

@@ -136,7 +136,7 @@ struct SimulatedHost {
             log.append(contentsOf: group)
             for record in group {
                 for operation in (try? record.operations()) ?? [] {
-                    for assignment in operation.change.assignments { durable.assign(assignment) }
+                    for assignment in operation.assignments { durable.assign(assignment) }
                 }
             }
         }

@@ -69,7 +69,7 @@ struct DiskWorkload {
     private mutating func note(_ operations: [LogRecord.Operation]) {
         for operation in operations {
             var tree = trees[trees.count - 1]
-            for assignment in operation.change.assignments {
+            for assignment in operation.assignments {
                 tree = tree.setting(assignment.value, at: assignment.target.path)
             }
             trees.append(tree)
