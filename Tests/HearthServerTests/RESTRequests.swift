@@ -68,7 +68,10 @@ extension Operation {
             return "update \(base) \(list.joined(separator: " "))"
         case .get(let path, nil, needsIndex: _): return "get \(path)"
         case .get(let path, let query?, needsIndex: _): return "get \(path) \(query)"
-        case .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .relay, .disconnect: return "\(self)"
+        case .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect,
+            .relay,
+            .disconnect:
+            return "\(self)"
         }
     }
 }
