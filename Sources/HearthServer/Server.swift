@@ -32,6 +32,7 @@ package final class Server: Sendable {
     /// Opens the data folder and begins to serve.
     package init(_ configuration: ServerConfiguration) throws(StartError) {
         try Self.check(configuration)
+        let indexes = try configuration.rulesFile.map { (file) throws(StartError) in try Self.indexes(of: file) } ?? []
         do {
             let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
@@ -45,8 +46,8 @@ package final class Server: Sendable {
                 contexts.deliver(piece, of: stream)
             }
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, loops: loopCount, log: log,
-                readers: readers, readiness: readiness
+                folder: folder, directory: directory, limits: configuration.databaseLimits, indexes: indexes,
+                loops: loopCount, log: log, readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
@@ -88,8 +89,17 @@ package final class Server: Sendable {
         guard DataFolder.isValidName(configuration.defaultDatabase) else {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _")
         }
-        if let file = configuration.rulesFile, access(file, R_OK) != 0 {
+    }
+
+    /// Of a rules file only the indexes count so far.
+    private static func indexes(of file: String) throws(StartError) -> [IndexDefinition] {
+        guard let text = FileBytes.read(file) else {
             throw .configuration("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
+        }
+        do throws(RulesError) {
+            return try RulesIndexes(parsing: text).definitions
+        } catch {
+            throw .configuration("\(file):\(error)")
         }
     }
 

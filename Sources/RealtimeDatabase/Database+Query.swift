@@ -82,7 +82,7 @@ extension Database {
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
-        case .value, .child: query.selectsEverything
+        case .value, .child: query.selectsEverything || indexNumber(for: query, at: path) != nil
         }
     }
 
@@ -118,9 +118,9 @@ extension Database {
                     child.appendSegment(to: &segment)
                     try object.append(segment, value.part(child.value))
                 }
-            } else if query.limit != nil {
+            } else if query.limit != nil || indexNumber(for: query, at: path) != nil {
                 var places: [IndexPlace]
-                if let members {
+                if let members, members.keepsOrder {
                     places = Array(members.members)
                 } else {
                     places = try limitedPlaces(of: query, at: path)
@@ -186,6 +186,17 @@ extension Database {
     ) throws(StorageError) -> [IndexPlace] {
         let isDescending = query.limit?.side == .last
         let interval = query.interval(beyond: beyond)
+        if let number = indexNumber(for: query, at: path) {
+            let prefix = IndexEntries.prefix(of: number, at: path)
+            var places: [IndexPlace] = []
+            try entries.scan(
+                from: prefix + interval.lower, below: prefix + interval.upper, isDescending ? .descending : .ascending
+            ) { key in
+                places.append(IndexPlace(Array(key[prefix.count...])))
+                return count.map { places.count < $0 } ?? true
+            }
+            return places
+        }
         let (lower, upper) = query.index == .key ? interval.segmentBounds : ScanBounds.allSegments
         var found = BestPlaces(count: count, isDescending: isDescending)
         try rows.forEachChild(

@@ -14,15 +14,18 @@ extension Database {
     // MARK: Applying behind the log
 
     /// Bytes of memory in rows that changed and are not frozen yet.
-    package var changedBytes: Int { rows.changedBytes }
+    package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
-        guard let (generation, rowChanges) = try rows.freeze() ?? (owedChanged.isEmpty ? nil : rows.freezeChanged())
-        else {
+        let hasOthers = !owedChanged.isEmpty || catalogChanged || entries.changedBytes > 0
+        guard let (generation, rowChanges) = try rows.freeze() ?? (hasOthers ? rows.freezeChanged() : nil) else {
             return
         }
         var changes = rowChanges
+        changes.entries = entries.freeze(generation)
+        if catalogChanged { changes.indexCatalog = catalog.stored }
+        catalogChanged = false
         for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
         owedChanged = []
         frozen.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []))
@@ -51,6 +54,7 @@ extension Database {
     /// The store now holds the rows of this generation and all before.
     package func applied(_ generation: UInt64) {
         rows.applied(generation)
+        entries.applied(generation)
         rows.trim()
     }
 
@@ -85,6 +89,9 @@ extension Database {
         frozen = []
         tornBy = nil
         sequence = storeSequence
+        entries = IndexEntries(store: rows.store)
+        indexBuild = nil
+        try setIndexes(definitions)
         owed = try rows.store.owedWrites()
         owedChanged = []
         try replay(operations)

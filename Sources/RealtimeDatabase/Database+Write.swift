@@ -76,10 +76,12 @@ extension Database {
     /// Puts an assignment into the tree. The priority of a node that is not there (any more) has no effect.
     func apply(_ assignment: Assignment) throws(Failure) {
         do throws(StorageError) {
-            if assignment.target.isPriority {
-                _ = try rows.setPriority(assignment.value, at: assignment.target.path)
-            } else {
-                try rows.set(assignment.value, at: assignment.target.path)
+            try keepingIndexes(assignment) { () throws(StorageError) in
+                if assignment.target.isPriority {
+                    _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+                } else {
+                    try rows.set(assignment.value, at: assignment.target.path)
+                }
             }
         } catch {
             tornBy = error

@@ -33,6 +33,13 @@ package final class Database {
     var owedChanged: Set<UInt64> = []
     /// Connections that have ended, but not their writes.
     var orphans: [UInt64] = []
+    /// What the rules want indexed, the indexes there are, and their entries.
+    var definitions: [IndexDefinition] = []
+    var catalog = IndexCatalog()
+    var catalogChanged = false
+    var indexTrie = IndexTrie([])
+    var indexBuild: IndexBuild?
+    var entries: IndexEntries
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
@@ -61,6 +68,7 @@ package final class Database {
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
+        entries = IndexEntries(store: store)
         self.sequence = sequence
         durableSequence = sequence
         listeners = ListenerTrie(database: index)

@@ -7,7 +7,8 @@ import Synchronization
 /// ```
 /// row(key BLOB PRIMARY KEY, sequence INTEGER, value BLOB) WITHOUT ROWID       value: see RowValue.encoded
 /// cleared(lower BLOB PRIMARY KEY, upper BLOB, sequence INTEGER)               ranges whose older rows are garbage
-/// entry(collection, position, value, child)                                    entries of `.indexOn` indexes
+/// cleared_entry(…)                                                             the same of entries
+/// index_entry(key BLOB PRIMARY KEY, sequence INTEGER) WITHOUT ROWID                  entries of indexes: see IndexEntries
 /// owed(connection INTEGER PRIMARY KEY, writes BLOB)                           see OwedWrites.stored
 /// meta(name TEXT PRIMARY KEY, value)                                           sequence: the last operation included
 /// ```
@@ -21,30 +22,22 @@ package final class TreeFile: @unchecked Sendable {
     // behind a lock. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
 
     private let path: String
-    /// Ranges up to this many rows are deleted at once.
-    private let deletedAtOnceMax: Int64
-    /// Rows looked at in one step of clearing.
-    private let clearedPerStep: Int64
     private let connection: Connection
-    private let clearing = ClearingRanges()
-    private let countRange: Statement
-    private let deleteRange: Statement
-    private let deleteRow: Statement
+    private let rows: ClearableTable
+    private let entries: ClearableTable
     private let upsertRow: Statement
-    private let insertCleared: Statement
+    private let upsertEntry: Statement
     private let setSequence: Statement
-    /// How far the clearing of a range has come.
-    private var progress: (lower: [UInt8], sequence: Int64, next: [UInt8])?
 
     /// The last operation that the rows include.
     package private(set) var sequence: UInt64
 
+    /// - parameter deletedAtOnceMax: ranges up to this many rows are deleted at once.
+    /// - parameter clearedPerStep: rows looked at in one step of clearing.
     package init(
         path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000
     ) throws(StorageError) {
         self.path = path
-        self.deletedAtOnceMax = deletedAtOnceMax
-        self.clearedPerStep = clearedPerStep
         connection = try Connection(path: path, mode: .readWrite)
         // Rows are up to 2 KiB: on pages of 8 KiB they need no overflow pages.
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA cache_size = -16384")
@@ -55,23 +48,19 @@ package final class TreeFile: @unchecked Sendable {
                 key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS cleared (
                 lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS entry (
-                collection BLOB, position INTEGER, value BLOB, child BLOB,
-                PRIMARY KEY (collection, position, value, child)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS index_entry (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS cleared_entry (
+                lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT OR IGNORE INTO meta VALUES ('sequence', 0);
             """)
         sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
-        countRange = try connection.prepare(
-            "SELECT count(*) FROM (SELECT 1 FROM row WHERE key >= ?1 AND key < ?2 LIMIT ?3)")
-        deleteRange = try connection.prepare("DELETE FROM row WHERE key >= ?1 AND key < ?2")
-        deleteRow = try connection.prepare("DELETE FROM row WHERE key = ?1")
+        rows = try ClearableTable("row", "cleared", connection, deletedAtOnceMax, clearedPerStep)
+        entries = try ClearableTable("index_entry", "cleared_entry", connection, deletedAtOnceMax, clearedPerStep)
         upsertRow = try connection.prepare("INSERT OR REPLACE INTO row VALUES (?1, ?2, ?3)")
-        insertCleared = try connection.prepare("INSERT OR REPLACE INTO cleared VALUES (?1, ?2, ?3)")
+        upsertEntry = try connection.prepare("INSERT OR REPLACE INTO index_entry VALUES (?1, ?2)")
         setSequence = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'sequence'")
-        let cleared = try connection.prepare("SELECT lower FROM cleared")
-        while try cleared.step() { clearing.insert(cleared.blob(0)) }
     }
 
     // MARK: Writing
@@ -79,11 +68,16 @@ package final class TreeFile: @unchecked Sendable {
     /// Writes changed rows; the file then includes everything up to `sequence`. All of it or, when it throws, nothing.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
         try connection.transaction { () throws(StorageError) in
-            for range in changes.cleared { try clear(range, sequence: sequence) }
-            for key in changes.removed {
-                deleteRow.bind(1, key)
-                try deleteRow.run()
+            for range in changes.cleared { try rows.clear(range, sequence: sequence) }
+            for range in changes.entries.cleared { try entries.clear(range, sequence: sequence) }
+            for key in changes.entries.removed { try entries.delete(key) }
+            for key in changes.entries.added {
+                upsertEntry.bind(1, key)
+                upsertEntry.bind(2, Int64(sequence))
+                try upsertEntry.run()
             }
+            if let catalog = changes.indexCatalog { try set(catalog: catalog) }
+            for key in changes.removed { try rows.delete(key) }
             // In key order, neighbours go to the same page.
             for index in RowOrder.indices(of: changes.rows) {
                 let row = changes.rows[index]
@@ -99,6 +93,12 @@ package final class TreeFile: @unchecked Sendable {
         self.sequence = sequence
     }
 
+    private func set(catalog: [UInt8]) throws(StorageError) {
+        let statement = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('indexes', ?1)")
+        statement.bind(1, catalog)
+        try statement.run()
+    }
+
     private func set(_ writes: OwedWrites, of connection: UInt64) throws(StorageError) {
         let statement = try self.connection.prepare(
             writes.isEmpty ? "DELETE FROM owed WHERE connection = ?1" : "INSERT OR REPLACE INTO owed VALUES (?1, ?2)")
@@ -107,66 +107,12 @@ package final class TreeFile: @unchecked Sendable {
         try statement.run()
     }
 
-    private func clear(_ range: KeyRange, sequence: UInt64) throws(StorageError) {
-        countRange.bind(1, range.lower)
-        countRange.bind(2, range.upper)
-        countRange.bind(3, deletedAtOnceMax + 1)
-        let count = try countRange.firstInteger() ?? 0
-        if count == 0 { return }
-        if count <= deletedAtOnceMax {
-            deleteRange.bind(1, range.lower)
-            deleteRange.bind(2, range.upper)
-            try deleteRange.run()
-        } else {
-            // Readers must look out for dead rows before there are any.
-            clearing.insert(range.lower)
-            insertCleared.bind(1, range.lower)
-            insertCleared.bind(2, range.upper)
-            insertCleared.bind(3, Int64(sequence))
-            try insertCleared.run()
-        }
-    }
-
     /// Whether dead rows are still in the file.
-    package var isClearing: Bool { !clearing.keys.isEmpty }
+    package var isClearing: Bool { rows.isClearing || entries.isClearing }
 
     /// Removes some dead rows, in a transaction of its own. Called while there is nothing to apply.
     package func clearSome() throws(StorageError) {
-        let next = try connection.prepare("SELECT lower, upper, sequence FROM cleared ORDER BY lower LIMIT 1")
-        guard try next.step() else {
-            clearing.removeAll()
-            return
-        }
-        let (lower, upper, before) = (next.blob(0), next.blob(1), next.integer(2))
-        next.reset()
-        // Since the last step another range may have come before this one, or this one may have been cleared again.
-        var from = lower
-        if let progress, progress.lower == lower, progress.sequence == before { from = progress.next }
-        let select = try connection.prepare(
-            "SELECT key, sequence FROM row WHERE key >= ? AND key < ? ORDER BY key LIMIT ?")
-        select.bind(1, from)
-        select.bind(2, upper)
-        select.bind(3, clearedPerStep)
-        var dead: [[UInt8]] = []
-        var last: [UInt8]?
-        while try select.step() {
-            last = select.blob(0)
-            if select.integer(1) < before { dead.append(last ?? []) }
-        }
-        select.reset()
-        try connection.transaction { () throws(StorageError) in
-            for key in dead {
-                deleteRow.bind(1, key)
-                try deleteRow.run()
-            }
-            if last == nil {
-                let done = try connection.prepare("DELETE FROM cleared WHERE lower = ?")
-                done.bind(1, lower)
-                try done.run()
-            }
-        }
-        progress = last.map { (lower, before, $0 + [0]) }
-        if last == nil { clearing.remove(lower) }
+        if rows.isClearing { try rows.clearSome() } else { try entries.clearSome() }
     }
 
     /// Copies what the write-ahead file holds into the main file, so that a clean end leaves one tidy file.
@@ -178,26 +124,12 @@ package final class TreeFile: @unchecked Sendable {
 
     /// A reader of the newest rows, for the database thread.
     package func makeReader() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: clearing, isSnapshot: false)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false)
     }
 
     /// A reader that goes on seeing the rows as they are now, whatever is applied later. It keeps the write-ahead file from
     /// being reset, so it should not live longer than its work.
     package func makeSnapshot() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: clearing, isSnapshot: true)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true)
     }
-}
-
-/// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a range is in here
-/// before its rows are dead, and until the last one is gone, so a stale answer costs time only.
-final class ClearingRanges: Sendable {
-    private let lowerBounds = Mutex(Set<[UInt8]>())
-
-    var keys: Set<[UInt8]> { lowerBounds.withLock { $0 } }
-
-    func insert(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.insert(key) } }
-
-    func remove(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.remove(key) } }
-
-    func removeAll() { lowerBounds.withLock { $0 = [] } }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import JSONTree
 package import RealtimeDatabase
 
 /// Reads the rows of a tree file. Used by one thread at a time.
@@ -6,6 +7,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     // Safe because: one thread at a time uses it; the applier makes it and hands it to the thread that reads.
     private let connection: Connection
     private let ranges: ClearingRanges
+    private let entryRanges: ClearingRanges
     /// A snapshot may hold dead rows that have gone from the file since.
     private let isSnapshot: Bool
     /// Statements that are not in use.
@@ -16,14 +18,18 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     private var skipsDead = false
 
     private struct Selection: Hashable {
+        var entries = false
         /// Looks out for dead rows.
         var skipsDead: Bool
         var direction: ScanDirection
     }
 
-    init(path: String, clearing ranges: ClearingRanges, isSnapshot: Bool) throws(StorageError) {
+    init(
+        path: String, clearing ranges: ClearingRanges, _ entryRanges: ClearingRanges, isSnapshot: Bool
+    ) throws(StorageError) {
         connection = try Connection(path: path, mode: .readOnly)
         self.ranges = ranges
+        self.entryRanges = entryRanges
         self.isSnapshot = isSnapshot
         try connection.execute("PRAGMA cache_size = -\(isSnapshot ? 1024 : 16384)")
         if isSnapshot {
@@ -46,8 +52,26 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     package func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
         -> any RowCursor
     {
-        skipsDead = isSnapshot || skipsDead && cursorsInUse > 0 || !ranges.keys.isEmpty
-        let selection = Selection(skipsDead: skipsDead, direction: direction)
+        try cursor(from: lower, below: upper, direction, entries: false)
+    }
+
+    package func entries(
+        from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection
+    ) throws(StorageError) -> any RowCursor {
+        try cursor(from: lower, below: upper, direction, entries: true)
+    }
+
+    package func indexCatalog() throws(StorageError) -> [UInt8]? {
+        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'indexes'")
+        return try select.step() ? select.blob(0) : nil
+    }
+
+    private func cursor(
+        from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection, entries: Bool
+    ) throws(StorageError) -> any RowCursor {
+        skipsDead =
+            isSnapshot || skipsDead && cursorsInUse > 0 || !ranges.keys.isEmpty || !entryRanges.keys.isEmpty
+        let selection = Selection(entries: entries, skipsDead: skipsDead, direction: direction)
         let statement = try idleStatement(selection)
         statement.bind(1, lower)
         statement.bind(2, upper)
@@ -60,15 +84,17 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     private static func select(_ selection: Selection) -> String {
+        let table = selection.entries ? "index_entry" : "row"
         let isAlive =
             """
-            NOT EXISTS (
-                SELECT 1 FROM cleared
-                WHERE cleared.lower <= row.key AND row.key < cleared.upper AND row.sequence < cleared.sequence)
+            AND NOT EXISTS (
+                SELECT 1 FROM \(selection.entries ? "cleared_entry" : "cleared") AS cleared
+                WHERE cleared.lower <= \(table).key AND \(table).key < cleared.upper
+                    AND \(table).sequence < cleared.sequence)
             """
         return """
-            SELECT key, value FROM row WHERE key >= ?1 AND key < ?2 \(selection.skipsDead ? "AND \(isAlive)" : "")
-            ORDER BY key \(selection.direction == .descending ? "DESC" : "")
+            SELECT key\(selection.entries ? "" : ", value") FROM \(table) WHERE key >= ?1 AND key < ?2
+            \(selection.skipsDead ? isAlive : "") ORDER BY key \(selection.direction == .descending ? "DESC" : "")
             """
     }
 
@@ -93,7 +119,8 @@ package final class TreeReader: RowStore, @unchecked Sendable {
 
         func next() throws(StorageError) -> Row? {
             guard try step() else { return nil }
-            return Row(key: statement.blob(0), value: statement.withBlob(1) { RowValue(encoded: $0) })
+            let value = selection.entries ? .subtree(.null) : statement.withBlob(1) { RowValue(encoded: $0) }
+            return Row(key: statement.blob(0), value: value)
         }
 
         func nextKey() throws(StorageError) -> [UInt8]? { try step() ? statement.blob(0) : nil }

@@ -9,7 +9,7 @@ extension Command {
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "dev", value: nil, help: "development mode: everything is open, on loopback only"),
-            .init(name: "rules", value: "FILE", help: "the rules file (not enforced yet: needs --dev)"),
+            .init(name: "rules", value: "FILE", help: "the rules file (only its .indexOn counts yet: needs --dev)"),
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),

@@ -20,6 +20,8 @@ struct DatabaseSimulationTests {
         case startApplying
         case finishApplying(SimulatedHost.Outcome)
         case clear
+        /// A step of the making of an index.
+        case build
         /// So many reads of the store succeed before all others fail.
         case failReads(after: Int)
         case healReads
@@ -37,8 +39,9 @@ struct DatabaseSimulationTests {
             var sizes = SimulatedHost.Sizes()
             sizes.residentBytesMax = [0, 3000, 1 << 20].randomElement(using: &random) ?? 0
             sizes.assembledBytesMax = [60, 1 << 20].randomElement(using: &random) ?? 0
-            host = SimulatedHost(sizes: sizes)
             generator = StepGenerator(seed: seed)
+            sizes.indexes = generator.indexes()
+            host = SimulatedHost(sizes: sizes)
         }
 
         mutating func failure(of steps: [Step]) -> String? {
@@ -65,6 +68,7 @@ struct DatabaseSimulationTests {
             case .startApplying: host.startApplying()
             case .finishApplying(let outcome): host.finishApplying(outcome)
             case .clear: host.clear()
+            case .build: host.buildIndex()
             case .failReads(let count): host.readsLeft = count
             case .healReads: host.readsLeft = nil
             case .crash(let count): host.crash(keeping: count)
@@ -100,7 +104,7 @@ struct DatabaseSimulationTests {
             case 16...17: steps.append(.startApplying)
             case 18...19: steps.append(.finishApplying(.succeeds))
             case 20: steps.append(Bool.random(using: &random) ? .connect(random.next()) : .disconnect(random.next()))
-            case 21: steps.append(.clear)
+            case 21: steps += [.clear, .build, .build]
             default: steps += faultySteps(&random)
             }
         }

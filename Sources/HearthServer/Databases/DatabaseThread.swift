@@ -17,6 +17,8 @@ package final class DatabaseThread: Sendable {
         case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
+        /// Go on with the making of an index.
+        case buildIndex(UInt32)
         /// The loops have passed on so much that there is room for more.
         case delivered
         /// Somebody does not use a database any more.
@@ -34,7 +36,8 @@ package final class DatabaseThread: Sendable {
 
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
+        loops: Int, log: Log,
         readers: SnapshotReaders, readiness: Readiness, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -48,8 +51,9 @@ package final class DatabaseThread: Sendable {
         self.applier = applier
         worker = try Worker(name: "database") {
             let state = HostedDatabases(
-                folder: folder, directory: directory, limits: limits, loops: loops, log: log, committer: committer,
-                applier: applier, readers: readers, readiness: readiness, backlog: backlog
+                folder: folder, directory: directory, limits: limits, indexes: indexes, loops: loops, log: log,
+                committer: committer,
+                applier: applier, readers: readers, readiness: readiness, backlog: backlog, report: report
             ) { loop, delivery in
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)

@@ -26,6 +26,7 @@ final class HostedDatabase {
     private let readers: SnapshotReaders
     private let readiness: Readiness
     private let backlog: DeliveryBacklog
+    private let report: @Sendable (DatabaseThread.Message) -> Void
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var phase = Phase.running
@@ -50,9 +51,10 @@ final class HostedDatabase {
     private var lastTime: Int64 = 0
 
     init(
-        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits, loops: Int, log: Log,
+        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits,
+        indexes: [IndexDefinition], loops: Int, log: Log,
         committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
-        backlog: DeliveryBacklog,
+        backlog: DeliveryBacklog, report: @escaping @Sendable (DatabaseThread.Message) -> Void,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) throws(StorageError) {
         self.name = name
@@ -66,6 +68,7 @@ final class HostedDatabase {
         self.readers = readers
         self.readiness = readiness
         self.backlog = backlog
+        self.report = report
         self.deliver = deliver
         appliedSequence = tree.sequence
         lastTime = try logFile.lastTime()
@@ -73,6 +76,7 @@ final class HostedDatabase {
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax)
         try database.loadOwed()
+        try database.setIndexes(indexes)
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
@@ -85,9 +89,35 @@ final class HostedDatabase {
             ])
     }
 
+    /// The server ends, and with it all connections.
+    func endSessions() {
+        database.orphanAll()
+        payOrphans()
+    }
+
     /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while the disk refused.
     func payOrphans() {
         if database.hasOrphans, held.isEmpty, mayRun { _ = runTurn([]) }
+    }
+
+    // MARK: Indexes
+
+    /// Does a step of the making of an index, and asks for the next, which comes behind the requests that wait.
+    func buildIndex() {
+        guard phase == .running, database.isBuildingIndex, !isSettling, database.refusal == nil else { return }
+        // The tick goes on once the applier has caught up.
+        guard database.changedBytes < limits.changedBytesSoft else { return freeze() }
+        do throws(StorageError) {
+            try database.buildIndex()
+        } catch {
+            log.error("index.build-failed", [("database", name), ("error", error.message)])
+            return
+        }
+        if database.isBuildingIndex {
+            report(.buildIndex(database.index))
+        } else {
+            log.info("index.built", [("database", name)])
+        }
     }
 
     // MARK: Requests
@@ -307,6 +337,7 @@ final class HostedDatabase {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= limits.applyIntervalTicks, database.changedBytes > 0 { freeze() }
         applyNext()
+        if database.isBuildingIndex { buildIndex() }
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
     }
 

@@ -13,6 +13,8 @@ final class HostedDatabases {
     private let readers: SnapshotReaders
     private let readiness: Readiness
     private let backlog: DeliveryBacklog
+    private let report: @Sendable (DatabaseThread.Message) -> Void
+    private let indexes: [IndexDefinition]
     private let deliver: @Sendable (Int, LoopDelivery) -> Void
 
     private var open: [UInt32: HostedDatabase] = [:]
@@ -24,9 +26,10 @@ final class HostedDatabases {
     private var ticks = 0
 
     init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, loops: Int, log: Log,
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
+        loops: Int, log: Log,
         committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
-        backlog: DeliveryBacklog,
+        backlog: DeliveryBacklog, report: @escaping @Sendable (DatabaseThread.Message) -> Void,
         deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
     ) {
         self.folder = folder
@@ -39,6 +42,8 @@ final class HostedDatabases {
         self.readers = readers
         self.readiness = readiness
         self.backlog = backlog
+        self.report = report
+        self.indexes = indexes
         self.deliver = deliver
     }
 
@@ -76,10 +81,13 @@ final class HostedDatabases {
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)
+        case .buildIndex(let index): open[index]?.buildIndex()
         case .tick:
             ticks += 1
             for database in open.values { database.tick(ticks) }
-        case .finish(let callBack): finished = callBack
+        case .finish(let callBack):
+            finished = callBack
+            for database in open.values { database.endSessions() }
         }
     }
 
@@ -117,8 +125,10 @@ final class HostedDatabases {
         var random = SystemRandomNumberGenerator()
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
         let database = try HostedDatabase(
-            index: index, name: name, logFile: logFile, tree: tree, limits: limits, loops: loops, log: log,
+            index: index, name: name, logFile: logFile, tree: tree, limits: limits, indexes: indexes, loops: loops,
+            log: log,
             committer: committer, applier: applier, readers: readers, readiness: readiness, backlog: backlog,
+            report: report,
             deliver: deliver)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database

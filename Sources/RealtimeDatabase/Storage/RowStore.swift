@@ -50,6 +50,13 @@ package protocol RowStore: AnyObject {
     /// What connections want written when they end, by their number, as of the last applied change.
     func owedWrites() throws(StorageError) -> [UInt64: OwedWrites]
 
+    /// A cursor over the keys of index entries with `lower <= key < upper`; their rows have no values.
+    func entries(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+        -> any RowCursor
+
+    /// What the last change that had one said of the indexes.
+    func indexCatalog() throws(StorageError) -> [UInt8]?
+
     /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over those rows, which can
     /// take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
@@ -59,10 +66,23 @@ extension RowStore {
     /// A store that keeps none.
     package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] { [:] }
 
+    /// A store without indexes.
+    package func entries(
+        from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection
+    ) throws(StorageError) -> any RowCursor { NoEntries() }
+
+    package func indexCatalog() throws(StorageError) -> [UInt8]? { nil }
+
     /// The same, ascending.
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
         try rows(from: lower, below: upper, .ascending)
     }
+}
+
+private final class NoEntries: RowCursor {
+    func next() -> Row? { nil }
+    func nextKey() -> [UInt8]? { nil }
+    func seek(to bound: [UInt8]) {}
 }
 
 package enum ScanDirection: Sendable {
@@ -99,6 +119,9 @@ package struct RowChanges: Sendable {
     package var rows: [Row]
     /// What connections want written when they end; empty for those that want nothing any more.
     package var owed: [UInt64: OwedWrites]
+    package var entries = EntryChanges()
+    /// What is to be known of the indexes from now on.
+    package var indexCatalog: [UInt8]?
 
     package init(
         cleared: [KeyRange] = [], removed: [[UInt8]] = [], rows: [Row] = [], owed: [UInt64: OwedWrites] = [:]
@@ -109,7 +132,9 @@ package struct RowChanges: Sendable {
         self.owed = owed
     }
 
-    package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty }
+    package var isEmpty: Bool {
+        cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty && entries.isEmpty && indexCatalog == nil
+    }
 }
 
 /// Why storage could not do what it was asked. Nothing acknowledged is lost by any of them.

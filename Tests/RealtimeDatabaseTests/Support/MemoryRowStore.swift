@@ -17,6 +17,9 @@ final class MemoryRowStore: RowStore {
     /// Ranges up to this many rows are deleted at once.
     private let deletedAtOnceMax: Int
 
+    private var entryKeys: [[UInt8]] = []
+    private var catalog: [UInt8]?
+
     /// Dead rows that cursors had to step over.
     var deadRowsSteppedOver = 0
     /// Reads that still succeed before all others fail; nil for all.
@@ -35,6 +38,11 @@ final class MemoryRowStore: RowStore {
     /// Applies changes as a store on disk would. O(rows + changes).
     func apply(_ rowChanges: RowChanges) {
         changes += 1
+        entryKeys.removeAll { key in
+            rowChanges.entries.cleared.contains { $0.contains(key) } || rowChanges.entries.removed.contains(key)
+        }
+        entryKeys = Set(entryKeys).union(rowChanges.entries.added).sorted { $0.lexicographicallyPrecedes($1) }
+        catalog = rowChanges.indexCatalog ?? catalog
         for range in rowChanges.cleared {
             let covered = index(of: range.lower)..<max(index(of: range.lower), index(of: range.upper))
             if covered.count <= deletedAtOnceMax {
@@ -90,6 +98,20 @@ final class MemoryRowStore: RowStore {
         let rows = stored[index(of: lower)..<max(index(of: lower), index(of: upper))]
         return Cursor(store: self, rows: rows, direction)
     }
+
+    func entries(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+        -> any RowCursor
+    {
+        if let left = readsLeft {
+            guard left > 0 else { throw .inputOutput("scripted") }
+            readsLeft = left - 1
+        }
+        let keys = entryKeys.filter { isCovered($0, lower, upper) }
+        let rows = keys.map { StoredRow(row: Row(key: $0, value: .subtree(.null)), change: .max) }
+        return Cursor(store: self, rows: rows[...], direction)
+    }
+
+    func indexCatalog() -> [UInt8]? { catalog }
 
     private func isDead(_ row: StoredRow) -> Bool {
         ranges.contains { lower, range in row.change < range.change && isCovered(row.row.key, lower, range.upper) }

@@ -33,11 +33,9 @@ struct NaiveDatabase {
             }
             return .done
         case .get(let path, nil, _): return .value(tree.value(at: path))
-        case .get(let path, let query?, let needsIndex):
-            if needsIndex, !Self.isIndexed(query) { return .failed(.noIndex(query.index, at: path)) }
-            return .value(selection(query, at: path))
+        case .get(let path, let query?, needsIndex: _): return .value(selection(query, at: path))
         case .listen: return .listening
-        case .listenQuery(_, let query, _, _): return Self.isIndexed(query) ? .listening : .listeningUnindexed
+        case .listenQuery: return .listening
         case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
         case .relay(let reply): return reply
         case .dropListener, .disconnect: return nil
@@ -49,13 +47,6 @@ struct NaiveDatabase {
         let value = tree.value(at: path)
         if value.isLeaf { return .null }
         return query.select(from: value.settingPriority(.null, at: .root) ?? value)
-    }
-
-    static func isIndexed(_ query: Query) -> Bool {
-        switch query.index {
-        case .key, .priority: true
-        case .value, .child: query.selectsEverything
-        }
     }
 
     mutating func assign(_ assignment: Assignment) {

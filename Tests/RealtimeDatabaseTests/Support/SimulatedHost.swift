@@ -9,6 +9,7 @@ struct SimulatedHost {
         var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)
         var residentBytesMax = 0
         var assembledBytesMax = 1 << 20
+        var indexes: [IndexDefinition] = []
     }
 
     enum Outcome { case succeeds, fails, failsButIsThere }
@@ -46,9 +47,16 @@ struct SimulatedHost {
     }
 
     private static func makeDatabase(_ sizes: Sizes, _ store: MemoryRowStore, sequence: UInt64) -> Database {
-        Database(
+        let database = Database(
             index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
             assembledBytesMax: sizes.assembledBytesMax, packing: sizes.packing)
+        try? database.setIndexes(sizes.indexes)
+        return database
+    }
+
+    /// A step of the making of an index.
+    mutating func buildIndex() {
+        if recoversFrom == nil { try? database.buildIndex(childrenMax: 3) }
     }
 
     private var logEnd: UInt64 { log.last?.lastSequence ?? 0 }
@@ -121,6 +129,8 @@ struct SimulatedHost {
                 expect(!hasPushed, "a refused write was pushed")
                 continue
             }
+            // Whether there is an index yet is known to the database alone.
+            if case .listeningUnindexed = reply { reply = .listening }
             expect("\(reply as Reply?)" == "\(expected as Reply?)", "\(request): \(reply as Reply?), not \(expected)")
             if case .failed = expected { expect(!hasPushed, "a failed write was pushed") }
         }

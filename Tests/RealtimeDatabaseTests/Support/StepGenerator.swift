@@ -90,6 +90,17 @@ struct StepGenerator {
         }
     }
 
+    /// Some indexes for which there are queries.
+    mutating func indexes() -> [IndexDefinition] {
+        var definitions: [IndexDefinition] = []
+        for text in ["", "$", "$/$"] where trees.chance(1, in: 2) {
+            guard let pattern = IndexPattern(text: text) else { continue }
+            let child: QueryIndex = .child(Path([trees.pick(keys[1])]))
+            definitions += [.init(pattern: pattern, index: .value), .init(pattern: pattern, index: child)]
+        }
+        return definitions
+    }
+
     private mutating func query() -> Query {
         let child = Path([trees.pick(keys[1])])
         let indices: [QueryIndex] = [.key, .value, .priority, .child(child), .child(path())]

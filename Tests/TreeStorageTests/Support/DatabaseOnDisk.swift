@@ -13,7 +13,7 @@ final class DatabaseOnDisk {
     private var unapplied: FrozenRows?
 
     /// Small limits make small trees meet everything.
-    init(folder: String, durability: Durability = .full) throws(StorageError) {
+    init(folder: String, durability: Durability = .full, indexes: [IndexDefinition] = []) throws(StorageError) {
         log = try LogFile(path: folder + "/a.log", durability: durability, newEpoch: 1)
         tree = try TreeFile(
             path: folder + "/a.tree", durability: durability, deletedAtOnceMax: 5, clearedPerStep: 7)
@@ -21,6 +21,8 @@ final class DatabaseOnDisk {
         database = Database(
             index: 0, store: try tree.makeReader(), sequence: tree.sequence, residentBytesMax: 2000,
             packing: .init(packedBytesMax: 120, repackBytesMax: 40))
+        try database.setIndexes(indexes)
+        try database.loadOwed()
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }

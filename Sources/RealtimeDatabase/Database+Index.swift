@@ -1,0 +1,108 @@
+import JSONTree
+
+/// A child whose places in indexes an assignment may change, and where it stood before.
+private struct IndexedChild {
+    let collection: Path
+    let segment: [UInt8]
+    let indexes: [(index: IndexCatalog.Index, before: IndexPlace?)]
+}
+
+extension Database {
+    // MARK: Writing
+
+    /// Changes rows by `body`, and the entries of all indexes that the assignment concerns.
+    func keepingIndexes(
+        _ assignment: Assignment, _ body: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let path = assignment.target.path
+        // No index orders by priorities of its own.
+        if indexTrie.isEmpty || assignment.target.isPriority { return try body() }
+        var concerned: [(indexes: [IndexCatalog.Index], child: Range<Int>)] = []
+        let nodes = indexTrie.walk(path) { concerned.append(($0, $1)) }
+        var children: [IndexedChild] = []
+        for (indexes, range) in concerned {
+            let child = path.prefix(bytes: range.upperBound)
+            let segment = Array(path.encoded[range])
+            var before: [(IndexCatalog.Index, IndexPlace?)] = []
+            for index in indexes {
+                before.append((index, try rows.place(of: child, segment: segment, in: index.definition.index)))
+            }
+            let collection = path.prefix(bytes: range.lowerBound)
+            children.append(IndexedChild(collection: collection, segment: segment, indexes: before))
+        }
+        try body()
+        for child in children { try moveEntries(of: child) }
+        if nodes.contains(where: { !$0.indexes.isEmpty || !$0.isLeaf }) {
+            entries.clear(path, generation: rows.generation)
+            for node in nodes { addEntries(node, at: path, of: assignment.value, assignment.value.range) }
+        }
+    }
+
+    private func moveEntries(of child: IndexedChild) throws(StorageError) {
+        let path = Path(encoded: child.collection.encoded + child.segment)
+        for (index, before) in child.indexes {
+            let after = try rows.place(of: path, segment: child.segment, in: index.definition.index)
+            if before == after { continue }
+            let prefix = IndexEntries.prefix(of: index.number, at: child.collection)
+            if let before { entries.set(prefix + before.bytes, isPresent: false, generation: rows.generation) }
+            if let after { entries.set(prefix + after.bytes, isPresent: true, generation: rows.generation) }
+        }
+    }
+
+    /// Adds the entries of all collections in a value, whose text is `range` of `json`.
+    private func addEntries(_ node: IndexTrie.Node, at path: Path, of json: CanonicalJSON, _ range: Range<Int>) {
+        if json.isNull { return }
+        for child in json.children(in: range) {
+            var segment: [UInt8] = []
+            child.appendSegment(to: &segment)
+            for index in node.indexes {
+                let place = index.definition.index.place(of: json, in: child.value, segment: segment)
+                let key = IndexEntries.prefix(of: index.number, at: path) + place.bytes
+                entries.set(key, isPresent: true, generation: rows.generation)
+            }
+            if node.isLeaf { continue }
+            for next in node.children(segment) {
+                addEntries(next, at: Path(encoded: path.encoded + segment), of: json, child.value)
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// The number of a complete index for a query.
+    func indexNumber(for query: Query, at path: Path) -> UInt32? {
+        if indexTrie.isEmpty { return nil }
+        return indexTrie.indexes(at: path).first { $0.isComplete && $0.definition.index == query.index }?.number
+    }
+
+    // MARK: Building
+
+    /// Some index does not have all its entries yet.
+    package var isBuildingIndex: Bool { catalog.incomplete != nil }
+
+    /// Adds some entries of an index that is not complete: those of up to `childrenMax` children. Writes keep up the others meanwhile, and
+    /// adding an entry twice does no harm, so a build that is cut off begins anew. Costs about one row per child.
+    package func buildIndex(childrenMax: Int = 500) throws(StorageError) {
+        guard let index = catalog.incomplete, refusal == nil, tornBy == nil else { return }
+        var build = indexBuild ?? IndexBuild(index)
+        if build.index.number != index.number { build = IndexBuild(index) }
+        let isDone = try build.step(rows, childrenMax: childrenMax) { key in
+            entries.set(key, isPresent: true, generation: rows.generation)
+        }
+        indexBuild = isDone ? nil : build
+        if isDone {
+            catalog.complete(index.number)
+            indexTrie = IndexTrie(catalog.indexes)
+            catalogChanged = true
+        }
+    }
+
+    /// Sets what is to be indexed, as the rules say. To be called before anything is replayed.
+    package func setIndexes(_ definitions: [IndexDefinition]) throws(StorageError) {
+        let stored = try rows.store.indexCatalog()
+        catalog = IndexCatalog(definitions, stored: stored)
+        indexTrie = IndexTrie(catalog.indexes)
+        catalogChanged = catalog.stored != stored && !(definitions.isEmpty && stored == nil)
+        self.definitions = definitions
+    }
+}

@@ -1,0 +1,116 @@
+import RealtimeDatabase
+import Synchronization
+
+/// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one line there, and
+/// the rows go in small steps later. Used on the applier's thread.
+final class ClearableTable {
+    let clearing = ClearingRanges()
+    private let name: String
+    private let clearedName: String
+    private let connection: Connection
+    private let deletedAtOnceMax: Int64
+    private let clearedPerStep: Int64
+    private let countRange: Statement
+    private let deleteRange: Statement
+    private let deleteRow: Statement
+    private let insertCleared: Statement
+    /// How far the clearing of a range has come.
+    private var progress: (lower: [UInt8], sequence: Int64, next: [UInt8])?
+
+    init(
+        _ name: String, _ clearedName: String, _ connection: Connection, _ deletedAtOnceMax: Int64,
+        _ clearedPerStep: Int64
+    ) throws(StorageError) {
+        self.name = name
+        self.clearedName = clearedName
+        self.connection = connection
+        self.deletedAtOnceMax = deletedAtOnceMax
+        self.clearedPerStep = clearedPerStep
+        countRange = try connection.prepare(
+            "SELECT count(*) FROM (SELECT 1 FROM \(name) WHERE key >= ?1 AND key < ?2 LIMIT ?3)")
+        deleteRange = try connection.prepare("DELETE FROM \(name) WHERE key >= ?1 AND key < ?2")
+        deleteRow = try connection.prepare("DELETE FROM \(name) WHERE key = ?1")
+        insertCleared = try connection.prepare("INSERT OR REPLACE INTO \(clearedName) VALUES (?1, ?2, ?3)")
+        let cleared = try connection.prepare("SELECT lower FROM \(clearedName)")
+        while try cleared.step() { clearing.insert(cleared.blob(0)) }
+    }
+
+    func delete(_ key: [UInt8]) throws(StorageError) {
+        deleteRow.bind(1, key)
+        try deleteRow.run()
+    }
+
+    /// All rows of a range are dead that are older than `sequence`.
+    func clear(_ range: KeyRange, sequence: UInt64) throws(StorageError) {
+        countRange.bind(1, range.lower)
+        countRange.bind(2, range.upper)
+        countRange.bind(3, deletedAtOnceMax + 1)
+        let count = try countRange.firstInteger() ?? 0
+        if count == 0 { return }
+        if count <= deletedAtOnceMax {
+            deleteRange.bind(1, range.lower)
+            deleteRange.bind(2, range.upper)
+            try deleteRange.run()
+        } else {
+            // Readers must look out for dead rows before there are any.
+            clearing.insert(range.lower)
+            insertCleared.bind(1, range.lower)
+            insertCleared.bind(2, range.upper)
+            insertCleared.bind(3, Int64(sequence))
+            try insertCleared.run()
+        }
+    }
+
+    /// Whether dead rows are still there.
+    var isClearing: Bool { !clearing.keys.isEmpty }
+
+    /// Removes some dead rows, in a transaction of its own.
+    func clearSome() throws(StorageError) {
+        let next = try connection.prepare("SELECT lower, upper, sequence FROM \(clearedName) ORDER BY lower LIMIT 1")
+        guard try next.step() else {
+            clearing.removeAll()
+            return
+        }
+        let (lower, upper, before) = (next.blob(0), next.blob(1), next.integer(2))
+        next.reset()
+        // Since the last step another range may have come before this one, or this one may have been cleared again.
+        var from = lower
+        if let progress, progress.lower == lower, progress.sequence == before { from = progress.next }
+        let select = try connection.prepare(
+            "SELECT key, sequence FROM \(name) WHERE key >= ? AND key < ? ORDER BY key LIMIT ?")
+        select.bind(1, from)
+        select.bind(2, upper)
+        select.bind(3, clearedPerStep)
+        var dead: [[UInt8]] = []
+        var last: [UInt8]?
+        while try select.step() {
+            last = select.blob(0)
+            if select.integer(1) < before { dead.append(last ?? []) }
+        }
+        select.reset()
+        try connection.transaction { () throws(StorageError) in
+            for key in dead { try delete(key) }
+            if last == nil {
+                let done = try connection.prepare("DELETE FROM \(clearedName) WHERE lower = ?")
+                done.bind(1, lower)
+                try done.run()
+            }
+        }
+        progress = last.map { (lower, before, $0 + [0]) }
+        if last == nil { clearing.remove(lower) }
+    }
+}
+
+/// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a range is in here
+/// before its rows are dead, and until the last one is gone, so a stale answer costs time only.
+final class ClearingRanges: Sendable {
+    private let lowerBounds = Mutex(Set<[UInt8]>())
+
+    var keys: Set<[UInt8]> { lowerBounds.withLock { $0 } }
+
+    func insert(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.insert(key) } }
+
+    func remove(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.remove(key) } }
+
+    func removeAll() { lowerBounds.withLock { $0 = [] } }
+}
