@@ -45,8 +45,8 @@ struct ImportReaderTests {
     private func largeText(seed: UInt64) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var text = Array(#"{".priority":1"#.utf8)
-        for _ in 0..<300 {
-            let key = Int.random(in: 0..<200, using: &random)
+        for _ in 0..<120 {
+            let key = Int.random(in: 0..<80, using: &random)
             switch Int.random(in: 0..<5, using: &random) {
             case 0: text += #","k\#(key)":null"#.utf8
             case 1: text += #","k\#(key)":{".value":\#(key),".priority":"p"}"#.utf8
@@ -64,11 +64,11 @@ struct ImportReaderTests {
 
     @Test("make the value, are no larger than they should be, and name no place inside another")
     func writes() throws {
-        for seed in 0..<(3 * TestScale.factor) {
+        for seed in 0..<(2 * TestScale.factor) {
             let text = largeText(seed: seed)
             let (writes, value) = try read(text)
             #expect(try value == CanonicalJSON.parse(text).value, "seed \(seed)")
-            #expect(writes.count >= text.count / (2 << 20), "seed \(seed)")
+            #expect(writes.count > 1, "seed \(seed)")
             for case .update(let assignments) in writes {
                 let bytes = assignments.reduce(0) { $0 + $1.value.bytes.count }
                 #expect(bytes <= 1 << 20 || assignments.count == 1, "seed \(seed)")

@@ -27,14 +27,14 @@ struct BackupTests {
 
     @Test("of a database in use, at any time, holds all that was acknowledged and nothing else")
     func anyTime() throws {
-        for seed in 0..<(12 * TestScale.factor) {
+        for seed in 0..<(6 * TestScale.factor) {
             let folder = TemporaryFolder()
             var work = DiskWorkload(seed: seed)
             let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
             var made = 0
-            for step in 0..<60 {
+            for step in 0..<48 {
                 try work.run(work.nextStep(), on: disk)
-                guard step % 6 == 5 else { continue }
+                guard step % 8 == 7 else { continue }
                 let target = TemporaryFolder()
                 let summary = try Backup.make(of: "a", in: folder.path, to: folder.path + "/copy")
                 #expect(summary.sequence == work.acknowledged, "seed \(seed), step \(step)")
@@ -43,7 +43,7 @@ struct BackupTests {
                 #expect(work.problem(with: target) == nil, "seed \(seed), step \(step)")
                 made += 1
             }
-            #expect(made == 10)
+            #expect(made == 6)
         }
     }
 
@@ -76,10 +76,12 @@ struct BackupTests {
         let work = try fill(seed: 5)
         _ = try Backup.make(of: "a", in: folder.path, to: file)
         _ = try restore()
-        var later = try DatabaseOnDisk(folder: target.path, durability: .memory)
-        try later.commit(later.process([[.set(WriteTarget(path: "new"), IncomingValue(json: "1"))]]))
-        let value = try later.value()
-        later = try DatabaseOnDisk(folder: TemporaryFolder().path, durability: .memory)
+        let value: CanonicalJSON
+        do {
+            let later = try DatabaseOnDisk(folder: target.path, durability: .memory)
+            try later.commit(later.process([[.set(WriteTarget(path: "new"), IncomingValue(json: "1"))]]))
+            value = try later.value()
+        }
         for _ in 0..<2 {
             let restored = try restore()
             #expect(restored.keptFiles.count == 2)
@@ -134,7 +136,7 @@ struct BackupTests {
         let bytes = TemporaryFolder.contents(of: file)
         var random = SeededRandom(seed: 8)
         var refused = 0
-        for _ in 0..<(80 * TestScale.factor) {
+        for _ in 0..<(40 * TestScale.factor) {
             var damaged = bytes
             let place = Int.random(in: 0..<bytes.count, using: &random)
             damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
@@ -158,7 +160,7 @@ struct BackupTests {
         "of which a row, a turn or a number was changed is refused",
         arguments: [
             "UPDATE row SET value = CAST('1' AS BLOB) WHERE key = (SELECT min(key) FROM row)",
-            "UPDATE row SET value = CAST('{\"b\":1,\"a\":1}' AS BLOB)", "UPDATE row SET key = x'20'",
+            "UPDATE row SET value = CAST('{\"b\":1,\"a\":1}' AS BLOB)", "UPDATE row SET key = x'20' WHERE key = (SELECT max(key) FROM row)",
             "DELETE FROM row WHERE key = (SELECT max(key) FROM row)", "UPDATE row SET sequence = 100000",
             "UPDATE log SET body = x'00'", "UPDATE log SET time = time + 1", "DELETE FROM log",
             "DELETE FROM log WHERE first = (SELECT max(first) FROM log)",
@@ -174,6 +176,7 @@ struct BackupTests {
             for _ in 0..<20 { try work.run(work.nextStep(), on: disk) }
             try disk.commit(disk.process([[.set(WriteTarget(path: "a"), IncomingValue(json: "2"))]]))
             try disk.apply()
+            while disk.tree.isClearing { try disk.tree.clearSome() }
             try disk.commit(disk.process([[.set(WriteTarget(path: "b"), IncomingValue(json: "2"))]]))
             try disk.commit(disk.process([[.set(WriteTarget(path: "c"), IncomingValue(json: "2"))]]))
         }

@@ -12,6 +12,8 @@ package struct ImportReader {
     private var pieces: JSONPieces
     private var batches: ImportBatches
     private var ready: [(write: ImportBatches.Write, offset: Int)] = []
+    /// Behind the last piece.
+    private var pieceEnd = 0
     private var isOver = false
 
     /// - parameter merges: see ``JSONPieces``.
@@ -33,7 +35,6 @@ package struct ImportReader {
     package mutating func next() throws(ImportFailure) -> (write: ImportBatches.Write, offset: Int)? {
         while ready.isEmpty {
             if isOver { return nil }
-            let before = pieces.offset
             let step: JSONPieces.Step
             do throws(JSONPieceError) { step = try pieces.next() } catch { throw .text(error) }
             switch step {
@@ -44,10 +45,12 @@ package struct ImportReader {
             case .piece(let piece):
                 let writes: [ImportBatches.Write]
                 do throws(ImportBatches.TooLarge) { writes = try batches.add(piece) } catch { throw .tooLarge(error) }
+                let end = pieces.offset
                 for write in writes {
                     // The new piece itself is still to come, unless it is alone.
-                    if case .set = write { ready.append((write, pieces.offset)) } else { ready.append((write, before)) }
+                    if case .set = write { ready.append((write, end)) } else { ready.append((write, pieceEnd)) }
                 }
+                pieceEnd = end
             }
         }
         return ready.removeFirst()

@@ -11,12 +11,11 @@ extension Backup {
         do throws(StorageError) {
             let connection = try Connection(path: path, mode: .readOnly)
             var summary = try readSummary(connection, path)
-            try checkStructure(connection)
+            try checkStructure(connection, byteCount: summary.byteCount)
             let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? -1
             guard reached >= 0 else { throw .damaged("it does not say how far its rows reach") }
             summary.sequence = try checkLog(connection, after: UInt64(reached))
             summary.rows = try checkRows(connection, sequence: reached)
-            summary.byteCount = size(of: path)
             return summary
         } catch {
             throw BackupError(message: "\(path): \(error.message)")
@@ -33,10 +32,13 @@ extension Backup {
         let database = try connection.prepare("SELECT value FROM backup WHERE name = 'database'")
         guard try database.step() else { throw .damaged("it does not say what it is a backup of") }
         let time = try connection.integer("SELECT value FROM backup WHERE name = 'time'") ?? 0
-        return Summary(database: database.text(0), sequence: 0, time: time, rows: 0, byteCount: 0)
+        return Summary(database: database.text(0), sequence: 0, time: time, rows: 0, byteCount: size(of: path))
     }
 
-    private static func checkStructure(_ connection: Connection) throws(StorageError) {
+    private static func checkStructure(_ connection: Connection, byteCount: Int) throws(StorageError) {
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let pageSize = try connection.integer("PRAGMA page_size") ?? 0
+        guard pages * pageSize == Int64(byteCount) else { throw .damaged("it is cut short") }
         let check = try connection.prepare("PRAGMA integrity_check(1)")
         guard try check.step(), check.text(0) == "ok" else { throw .damaged(check.text(0)) }
     }
