@@ -117,7 +117,8 @@ package final class Connection: Sendable {
 
     // MARK: Many writes at once
 
-    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place behind what was begun before.
+    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place behind what was begun
+    /// before.
     package func beginSet(_ assignment: WireAssignment) -> PendingRequest { post(.put(assignment, hash: nil)) }
 
     /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place behind what was begun before.

@@ -9,9 +9,9 @@ extension Command {
         name: "backup", synopsis: "FILE [OPTIONS]",
         summary: "Copy a database into one file, while the server runs or not.",
         details: """
-            The copy holds every write that was acknowledged before, and is that of one moment. The server is not asked and
-            does not wait. FILE gets its name when it is whole and on disk; until then it is FILE.part. 'hearth restore'
-            reads it.
+            The copy holds every write that was acknowledged before, and is that of one moment. The server
+            is not asked and does not wait. FILE gets its name when it is whole and on disk; until then it is
+            FILE.part. 'hearth restore' reads it.
             """,
         options: [folder, .init(name: "database", value: "NAME", help: "the database (default 'default')")]
     ) { arguments throws(UsageError) in
@@ -30,8 +30,9 @@ extension Command {
     static let restore = Command(
         name: "restore", synopsis: "FILE [OPTIONS]", summary: "Put a backup in the place of a database.",
         details: """
-            FILE comes from 'hearth backup'. All of it is checked first. No server may run on the folder. The files that were
-            there stay beside the new ones, with the time behind their names; remove them when you do not need them.
+            FILE comes from 'hearth backup'. All of it is checked first. No server may run on the folder. The
+            files that were there stay beside the new ones, with the time behind their names; remove them when
+            you do not need them.
             """,
         options: [
             folder,
@@ -63,6 +64,7 @@ extension Command {
 extension Backup.Summary {
     /// One line.
     fileprivate var text: String {
-        "\(database) up to sequence \(sequence), made \(Timestamp(milliseconds: time)), \(rows) rows, \(ByteText(byteCount))"
+        let made = Timestamp(milliseconds: time)
+        return "\(database) up to sequence \(sequence), made \(made), \(rows) rows, \(ByteText(byteCount))"
     }
 }

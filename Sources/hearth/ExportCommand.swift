@@ -6,12 +6,13 @@ extension Command {
         name: "export", synopsis: "PATH [FILE] [OPTIONS]",
         summary: "Write the value at a path as JSON, however large it is.",
         details: """
-            PATH is /like/this or a whole URL, such as wss://HOST:PORT/like/this; / is the whole database. Without FILE the
-            value goes to standard output.
+            PATH is /like/this or a whole URL, such as wss://HOST:PORT/like/this; / is the whole database.
+            Without FILE the value goes to standard output.
 
-            The value is that of one moment, whatever is written meanwhile. Priorities are shown as .priority, with .value
-            beside those of leaves; 'hearth import' reads it. FILE gets its name when it is whole; until then it is
-            FILE.part. Exit code 69 says that the connection was lost, and that what came so far is not all.
+            The value is that of one moment, whatever is written meanwhile. Priorities are shown as .priority,
+            with .value beside those of leaves; 'hearth import' reads it. FILE gets its name when it is whole;
+            until then it is FILE.part. Exit code 69 says that the connection was lost, and that what came so
+            far is not all. A server gives up after a minute in which nothing is read.
             """,
         options: ServerAddress.options + [.init(name: "pretty", value: nil, help: "laid out in lines")]
     ) { arguments throws(UsageError) in

@@ -8,14 +8,16 @@ extension Command {
         name: "import", synopsis: "PATH FILE|- [OPTIONS]",
         summary: "Read JSON of any size from a file, and write it to a path.",
         details: """
-            PATH is /like/this or a whole URL, such as wss://HOST:PORT/like/this; / is the whole database. - reads standard
-            input. The JSON is that of 'hearth export' or of the Firebase console: .priority and .value are understood.
+            PATH is /like/this or a whole URL, such as wss://HOST:PORT/like/this; / is the whole database.
+            - reads standard input. The JSON is that of 'hearth export' or of the Firebase console: .priority
+            and .value are understood.
 
-            What is at PATH goes first; --merge keeps it, but for the children that the JSON names, which are replaced. The
-            value is written bit by bit, so others see it grow; if the import breaks off, a part of it is there.
+            What is at PATH goes first; --merge keeps it, but for the children that the JSON names, which are
+            replaced. The value is written bit by bit, so others see it grow; if the import breaks off, a part
+            of it is there.
 
-            A file is checked as a whole before anything is written. What comes from standard input is checked as it comes,
-            and the error says how much of it is written. Exit code 65 says that the JSON is wrong.
+            A file is checked as a whole before anything is written. What comes from standard input is checked
+            as it comes, and the error says how much of it is written. Exit code 65 says that the JSON is wrong.
             """,
         options: ServerAddress.options + [
             .init(name: "merge", value: nil, help: "keep what is there, but for the children that the JSON names"),

@@ -1,8 +1,8 @@
 import Glibc
 import TreeStorage
 
-/// Where a command writes what may be long: a file that is only under its name once it is whole, or standard output. Used by one thread
-/// at a time.
+/// Where a command writes what may be long: a file that is only under its name once it is whole, or standard output.
+/// Used by one thread at a time.
 final class OutputFile: @unchecked Sendable {
     // Safe because: only the thread that writes uses it, until that is done.
 

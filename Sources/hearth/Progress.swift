@@ -2,8 +2,8 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says nothing where
-/// standard error is no terminal.
+/// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
+/// nothing where standard error is no terminal.
 final class Progress: Sendable {
     private struct State {
         var bytes = 0

@@ -160,7 +160,8 @@ struct BackupTests {
         "of which a row, a turn or a number was changed is refused",
         arguments: [
             "UPDATE row SET value = CAST('1' AS BLOB) WHERE key = (SELECT min(key) FROM row)",
-            "UPDATE row SET value = CAST('{\"b\":1,\"a\":1}' AS BLOB)", "UPDATE row SET key = x'20' WHERE key = (SELECT max(key) FROM row)",
+            "UPDATE row SET value = CAST('{\"b\":1,\"a\":1}' AS BLOB)",
+            "UPDATE row SET key = x'20' WHERE key = (SELECT max(key) FROM row)",
             "DELETE FROM row WHERE key = (SELECT max(key) FROM row)", "UPDATE row SET sequence = 100000",
             "UPDATE log SET body = x'00'", "UPDATE log SET time = time + 1", "DELETE FROM log",
             "DELETE FROM log WHERE first = (SELECT max(first) FROM log)",

@@ -6,8 +6,8 @@ package import JSONTree
 package final class Download: StreamHandler, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
-    /// Called on the loop's thread with each piece of the body, which is gone when the call returns. As long as it takes, nothing is
-    /// read, which in turn slows down the server. False ends the download.
+    /// Called on the loop's thread with each piece of the body, which is gone when the call returns. As long as it
+    /// takes, nothing is read, which in turn slows down the server. False ends the download.
     package typealias Sink = @Sendable (UnsafeRawBufferPointer) -> Bool
 
     private enum Phase {
@@ -36,7 +36,8 @@ package final class Download: StreamHandler, @unchecked Sendable {
     ///
     /// - parameter query: what is asked for, such as `format=export`.
     /// - parameter loop: a running loop, which has nothing else to do if `sink` blocks.
-    /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `disconnected` also when the body is not complete.
+    /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `disconnected` also when the body is not
+    /// complete.
     package static func run(
         _ url: DatabaseURL, _ path: Path, query: String, on loop: EventLoop,
         options: ConnectionOptions = ConnectionOptions(), sink: @escaping Sink

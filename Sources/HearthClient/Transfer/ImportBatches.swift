@@ -18,7 +18,7 @@ package struct ImportBatches {
 
         /// One line for people.
         package var description: String {
-            "the value at \(path) has \(byteCount) bytes as JSON text, and a write may have \(ImportBatches.valueBytesMax)"
+            "the value at \(path) has \(byteCount) bytes as JSON text, a write at most \(ImportBatches.valueBytesMax)"
         }
     }
 
@@ -87,8 +87,8 @@ package struct ImportBatches {
         }
     }
 
-    /// Leaves out what a later value replaces: at its own place, or above. (Nothing comes later below a value: its place is cleared
-    /// before, on its own.) O(n log n).
+    /// Leaves out what a later value replaces: at its own place, or above. (Nothing comes later below a value: its
+    /// place is cleared before, on its own.) O(n log n).
     private static func withoutRepetitions(_ assignments: [WireAssignment]) -> [WireAssignment] {
         let order = assignments.indices.sorted { a, b in
             let (first, second) = (assignments[a].target.path, assignments[b].target.path)

@@ -31,7 +31,8 @@ package struct ImportReader {
     /// There are no more bytes.
     package mutating func finish() { pieces.finish() }
 
-    /// The next write, and the bytes of the text that are written with it; nil if more text is needed, or nothing is left.
+    /// The next write, and the bytes of the text that are written with it; nil if more text is needed, or nothing is
+    /// left.
     package mutating func next() throws(ImportFailure) -> (write: ImportBatches.Write, offset: Int)? {
         while ready.isEmpty {
             if isOver { return nil }

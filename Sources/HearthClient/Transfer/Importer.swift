@@ -1,8 +1,8 @@
 package import JSONTree
 import WireProtocol
 
-/// Writes a JSON text to a place over a connection as it comes, many writes in flight. Memory is bounded by those and a piece of the
-/// text.
+/// Writes a JSON text to a place over a connection as it comes, many writes in flight. Memory is bounded by those and a
+/// piece of the text.
 package struct Importer {
     /// Writes of about 1 MiB that may wait for their answers.
     private static let writesMax = 8

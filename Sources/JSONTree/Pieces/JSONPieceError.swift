@@ -23,7 +23,8 @@ enum JSONPlace {
         var index: Int32?
     }
 
-    /// The keys that lead from the value that is `text` to the byte at `offset`, as far as the text makes sense. O(bytes).
+    /// The keys that lead from the value that is `text` to the byte at `offset`, as far as the text makes sense.
+    /// O(bytes).
     static func path(in text: ArraySlice<UInt8>, upTo offset: Int) -> Path {
         var open: [Open] = []
         var awaitsKey = false

@@ -1,15 +1,16 @@
 /// Reads a JSON text of any size, as it comes, and cuts it into values small enough to be written one by one.
 ///
-/// A value of up to `pieceBytesMax` bytes of text is one piece; a larger object or array is spread over the pieces of its
-/// children, recursively. Every piece goes through the strict parser of ``CanonicalJSON``, and what stands between pieces is
-/// checked just as strictly, so a text is accepted exactly if it would be as a whole. Memory is bounded by
+/// A value of up to `pieceBytesMax` bytes of text is one piece; a larger object or array is spread over the pieces of
+/// its children, recursively. Every piece goes through the strict parser of ``CanonicalJSON``, and what stands between
+/// pieces is checked just as strictly, so a text is accepted exactly if it would be as a whole. Memory is bounded by
 /// `pieceBytesMax` and the longest string.
 ///
 ///     var pieces = JSONPieces(at: place)
 ///     pieces.append(bytes)
 ///     while case .piece(let piece) = try pieces.next() { … }
 ///
-/// Whoever writes the pieces in order to an empty place (or, with `merges`, to one with something in it) gets the value of the text.
+/// Whoever writes the pieces in order to an empty place (or, with `merges`, to one with something in it) gets the value
+/// of the text.
 package struct JSONPieces {
     package enum Piece: Hashable, Sendable {
         /// Replaces what is at the path. Null where something may be there.
@@ -91,7 +92,8 @@ package struct JSONPieces {
     }
 
     /// - parameter place: where the value goes; its depth counts against the greatest one.
-    /// - parameter merges: each child that the text names replaces what is in its place; others, and the priority, stay.
+    /// - parameter merges: each child that the text names replaces what is in its place; others, and the priority,
+    /// stay.
     package init(
         at place: Path, merges: Bool = false, pieceBytesMax: Int = 64 << 10,
         stringByteCount: Int = CanonicalJSON.Limits().stringByteCount

@@ -11,9 +11,10 @@ extension Backup {
 
     /// Puts a backup in the place of a database, or makes the database if there is none. No server may have the folder.
     ///
-    /// The new files are complete and on disk before the old ones are touched. Those stay in the folder, with a time behind their names. A
-    /// crash in between leaves a marker file, with which no server opens the database until the restore is run again. The log gets a
-    /// new epoch: the numbers behind the end of the backup were once something else.
+    /// The new files are complete and on disk before the old ones are touched. Those stay in the folder, with a time
+    /// behind their names. A crash in between leaves a marker file, with which no server opens the database until the
+    /// restore is run again. The log gets a new epoch: the numbers behind the end of the backup were once something
+    /// else.
     ///
     /// - parameter name: the database; nil for the one of which it is a backup.
     /// - parameter whenChecked: told what the backup holds before anything is changed.

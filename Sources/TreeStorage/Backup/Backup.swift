@@ -2,13 +2,14 @@ import CSQLite
 import Glibc
 import RealtimeDatabase
 
-/// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit log.
+/// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit
+/// log.
 ///
 /// ```
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
-/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; epoch: that of its log; time: ms since 1970;
-///                                               checksum: of the rows
+/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; epoch: that of its log;
+///                                               time: ms since 1970; checksum: of the rows
 /// ```
 /// The application id is `applicationID`.
 package struct Backup: Sendable {
@@ -43,8 +44,10 @@ package struct Backup: Sendable {
     ) throws(StorageError) {
         var names: [(name: String, isTable: Bool, sql: String)] = []
         let select = try connection.prepare(
-            "SELECT name, type = 'table', sql FROM \(schema).sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type = 'index'"
-        )
+            """
+            SELECT name, type = 'table', sql FROM \(schema).sqlite_schema
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type = 'index'
+            """)
         while try select.step() { names.append((select.text(0), select.integer(1) == 1, select.text(2))) }
         for (name, isTable, sql) in names where !excluded.contains(name) {
             try connection.execute(sql)
@@ -56,15 +59,16 @@ package struct Backup: Sendable {
 // MARK: Making
 
 extension Backup {
-    /// Copies a database, whether a server has it open or not, while it goes on writing. The file gets its name when it is whole.
+    /// Copies a database, whether a server has it open or not, while it goes on writing. The file gets its name when it
+    /// is whole.
     ///
-    /// Why the copy is consistent: SQLite shows a reader of a file one state of it, that of its first read. The tree file is
-    /// read first, at the sequence number T that it says it reaches; one transaction took it there. Then the log is read, at L. A
-    /// server brings the tree to T only once the log has everything up to T, so L is not less than T, and what the log holds after T
-    /// is what is to be replayed on these rows; opening the copy does that, as after a crash. If the server has meanwhile removed
-    /// old turns from the log that the rows at T need, both are read anew. A write is acknowledged only when the log has it, so
-    /// all that were acknowledged before the call are in L. Flat memory; while it lasts, the write-ahead files of the database
-    /// grow by what is written to it.
+    /// Why the copy is consistent: SQLite shows a reader of a file one state of it, that of its first read. The tree
+    /// file is read first, at the sequence number T that it says it reaches; one transaction took it there. Then the
+    /// log is read, at L. A server brings the tree to T only once the log has everything up to T, so L is not less than
+    /// T, and what the log holds after T is what is to be replayed on these rows; opening the copy does that, as after
+    /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read anew.
+    /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
+    /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
     package static func make(of name: String, in folder: String, to path: String) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
         guard DataFolder.isValidName(name), access(files.tree, F_OK) == 0, access(files.log, F_OK) == 0 else {
@@ -126,8 +130,8 @@ extension Backup {
         return Summary(database: name, sequence: UInt64(last), time: time, rows: rows.count, byteCount: 0)
     }
 
-    /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count. Each one is shown to
-    /// `body`, its key, its sequence number and its value in three columns.
+    /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count.
+    /// Each one is shown to `body`, its key, its sequence number and its value in three columns.
     static func sum(
         _ connection: Connection, _ body: (Statement) throws(StorageError) -> Void
     ) throws(StorageError) -> (count: Int, checksum: UInt64) {

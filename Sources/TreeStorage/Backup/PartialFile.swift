@@ -1,8 +1,8 @@
 import Glibc
 import RealtimeDatabase
 
-/// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was under that name
-/// stays until then.
+/// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
+/// under that name stays until then.
 package struct PartialFile: Sendable {
     package let path: String
     /// Where to write.
