@@ -23,9 +23,9 @@ extension Command {
         let url = run.address.url
         let output = try OutputFile(arguments.positional.count > 1 ? arguments.positional[1] : nil)
         let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
-        return run.onLoop { loop throws(ConnectionError) in
+        // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
+        return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
             let progress = Progress("export")
-            defer { progress.end() }
             do throws(ConnectionError) {
                 try await Download.run(url, url.path, query: query, on: loop) { bytes in
                     progress.add(bytes.count)
@@ -35,8 +35,10 @@ extension Command {
                 progress.end()
                 output.discard()
                 if let failure = output.failure { return run.complain(failure, .failure) }
+                if case .cancelled = error { return run.complain("interrupted", .failure) }
                 throw error
             }
+            progress.end()
             return output.finish() ? .success : run.complain(output.failure ?? "", .failure)
         }
     }

@@ -60,10 +60,8 @@ final class OutputFile: @unchecked Sendable {
         }
     }
 
-    /// Removes what was written to a file.
-    func discard() {
-        guard let file else { return }
-        close(descriptor)
-        file.discard()
-    }
+    /// Removes what was written to a file. Somebody may still be writing.
+    func discard() { file?.discard() }
+
+    var isFile: Bool { file != nil }
 }

@@ -8,7 +8,6 @@ final class Progress: Sendable {
     private struct State {
         var bytes = 0
         var lastShown: MonotonicTime
-        var isShown = false
     }
 
     private let label: String
@@ -64,7 +63,6 @@ final class Progress: Sendable {
         }
         // The rest of a longer line goes.
         StandardError.write("\r\(line)  \(rate)/s\u{1B}[K")
-        state.isShown = true
     }
 }
 

@@ -127,6 +127,17 @@ struct TransferTests {
         #expect(TemporaryFolder.files(in: folder.path) == [])
     }
 
+    @Test("an export to a file that is interrupted leaves no file", arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) async throws {
+        let server = try BrokenServer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":1", ends: false)
+        let folder = TemporaryFolder()
+        let process = try HearthProcess(["export", "\(server.urlText)/", folder.path + "/out.json"])
+        while contents(folder.path + "/out.json.part").isEmpty { await Task.yield() }
+        process.signal(signal)
+        #expect(try await process.outcome() == Outcome(code: 1, output: "", errors: "hearth export: interrupted\n"))
+        #expect(TemporaryFolder.files(in: folder.path) == [])
+    }
+
     @Test("what the server refuses, and what cannot be written, is said")
     func exportErrors() async throws {
         let server = try BrokenServer("HTTP/1.1 503 Oh\r\nContent-Length: 15\r\n\r\n{\"error\":\"no!\"}")

@@ -40,6 +40,9 @@ extension Backup {
         do throws(StorageError) {
             try makeTree(new.tree, from: path)
             try makeLog(new.log, from: path, newEpoch: newEpoch)
+            guard access(new.log + "-wal", F_OK) != 0, access(new.tree + "-wal", F_OK) != 0 else {
+                throw .busy("somebody reads \(new.log)")
+            }
         } catch {
             removeAll(new)
             throw BackupError(error)
