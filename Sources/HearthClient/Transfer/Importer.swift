@@ -48,11 +48,11 @@ package struct Importer {
         while let (write, offset) = try reader.next() {
             while inFlight.count >= Importer.writesMax { try await awaitFirst() }
             hasBegun = true
-            if mustClear {
-                mustClear = false
+            if mustClear, !replacesAll(write) {
                 let clear = WireAssignment(target: WriteTarget(path: base), value: .null)
                 inFlight.append((connection.beginSet(clear), 0))
             }
+            mustClear = false
             let request =
                 switch write {
                 case .set(let assignment): connection.beginSet(assignment)
@@ -60,6 +60,11 @@ package struct Importer {
                 }
             inFlight.append((request, offset))
         }
+    }
+
+    /// A small value replaces what is there by itself.
+    private func replacesAll(_ write: ImportBatches.Write) -> Bool {
+        if case .set(let assignment) = write { assignment.target == WriteTarget(path: base) } else { false }
     }
 
     private mutating func awaitFirst() async throws(ImportFailure) {
