@@ -71,6 +71,26 @@ struct BackupTests {
         #expect(tree.sequence <= log.lastSequence)
     }
 
+    @Test("has what connections want written when they end, with server values, in its rows and in its log")
+    func owed() throws {
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+            for (index, path) in ["a", "b"].map({ Path(stringLiteral: $0) }).enumerated() {
+                let value = IncomingValue(json: #"{".sv":"timestamp"}"#, hasServerValues: true)
+                try disk.commit(disk.process([[.onDisconnect([(WriteTarget(path: path), value)])]]))
+                if index == 0 { try disk.apply() }
+            }
+        }
+        #expect(try Backup.make(of: "a", in: folder.path, to: file).sequence == 2)
+        _ = try restore()
+        let (log, tree) = try DataFolder(path: target.path, durability: .full).open("a", newEpoch: 1)
+        #expect(log.lastSequence == 2 && tree.sequence == 1)
+        let owed = try tree.makeReader().owedWrites()
+        #expect(owed.values.map { $0.assignments.map(\.target.path) } == [["a"]])
+        try Connection(path: file, mode: .readWrite).execute("UPDATE owed SET writes = x'020000'")
+        #expect(throws: BackupError.self) { try Backup.check(file) }
+    }
+
     @Test("keeps what was there, which can still be opened")
     func keeps() throws {
         let work = try fill(seed: 5)

@@ -15,6 +15,7 @@ extension Backup {
             let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? -1
             guard reached >= 0 else { throw .damaged("it does not say how far its rows reach") }
             summary.sequence = try checkLog(connection, after: UInt64(reached))
+            try checkOwed(connection)
             summary.rows = try checkRows(connection, sequence: reached)
             return summary
         } catch {
@@ -50,7 +51,7 @@ extension Backup {
         guard last <= sequence else { throw .damaged("its log begins at \(first), its rows end at \(sequence)") }
         try LogFile.forEachRecord(in: connection, after: last) { (record) throws(StorageError) in
             for operation in try record.operations() {
-                for assignment in operation.change.assignments where !isCanonical(assignment.value.bytes) {
+                guard isSound(operation.content) else {
                     throw .damaged("log row \(record.firstSequence) holds a value that is none")
                 }
             }
@@ -58,6 +59,27 @@ extension Backup {
         }
         guard last >= sequence else { throw .damaged("its log ends at \(last), its rows at \(sequence)") }
         return last
+    }
+
+    private static func isSound(_ content: LogRecord.Operation.Content) -> Bool {
+        switch content {
+        case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
+        case .owed(let writes, _): isSound(writes)
+        }
+    }
+
+    /// Their server values are still to be resolved.
+    private static func isSound(_ writes: OwedWrites) -> Bool {
+        writes.assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
+    }
+
+    private static func checkOwed(_ connection: Connection) throws(StorageError) {
+        let select = try connection.prepare("SELECT writes FROM owed")
+        while try select.step() {
+            guard isSound(try OwedWrites(stored: select.blob(0))) else {
+                throw .damaged("what a connection wants written is none")
+            }
+        }
     }
 
     /// Answers the number of rows.
@@ -89,10 +111,12 @@ extension Backup {
     }
 
     /// Whether bytes are the canonical text of a value.
-    private static func isCanonical(_ bytes: [UInt8], depth: Int = Path.maximumDepth) -> Bool {
+    private static func isCanonical(
+        _ bytes: [UInt8], depth: Int = Path.maximumDepth, mayHaveServerValues: Bool = false
+    ) -> Bool {
         // A value once stored stays valid, however the limits of new ones change.
         let limits = CanonicalJSON.Limits(depth: depth, stringByteCount: .max)
         guard let parsed = try? CanonicalJSON.parse(bytes, limits: limits) else { return false }
-        return parsed.value.bytes == bytes && !parsed.hasServerValues
+        return parsed.value.bytes == bytes && (mayHaveServerValues || !parsed.hasServerValues)
     }
 }
