@@ -102,15 +102,28 @@ package final class Connection: Sendable {
 
     private func send(_ request: ClientRequest) async throws(ConnectionError) -> ServerResponse {
         if Task.isCancelled { throw .cancelled }
+        return try await post(request).response()
+    }
+
+    private func post(_ request: ClientRequest) -> PendingRequest {
         let reply = Reply<ServerResponse>()
         let core = core
         let isPosted = loop.execute {
             core.send(request, isAbandoned: { reply.isSettled }, completion: { reply.settle($0) })
         }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
-        let response = try await reply.value()
-        if response.isOK { return response }
-        throw response.refusal
+        return PendingRequest(reply: reply)
+    }
+
+    // MARK: Many writes at once
+
+    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place behind what was begun
+    /// before.
+    package func beginSet(_ assignment: WireAssignment) -> PendingRequest { post(.put(assignment, hash: nil)) }
+
+    /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place behind what was begun before.
+    package func beginUpdate(_ base: Path, _ assignments: [WireAssignment]) -> PendingRequest {
+        post(.merge(base, assignments))
     }
 
     // MARK: Listens
@@ -143,5 +156,19 @@ package final class Connection: Sendable {
     func unlisten(_ number: UInt64) {
         let core = core
         loop.execute { core.unlisten(number) }
+    }
+}
+
+/// A request on its way to the server.
+package struct PendingRequest: Sendable {
+    let reply: Reply<ServerResponse>
+
+    /// Waits for the server's yes; once.
+    package func wait() async throws(ConnectionError) { _ = try await response() }
+
+    func response() async throws(ConnectionError) -> ServerResponse {
+        let response = try await reply.value()
+        if response.isOK { return response }
+        throw response.refusal
     }
 }

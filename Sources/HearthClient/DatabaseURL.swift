@@ -14,7 +14,7 @@ package struct DatabaseURL: Hashable, Sendable {
     /// Empty for the server's default.
     package var database: String
     /// The place in the database that the URL names.
-    package let path: Path
+    package var path: Path
 
     private let isIPv6: Bool
 
@@ -48,6 +48,15 @@ package struct DatabaseURL: Hashable, Sendable {
         if !database.isEmpty { target += "&ns=" + DatabaseURL.encoded(Array(database.utf8)) }
         if let lastSession { target += "&ls=" + DatabaseURL.encoded(lastSession) }
         return target
+    }
+
+    /// The target of a request for the value at a path over HTTP (rest 1). `query` is already encoded.
+    func restTarget(_ path: Path, query: String) -> String {
+        var target = ""
+        for key in path.keys { target += "/" + DatabaseURL.encoded(key.utf8) }
+        target += path.isRoot ? "/.json?" : ".json?"
+        if !database.isEmpty { target += "ns=" + DatabaseURL.encoded(Array(database.utf8)) + "&" }
+        return target + query
     }
 
     private static func encoded(_ bytes: [UInt8]) -> String {

@@ -282,13 +282,13 @@ final class MessageSocket: StreamHandler {
 }
 
 /// Whom the system trusts. Read once: that takes a moment.
-private enum SystemTrust {
+enum SystemTrust {
     static let context = Result { () throws(TLSError) in try TLSContext.client() }
 }
 
 extension CloseReason {
     /// For people.
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .local: "closed"
         case .peer: "the server ended it"

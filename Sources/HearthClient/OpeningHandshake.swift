@@ -68,7 +68,7 @@ struct OpeningHandshake {
     }
 
     /// The text of an error body, `{"error":"…"}` (rest 6).
-    private static func message(in body: [UInt8]) -> String? {
+    static func message(in body: [UInt8]) -> String? {
         body.withUnsafeBytes { bytes in
             var message: [UInt8]?
             var reader = JSONReader(bytes)

@@ -1,8 +1,9 @@
 import JSONTree
 
 /// The text of a value as a client sends it: what is read is canonical, so it reads back as itself, and taken apart and
-/// put together again it is the same.
+/// put together again it is the same. What an import makes of the text is the same value.
 public func fuzzJSONValues(_ bytes: UnsafeRawBufferPointer) {
+    fuzzPieces(bytes)
     guard let (value, hasServerValues) = try? CanonicalJSON.parse([UInt8](bytes)) else { return }
     guard let (copy, copyHasServerValues) = try? CanonicalJSON.parse(value.bytes) else {
         preconditionFailure("canonical text is refused")
@@ -21,4 +22,27 @@ public func fuzzJSONValues(_ bytes: UnsafeRawBufferPointer) {
         precondition(value.setting(part, at: path) == value, "setting what is there changes it")
     }
     precondition(joined.settingPriority(value.priority, at: .root) == value, "the children do not make the value")
+}
+
+/// A text that is accepted in pieces is accepted as a whole, and is the same value.
+private func fuzzPieces(_ bytes: UnsafeRawBufferPointer) {
+    var pieces = JSONPieces(at: .root, pieceBytesMax: 8)
+    var value = CanonicalJSON.null
+    var rest = bytes
+    while true {
+        guard let step = try? pieces.next() else { return }
+        switch step {
+        case .end:
+            let whole = try? CanonicalJSON.parse([UInt8](bytes)).value
+            precondition(whole == value, "the pieces make another value")
+            return
+        case .needsMore where rest.isEmpty: pieces.finish()
+        case .needsMore:
+            pieces.append(UnsafeRawBufferPointer(rebasing: rest.prefix(5)))
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(5))
+        case .piece(.value(let path, let json, _)): value = value.setting(json, at: path)
+        case .piece(.clear(let path)): value = value.setting(.null, at: path)
+        case .piece(.priority(let path, let json, _)): value = value.settingPriority(json, at: path) ?? value
+        }
+    }
 }

@@ -80,8 +80,12 @@ package final class DataFolder: Sendable {
     /// Opens the two files of a database, and makes them if there are none.
     package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))
-        let log = try LogFile(path: "\(path)/\(name).log", durability: durability, newEpoch: newEpoch)
-        let tree = try TreeFile(path: "\(path)/\(name).tree", durability: durability)
+        let files = DatabaseFiles(name: name, folder: path)
+        guard access(files.restoring, F_OK) != 0 else {
+            throw .damaged("a restore of \(name) has not come to its end: \(files.restoring); run it again")
+        }
+        let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
+        let tree = try TreeFile(path: files.tree, durability: durability)
         // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
         guard tree.sequence <= log.lastSequence || durability != .full else {
             throw .damaged(
@@ -98,5 +102,19 @@ package final class DataFolder: Sendable {
         case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly(detail)
         default: .inputOutput(detail)
         }
+    }
+}
+
+/// Where the files of a database are.
+struct DatabaseFiles: Sendable {
+    let tree: String
+    let log: String
+    /// There while a restore replaces the others.
+    let restoring: String
+
+    init(name: String, folder: String) {
+        tree = "\(folder)/\(name).tree"
+        log = "\(folder)/\(name).log"
+        restoring = "\(folder)/\(name).restoring"
     }
 }

@@ -60,6 +60,12 @@ package final class LogFile: @unchecked Sendable {
     package func forEachRecord(
         after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
     ) throws(StorageError) {
+        try LogFile.forEachRecord(in: connection, after: sequence, body)
+    }
+
+    static func forEachRecord(
+        in connection: Connection, after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError) {
         let select = try connection.prepare(
             "SELECT first, count, time, checksum, body FROM log WHERE first + count > ? ORDER BY first")
         select.bind(1, Int64(sequence) + 1)

@@ -14,9 +14,26 @@ struct ClientRun: Sendable {
         address = try ServerAddress(arguments)
     }
 
+    /// - parameter place: a path, or a URL with a path, which then says which server is meant.
+    init(_ name: String, _ arguments: Arguments, at place: String) throws(UsageError) {
+        self.name = name
+        address = try ServerAddress(arguments, at: place)
+    }
+
     /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.
     func callAsFunction(
         endsOnSignal: Bool = false, _ body: @escaping @Sendable (Connection) async throws(ConnectionError) -> Void
+    ) -> ExitCode {
+        let url = address.url
+        return onLoop(endsOnSignal: endsOnSignal) { loop throws(ConnectionError) in
+            try await body(try await Connection.open(url, on: loop))
+            return .success
+        }
+    }
+
+    /// As above, for what makes its connections itself, on a loop of its own.
+    func onLoop(
+        endsOnSignal: Bool = false, _ body: @escaping @Sendable (EventLoop) async throws(ConnectionError) -> ExitCode
     ) -> ExitCode {
         let loop: EventLoop
         do throws(SystemError) {
@@ -56,24 +73,27 @@ struct ClientRun: Sendable {
     }
 
     private func run(
-        on loop: EventLoop, _ body: @Sendable (Connection) async throws(ConnectionError) -> Void
+        on loop: EventLoop, _ body: @Sendable (EventLoop) async throws(ConnectionError) -> ExitCode
     ) async -> ExitCode {
         do throws(ConnectionError) {
-            let connection = try await Connection.open(address.url, on: loop)
-            try await body(connection)
-            return .success
+            return try await body(loop)
         } catch {
-            switch error {
-            case .cancelled: return .success
-            case .refused, .slowReader, .disconnected(.handshakeRefused): return complain("\(error)", .failure)
-            case .disconnected(.unreachable(let text)):
-                return complain("cannot reach \(address.url): \(text)", .unavailable)
-            case .disconnected, .protocolError: return complain("\(address.url): \(error)", .unavailable)
-            }
+            return complain(error)
         }
     }
 
-    private func complain(_ message: String, _ code: ExitCode) -> ExitCode {
+    /// Says what went wrong; `addition` stands behind it.
+    func complain(_ error: ConnectionError, _ addition: String = "") -> ExitCode {
+        switch error {
+        case .cancelled: .success
+        case .refused, .slowReader, .disconnected(.handshakeRefused): complain("\(error)\(addition)", .failure)
+        case .disconnected(.unreachable(let text)):
+            complain("cannot reach \(address.url): \(text)\(addition)", .unavailable)
+        case .disconnected, .protocolError: complain("\(address.url): \(error)\(addition)", .unavailable)
+        }
+    }
+
+    func complain(_ message: String, _ code: ExitCode) -> ExitCode {
         StandardError.write("hearth \(name): \(message)\n")
         return code
     }

@@ -11,7 +11,9 @@ struct Command: Sendable {
     var options: [Arguments.Option]
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
-    static let all: [Command] = [serve, get, set, push, update, remove, watch, bench, echo, version]
+    static let all: [Command] = [
+        serve, get, set, push, update, remove, watch, export, importing, backup, restore, bench, echo, version,
+    ]
 
     static func run(_ words: [String]) -> ExitCode {
         guard let name = words.first else {

@@ -5,6 +5,8 @@ enum ExitCode: Int32 {
     case failure = 1
     /// The command line or the configuration is wrong.
     case usage = 64
+    /// What a file or standard input holds is wrong.
+    case data = 65
     /// The server cannot be reached.
     case unavailable = 69
 }

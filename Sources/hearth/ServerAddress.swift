@@ -16,12 +16,28 @@ struct ServerAddress {
     private(set) var url: DatabaseURL
 
     init(_ arguments: Arguments) throws(UsageError) {
-        do throws(DatabaseURLError) {
-            url = try DatabaseURL(arguments["url"] ?? Self.usual)
-        } catch {
-            throw UsageError(message: "--url: \(error.reason)")
-        }
+        url = try ServerAddress.url(arguments["url"] ?? Self.usual, "--url")
         if let database = arguments["database"] { url.database = database }
+    }
+
+    /// The place that `place` names: a path, or a URL with a path in the place of `--url`.
+    init(_ arguments: Arguments, at place: String) throws(UsageError) {
+        guard place.contains("://") else {
+            let address = try ServerAddress(arguments)
+            url = address.url
+            url.path = try address.path(place)
+            return
+        }
+        url = try ServerAddress.url(place, "'\(place)'")
+        if let database = arguments["database"] { url.database = database }
+    }
+
+    private static func url(_ text: String, _ name: String) throws(UsageError) -> DatabaseURL {
+        do throws(DatabaseURLError) {
+            return try DatabaseURL(text)
+        } catch {
+            throw UsageError(message: "\(name): \(error.reason)")
+        }
     }
 
     /// The place that a PATH on the command line names, below the one of the URL.

@@ -91,6 +91,9 @@ struct CommandTests {
             ),
             (["update", "/a", #"{"b":1,"b/c":2}"#], "an update may not set a path and another one above it"),
             (["update", "/a", #"{"b#":1}"#], "invalid path: a key contains"),
+            (["export"], "needs PATH"), (["export", "ftp://x/a"], "'ftp://x/a': a database URL begins with"),
+            (["import", "/a"], "needs PATH FILE"), (["import", "/a", "/none/x"], "cannot read /none/x: No such file"),
+            (["backup"], "needs FILE"), (["restore", "a", "b"], "needs FILE"),
             (["frob"], "unknown command 'frob'"),
         ])
     func usageErrors(words: [String], message: String) async throws {
@@ -112,7 +115,9 @@ struct CommandTests {
         #expect(name.code == 1 && name.errors.hasPrefix("hearth get: the server refused the connection: HTTP 403"))
     }
 
-    @Test("a server that is not there ends with 69", arguments: [["get", "/"], ["set", "/a", "1"], ["watch", "/"]])
+    @Test(
+        "a server that is not there ends with 69",
+        arguments: [["get", "/"], ["set", "/a", "1"], ["watch", "/"], ["export", "/"], ["import", "/", "-"]])
     func unreachable(words: [String]) async throws {
         let process = try HearthProcess(words, environment: ["HEARTH_URL": "ws://127.255.255.254:9"])
         let outcome = try await process.outcome()
@@ -128,7 +133,10 @@ struct CommandTests {
         #expect(try await HearthProcess.run() == Outcome(code: 64, output: "", errors: overview.output))
         let unknown = "hearth: unknown command 'frob'; 'hearth help' lists the commands\n"
         #expect(try await HearthProcess.run("help", "frob") == Outcome(code: 64, output: "", errors: unknown))
-        for name in ["get", "set", "push", "update", "remove", "watch", "serve", "version"] {
+        for name in [
+            "get", "set", "push", "update", "remove", "watch", "export", "import", "backup", "restore", "serve",
+            "version",
+        ] {
             #expect(overview.output.contains("\n  \(name)"))
             let help = try await HearthProcess.run("help", name)
             #expect(help.code == 0 && help.output.hasPrefix("usage: hearth \(name)") && help.errors.isEmpty)

@@ -6,6 +6,23 @@ final class Connection {
     enum Mode {
         case readWrite
         case readOnly
+        /// As `readWrite`; other files can be attached by their URIs (``uri(readOnly:)``).
+        case joining
+    }
+
+    /// The URI that attaches a file to be read.
+    static func uri(readOnly path: String) -> String {
+        var uri = "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                uri.unicodeScalars.append(Unicode.Scalar(byte))
+            default: uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
+            }
+        }
+        return uri + "?mode=ro"
     }
 
     private let handle: OpaquePointer
@@ -20,7 +37,10 @@ final class Connection {
             switch mode {
             case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
+            case .joining: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
             }
+        // Its own path is none.
+        let path = path.hasPrefix("file:") ? "./" + path : path
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
             let error = Self.error(code: code, handle: handle, path: path)

@@ -57,6 +57,8 @@ final class Statement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+    func text(_ column: Int32) -> String { sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "" }
+
     func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
 
     /// The bytes are valid only within `body`.

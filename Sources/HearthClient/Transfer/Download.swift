@@ -1,0 +1,114 @@
+package import EventLoop
+import HTTPCodec
+package import JSONTree
+
+/// One GET of a value over HTTP (rest 4), whose body is handed on as it comes. Lives on one loop.
+package final class Download: StreamHandler, @unchecked Sendable {
+    // Safe because: other threads only carry a reference into `loop.execute`.
+
+    /// Called on the loop's thread with each piece of the body, which is gone when the call returns. As long as it
+    /// takes, nothing is read, which in turn slows down the server. False ends the download.
+    package typealias Sink = @Sendable (UnsafeRawBufferPointer) -> Bool
+
+    private enum Phase {
+        case head
+        case body
+        /// An answer other than 200, and its body so far.
+        case refusal(HTTPStatus, [UInt8])
+    }
+
+    /// A large value is frozen before its first byte comes.
+    private static let patience = Duration.seconds(300)
+
+    private let request: [UInt8]
+    private let sink: Sink
+    private let reply: Reply<Void>
+    private var decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: .max))
+    private var phase = Phase.head
+
+    private init(request: [UInt8], sink: @escaping Sink, reply: Reply<Void>) {
+        self.request = request
+        self.sink = sink
+        self.reply = reply
+    }
+
+    /// Reads the value at a path. Returns when all of it was handed on.
+    ///
+    /// - parameter query: what is asked for, such as `format=export`.
+    /// - parameter loop: a running loop, which has nothing else to do if `sink` blocks.
+    /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `disconnected` also when the body is not
+    /// complete.
+    package static func run(
+        _ url: DatabaseURL, _ path: Path, query: String, on loop: EventLoop,
+        options: ConnectionOptions = ConnectionOptions(), sink: @escaping Sink
+    ) async throws(ConnectionError) {
+        var request: [UInt8] = []
+        let target = Array(url.restTarget(path, query: query).utf8)
+        RequestWriter.begin(.get, target: target.span, host: Array(url.authority.utf8).span, into: &request)
+        RequestWriter.header("Connection", "close", into: &request)
+        RequestWriter.end(into: &request)
+        let reply = Reply<Void>()
+        let download = Download(request: request, sink: sink, reply: reply)
+        let isPosted = loop.execute { download.connect(to: url, on: loop, options: options) }
+        if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
+        try await reply.value()
+    }
+
+    private func connect(to url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions) {
+        do {
+            let tls = url.usesTLS ? try options.tls ?? SystemTrust.context.get() : nil
+            var limits = StreamLimits()
+            limits.openTimeout = options.openTimeout
+            loop.connect(host: url.host, port: url.port, tls: tls, limits: limits, handler: self)
+        } catch {
+            reply.settle(.failure(.disconnected(.unreachable("\(error)"))))
+        }
+    }
+
+    // MARK: The server
+
+    package func opened(_ stream: Stream) {
+        stream.send(shared: request)
+        stream.setTimeout(after: Download.patience)
+    }
+
+    package func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        stream.setTimeout(after: Download.patience)
+        var input = UnsafeRawBufferPointer(bytes)
+        while !reply.isSettled, let event = decoder.next(&input) { take(event) }
+        // Also when the task that waits was cancelled.
+        if reply.isSettled { stream.close() }
+    }
+
+    package func receivedEnd(on stream: Stream) {
+        if let event = decoder.finish() { take(event) }
+        stream.close(.peer)
+    }
+
+    private func take(_ event: HTTPEvent<ResponseHead>) {
+        switch event {
+        case .head(let head): phase = head.status == .ok ? .body : .refusal(head.status, [])
+        case .body(let bytes):
+            guard case .refusal(let status, let text) = phase else {
+                if !sink(bytes) { reply.settle(.failure(.cancelled)) }
+                return
+            }
+            if text.count < 64 << 10 { phase = .refusal(status, text + bytes) }
+        case .end:
+            guard case .refusal(let status, let text) = phase else { return reply.settle(.success(())) }
+            let message = OpeningHandshake.message(in: text) ?? "\(status.reason)"
+            reply.settle(.failure(.refused(status: "HTTP \(status.code)", text: message)))
+        case .failure(.truncated):
+            reply.settle(.failure(.disconnected(.lost("the answer broke off in the middle"))))
+        case .failure(let failure): reply.settle(.failure(.protocolError("\(failure.reason)")))
+        }
+    }
+
+    package func closed(_ stream: Stream, reason: CloseReason) {
+        // Without effect if the answer is complete.
+        switch phase {
+        case .head: reply.settle(.failure(.disconnected(.unreachable(reason.text))))
+        case .body, .refusal: reply.settle(.failure(.disconnected(.lost(reason.text))))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CSQLite
+import Glibc
+import JSONTree
+import RealtimeDatabase
+
+extension Backup {
+    /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that
+    /// join them. Throws if anything is not what a server would have written. Reads the whole file; flat memory.
+    package static func check(_ path: String) throws(BackupError) -> Summary {
+        guard access(path, R_OK) == 0 else { throw BackupError("cannot read \(path)") }
+        do throws(StorageError) {
+            let connection = try Connection(path: path, mode: .readOnly)
+            var summary = try readSummary(connection, path)
+            try checkStructure(connection, byteCount: summary.byteCount)
+            let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? -1
+            guard reached >= 0 else { throw .damaged("it does not say how far its rows reach") }
+            summary.sequence = try checkLog(connection, after: UInt64(reached))
+            try checkOwed(connection)
+            summary.rows = try checkRows(connection, sequence: reached)
+            return summary
+        } catch {
+            throw BackupError(message: "\(path): \(error.message)")
+        }
+    }
+
+    private static func readSummary(_ connection: Connection, _ path: String) throws(StorageError) -> Summary {
+        guard try connection.integer("PRAGMA application_id") == applicationID else {
+            throw .damaged("it is no backup of a database")
+        }
+        guard try connection.integer("SELECT value FROM backup WHERE name = 'version'") == version else {
+            throw .damaged("it was made by a version of another kind")
+        }
+        let database = try connection.prepare("SELECT value FROM backup WHERE name = 'database'")
+        guard try database.step() else { throw .damaged("it does not say what it is a backup of") }
+        let time = try connection.integer("SELECT value FROM backup WHERE name = 'time'") ?? 0
+        return Summary(database: database.text(0), sequence: 0, time: time, rows: 0, byteCount: size(of: path))
+    }
+
+    private static func checkStructure(_ connection: Connection, byteCount: Int) throws(StorageError) {
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let pageSize = try connection.integer("PRAGMA page_size") ?? 0
+        guard pages * pageSize == Int64(byteCount) else { throw .damaged("it is cut short") }
+        let check = try connection.prepare("PRAGMA integrity_check(1)")
+        guard try check.step(), check.text(0) == "ok" else { throw .damaged(check.text(0)) }
+    }
+
+    /// Answers the last operation.
+    private static func checkLog(_ connection: Connection, after sequence: UInt64) throws(StorageError) -> UInt64 {
+        let first = try connection.integer("SELECT first FROM log ORDER BY first LIMIT 1") ?? 1
+        var last = UInt64(max(first, 1)) - 1
+        guard last <= sequence else { throw .damaged("its log begins at \(first), its rows end at \(sequence)") }
+        try LogFile.forEachRecord(in: connection, after: last) { (record) throws(StorageError) in
+            for operation in try record.operations() {
+                guard isSound(operation.content) else {
+                    throw .damaged("log row \(record.firstSequence) holds a value that is none")
+                }
+            }
+            last = record.lastSequence
+        }
+        guard last >= sequence else { throw .damaged("its log ends at \(last), its rows at \(sequence)") }
+        return last
+    }
+
+    private static func isSound(_ content: LogRecord.Operation.Content) -> Bool {
+        switch content {
+        case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
+        case .owed(let writes, _): isSound(writes)
+        }
+    }
+
+    /// Their server values are still to be resolved.
+    private static func isSound(_ writes: OwedWrites) -> Bool {
+        writes.assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
+    }
+
+    private static func checkOwed(_ connection: Connection) throws(StorageError) {
+        let select = try connection.prepare("SELECT writes FROM owed")
+        while try select.step() {
+            guard isSound(try OwedWrites(stored: select.blob(0))) else {
+                throw .damaged("what a connection wants written is none")
+            }
+        }
+    }
+
+    /// Answers the number of rows.
+    private static func checkRows(_ connection: Connection, sequence: Int64) throws(StorageError) -> Int {
+        /// The last row that holds a whole subtree: nothing lies inside it.
+        var subtree: [UInt8]?
+        let rows = try sum(connection) { (row) throws(StorageError) in
+            let key = row.blob(0)
+            guard let path = Path(validatingEncoded: key), path.depth <= Path.maximumDepth else {
+                throw .damaged("the key of a row is no path")
+            }
+            if let subtree, key.starts(with: subtree) { throw .damaged("the row of \(path) lies inside another one") }
+            guard (0...sequence).contains(row.integer(1)) else {
+                throw .damaged("the row of \(path) is newer than the tree")
+            }
+            let isValid = row.withBlob(2) { bytes in
+                let value = RowValue(encoded: bytes)
+                if case .header(let priority) = value { return priority.isPriority && isCanonical(priority.bytes) }
+                subtree = key
+                return isCanonical(Array(bytes), depth: Path.maximumDepth - path.depth)
+            }
+            guard isValid else { throw .damaged("the row of \(path) holds a value that is none") }
+        }
+        let checksum = try connection.integer("SELECT value FROM backup WHERE name = 'checksum'")
+        guard checksum == Int64(bitPattern: rows.checksum) else {
+            throw .damaged("its rows are not those that it was made of")
+        }
+        return rows.count
+    }
+
+    /// Whether bytes are the canonical text of a value.
+    private static func isCanonical(
+        _ bytes: [UInt8], depth: Int = Path.maximumDepth, mayHaveServerValues: Bool = false
+    ) -> Bool {
+        // A value once stored stays valid, however the limits of new ones change.
+        let limits = CanonicalJSON.Limits(depth: depth, stringByteCount: .max)
+        guard let parsed = try? CanonicalJSON.parse(bytes, limits: limits) else { return false }
+        return parsed.value.bytes == bytes && (mayHaveServerValues || !parsed.hasServerValues)
+    }
+}

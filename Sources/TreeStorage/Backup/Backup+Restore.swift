@@ -1,0 +1,139 @@
+import CSQLite
+import Glibc
+import RealtimeDatabase
+
+extension Backup {
+    package struct Restored: Hashable, Sendable {
+        package var database: String
+        /// Where the files are that were there before, if any.
+        package var keptFiles: [String]
+    }
+
+    /// Puts a backup in the place of a database, or makes the database if there is none. No server may have the folder.
+    ///
+    /// The new files are complete and on disk before the old ones are touched. Those stay in the folder, with a time
+    /// behind their names. A crash in between leaves a marker file, with which no server opens the database until the
+    /// restore is run again. The log gets a new epoch: the numbers behind the end of the backup were once something
+    /// else.
+    ///
+    /// - parameter name: the database; nil for the one of which it is a backup.
+    /// - parameter whenChecked: told what the backup holds before anything is changed.
+    package static func restore(
+        _ path: String, as name: String?, in folder: String, newEpoch: UInt64, whenChecked: (Summary) -> Void
+    ) throws(BackupError) -> Restored {
+        let summary = try check(path)
+        let name = name ?? summary.database
+        guard DataFolder.isValidName(name) else {
+            throw BackupError(message: "a database name has 1 to 64 letters, digits, - and _")
+        }
+        whenChecked(summary)
+        let lock: DataFolder
+        do throws(StorageError) {
+            lock = try DataFolder(path: folder, durability: .full)
+        } catch {
+            throw BackupError(error)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        let files = DatabaseFiles(name: name, folder: folder)
+        let new = DatabaseFiles(name: name + ".new", folder: folder)
+        removeAll(new)
+        do throws(StorageError) {
+            try makeTree(new.tree, from: path)
+            try makeLog(new.log, from: path, newEpoch: newEpoch)
+            guard access(new.log + "-wal", F_OK) != 0, access(new.tree + "-wal", F_OK) != 0 else {
+                throw .busy("somebody reads \(new.log)")
+            }
+        } catch {
+            removeAll(new)
+            throw BackupError(error)
+        }
+        return Restored(database: name, keptFiles: try replace(files, by: new, in: folder))
+    }
+
+    private static func makeTree(_ path: String, from backup: String) throws(StorageError) {
+        let connection = try Connection(path: path, mode: .joining)
+        try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = off; PRAGMA synchronous = off")
+        try attach(backup, to: connection)
+        try connection.transaction { () throws(StorageError) in
+            try copyTables(of: "source", except: ownTables, in: connection)
+        }
+        try connection.execute("DETACH source")
+    }
+
+    private static func makeLog(_ path: String, from backup: String, newEpoch: UInt64) throws(StorageError) {
+        _ = try LogFile(path: path, durability: .process, newEpoch: newEpoch)
+        let connection = try Connection(path: path, mode: .joining)
+        try attach(backup, to: connection)
+        try connection.execute("INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log")
+        try connection.execute("DETACH source")
+        // Everything in the main file, none beside it.
+        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    private static func attach(_ backup: String, to connection: Connection) throws(StorageError) {
+        let attach = try connection.prepare("ATTACH ? AS source")
+        attach.bind(1, Connection.uri(readOnly: backup))
+        try attach.run()
+    }
+
+    // MARK: Files
+
+    /// What SQLite may keep beside a file.
+    private static let suffixes = ["", "-wal", "-shm", "-journal"]
+
+    private static func replace(
+        _ files: DatabaseFiles, by new: DatabaseFiles, in folder: String
+    ) throws(BackupError) -> [String] {
+        try PartialFile.sync(new.tree)
+        try PartialFile.sync(new.log)
+        let marker = open(files.restoring, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard marker >= 0 else { throw BackupError("cannot write \(files.restoring)") }
+        close(marker)
+        try PartialFile.sync(folder)
+        let time = freeSuffix(files)
+        var kept: [String] = []
+        for file in [files.log, files.tree] {
+            for suffix in suffixes where access(file + suffix, F_OK) == 0 {
+                // It is made anew when it is needed.
+                if suffix == "-shm" {
+                    unlink(file + suffix)
+                    continue
+                }
+                // SQLite finds what belongs to a file by its name.
+                let aside = "\(file).\(time)\(suffix)"
+                guard rename(file + suffix, aside) == 0 else { throw BackupError("cannot rename \(file + suffix)") }
+                if suffix.isEmpty { kept.append(aside) }
+            }
+        }
+        for (source, target) in [(new.tree, files.tree), (new.log, files.log)] {
+            guard rename(source, target) == 0 else { throw BackupError("cannot rename \(source)") }
+        }
+        try PartialFile.sync(folder)
+        guard unlink(files.restoring) == 0 else { throw BackupError("cannot remove \(files.restoring)") }
+        try PartialFile.sync(folder)
+        return kept
+    }
+
+    private static func removeAll(_ files: DatabaseFiles) {
+        for file in [files.tree, files.log] {
+            for suffix in suffixes { unlink(file + suffix) }
+        }
+    }
+
+    /// The time, as `20261121T214500Z`, so that no file has it behind its name yet.
+    private static func freeSuffix(_ files: DatabaseFiles) -> String {
+        var seconds = time_t(now / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
+        let time = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var suffix = time
+        var number = 2
+        while [files.tree, files.log].contains(where: { access("\($0).\(suffix)", F_OK) == 0 }) {
+            suffix = "\(time)-\(number)"
+            number += 1
+        }
+        return suffix
+    }
+}

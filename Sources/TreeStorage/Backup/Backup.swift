@@ -1,0 +1,197 @@
+import CSQLite
+import Glibc
+import RealtimeDatabase
+
+/// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit
+/// log.
+///
+/// ```
+/// row, cleared, entry, meta                     as in the tree file (see TreeFile)
+/// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
+/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; epoch: that of its log;
+///                                               time: ms since 1970; checksum: of the rows
+/// ```
+/// The application id is `applicationID`.
+package struct Backup: Sendable {
+    /// What a backup holds.
+    package struct Summary: Hashable, Sendable {
+        package var database: String
+        /// The last operation that is in it.
+        package var sequence: UInt64
+        /// When it was made, in milliseconds since 1970.
+        package var time: Int64
+        /// Rows of the tree, each of them up to some kilobytes.
+        package var rows: Int
+        package var byteCount: Int
+    }
+
+    /// "HRTH".
+    static let applicationID: Int64 = 0x4852_5448
+    static let version: Int64 = 1
+
+    /// Tables that are not the tree's.
+    static let ownTables: Set<String> = ["log", "backup"]
+
+    static let isAlive = """
+        NOT EXISTS (
+            SELECT 1 FROM cleared
+            WHERE cleared.lower <= row.key AND row.key < cleared.upper AND row.sequence < cleared.sequence)
+        """
+
+    /// Copies the tables of an attached database with everything in them. To be called in a transaction.
+    static func copyTables(
+        of schema: String, except excluded: Set<String>, in connection: Connection
+    ) throws(StorageError) {
+        var names: [(name: String, isTable: Bool, sql: String)] = []
+        let select = try connection.prepare(
+            """
+            SELECT name, type = 'table', sql FROM \(schema).sqlite_schema
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type = 'index'
+            """)
+        while try select.step() { names.append((select.text(0), select.integer(1) == 1, select.text(2))) }
+        for (name, isTable, sql) in names where !excluded.contains(name) {
+            try connection.execute(sql)
+            if isTable { try connection.execute("INSERT INTO main.\(name) SELECT * FROM \(schema).\(name)") }
+        }
+    }
+}
+
+// MARK: Making
+
+extension Backup {
+    /// Copies a database, whether a server has it open or not, while it goes on writing. The file gets its name when it
+    /// is whole.
+    ///
+    /// Why the copy is consistent: SQLite shows a reader of a file one state of it, that of its first read. The tree
+    /// file is read first, at the sequence number T that it says it reaches; one transaction took it there. Then the
+    /// log is read, at L. A server brings the tree to T only once the log has everything up to T, so L is not less than
+    /// T, and what the log holds after T is what is to be replayed on these rows; opening the copy does that, as after
+    /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read anew.
+    /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
+    /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
+    package static func make(of name: String, in folder: String, to path: String) throws(BackupError) -> Summary {
+        let files = DatabaseFiles(name: name, folder: folder)
+        guard DataFolder.isValidName(name), access(files.tree, F_OK) == 0, access(files.log, F_OK) == 0 else {
+            throw BackupError(message: "there is no database \(name) in \(folder)")
+        }
+        let output = PartialFile(path)
+        unlink(output.partialPath)
+        let file = open(output.partialPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw BackupError("cannot write \(output.partialPath)") }
+        close(file)
+        var summary: Summary
+        do throws(StorageError) {
+            summary = try write(name, files, to: output.partialPath)
+        } catch {
+            output.discard()
+            throw BackupError(error)
+        }
+        try output.commit()
+        summary.byteCount = size(of: path)
+        return summary
+    }
+
+    private static func write(
+        _ name: String, _ files: DatabaseFiles, to path: String
+    ) throws(StorageError) -> Summary {
+        // The file is synced as a whole at the end, and thrown away if it does not come to that.
+        let connection = try Connection(path: path, mode: .joining)
+        try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = off; PRAGMA synchronous = off")
+        try connection.execute("PRAGMA application_id = \(applicationID)")
+        let before = try identity(files)
+        for (schema, file) in [("tree", files.tree), ("history", files.log)] {
+            let attach = try connection.prepare("ATTACH ? AS \(schema)")
+            attach.bind(1, Connection.uri(readOnly: file))
+            try attach.run()
+        }
+        let (sequence, last) = try beginSnapshot(connection, name)
+        // A restore may have replaced the files one after the other.
+        guard try identity(files) == before else { throw .busy("\(name) was just replaced by another one") }
+        try copyTables(of: "tree", except: [], in: connection)
+        try connection.execute(
+            """
+            CREATE TABLE log (
+                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
+                body BLOB NOT NULL);
+            INSERT INTO main.log SELECT first, count, time, checksum, body FROM history.log
+                WHERE first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0);
+            CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+            INSERT INTO backup SELECT name, value FROM history.meta WHERE name = 'epoch';
+            INSERT INTO backup VALUES ('version', \(version));
+            """)
+        try connection.execute("COMMIT")
+        let rows = try sum(connection) { _ in }
+        let time = now
+        let set = try connection.prepare("INSERT INTO backup VALUES ('time', ?), ('checksum', ?), ('database', ?)")
+        set.bind(1, time)
+        set.bind(2, Int64(bitPattern: rows.checksum))
+        set.bind(3, name)
+        try set.run()
+        return Summary(database: name, sequence: UInt64(last), time: time, rows: rows.count, byteCount: 0)
+    }
+
+    /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count.
+    /// Each one is shown to `body`, its key, its sequence number and its value in three columns.
+    static func sum(
+        _ connection: Connection, _ body: (Statement) throws(StorageError) -> Void
+    ) throws(StorageError) -> (count: Int, checksum: UInt64) {
+        var count = 0
+        var checksum: UInt64 = 0
+        let select = try connection.prepare("SELECT key, sequence, value FROM main.row WHERE \(isAlive) ORDER BY key")
+        while try select.step() {
+            try body(select)
+            // As of a log that has them in its rows, one behind the other.
+            let key = select.blob(0)
+            let record = LogRecord(
+                firstSequence: checksum, count: key.count, time: select.integer(1), body: key + select.blob(2))
+            checksum = record.checksum
+            count += 1
+        }
+        return (count, checksum)
+    }
+
+    /// Begins a transaction that sees the tree and then the log, and answers how far they reach.
+    private static func beginSnapshot(
+        _ connection: Connection, _ name: String
+    ) throws(StorageError) -> (sequence: Int64, last: Int64) {
+        for _ in 0..<10 {
+            try connection.execute("BEGIN")
+            let sequence = try connection.integer("SELECT value FROM tree.meta WHERE name = 'sequence'") ?? 0
+            let last =
+                try connection.integer("SELECT first + count - 1 FROM history.log ORDER BY first DESC LIMIT 1") ?? 0
+            guard last >= sequence else {
+                throw .damaged("the tree of \(name) is ahead of its log, which a write to it sets right")
+            }
+            // The turn behind the rows, if there is one, must be there.
+            let next = try connection.prepare(
+                "SELECT first + count - 1 FROM history.log WHERE first <= ? ORDER BY first DESC LIMIT 1")
+            next.bind(1, sequence + 1)
+            if last == sequence { return (sequence, last) }
+            if let end = try next.firstInteger(), end > sequence { return (sequence, last) }
+            try connection.execute("ROLLBACK")
+        }
+        throw .damaged("the log of \(name) lacks turns that its tree needs")
+    }
+
+    private static func identity(_ files: DatabaseFiles) throws(StorageError) -> [UInt64] {
+        var numbers: [UInt64] = []
+        for file in [files.tree, files.log] {
+            var status = stat()
+            guard stat(file, &status) == 0 else { throw .readOnly("\(file): \(String(cString: strerror(errno)))") }
+            numbers += [UInt64(status.st_dev), UInt64(status.st_ino)]
+        }
+        return numbers
+    }
+
+    static func size(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Milliseconds since 1970.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

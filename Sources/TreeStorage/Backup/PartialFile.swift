@@ -1,0 +1,47 @@
+import Glibc
+import RealtimeDatabase
+
+/// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
+/// under that name stays until then.
+package struct PartialFile: Sendable {
+    package let path: String
+    /// Where to write.
+    package var partialPath: String { path + ".part" }
+
+    package init(_ path: String) { self.path = path }
+
+    /// Gives the file its name; it must be closed.
+    package func commit() throws(BackupError) {
+        try PartialFile.sync(partialPath)
+        guard rename(partialPath, path) == 0 else { throw BackupError("cannot rename \(partialPath)") }
+        try PartialFile.sync(PartialFile.folder(of: path))
+    }
+
+    package func discard() { unlink(partialPath) }
+
+    /// Waits until the disk has a file, or the names of the files in a folder.
+    static func sync(_ path: String) throws(BackupError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BackupError("cannot open \(path)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw BackupError("cannot sync \(path)") }
+    }
+
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// Why a file could not be written, or a backup not be made or restored.
+package struct BackupError: Error, Hashable, Sendable {
+    /// One line for people.
+    package var message: String
+
+    init(message: String) { self.message = message }
+
+    /// Behind a system call that failed.
+    init(_ what: String) { message = "\(what): \(String(cString: strerror(errno)))" }
+
+    init(_ error: StorageError) { message = error.message }
+}

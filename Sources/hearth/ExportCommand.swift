@@ -1,0 +1,45 @@
+import HearthClient
+import JSONTree
+
+extension Command {
+    static let export = Command(
+        name: "export", synopsis: "PATH [FILE] [OPTIONS]",
+        summary: "Write the value at a path as JSON, however large it is.",
+        details: """
+            PATH is /like/this or a whole URL, such as wss://HOST:PORT/like/this; / is the whole database.
+            Without FILE the value goes to standard output.
+
+            The value is that of one moment, whatever is written meanwhile. Priorities are shown as .priority,
+            with .value beside those of leaves; 'hearth import' reads it. FILE gets its name when it is whole;
+            until then it is FILE.part. Exit code 69 says that the connection was lost, and that what came so
+            far is not all. A server gives up after a minute in which nothing is read.
+            """,
+        options: ServerAddress.options + [.init(name: "pretty", value: nil, help: "laid out in lines")]
+    ) { arguments throws(UsageError) in
+        guard (1...2).contains(arguments.positional.count) else {
+            throw UsageError(message: "needs PATH, and FILE or none")
+        }
+        let run = try ClientRun("export", arguments, at: arguments.positional[0])
+        let url = run.address.url
+        let output = try OutputFile(arguments.positional.count > 1 ? arguments.positional[1] : nil)
+        let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
+        // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
+        return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
+            let progress = Progress("export")
+            do throws(ConnectionError) {
+                try await Download.run(url, url.path, query: query, on: loop) { bytes in
+                    progress.add(bytes.count)
+                    return output.write(bytes)
+                }
+            } catch {
+                progress.end()
+                output.discard()
+                if let failure = output.failure { return run.complain(failure, .failure) }
+                if case .cancelled = error { return run.complain("interrupted", .failure) }
+                throw error
+            }
+            progress.end()
+            return output.finish() ? .success : run.complain(output.failure ?? "", .failure)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
+/// nothing where standard error is no terminal.
+final class Progress: Sendable {
+    private struct State {
+        var bytes = 0
+        var lastShown: MonotonicTime
+    }
+
+    private let label: String
+    /// Bytes there are altogether, if that is known.
+    private let total: Int?
+    private let started = MonotonicTime.current
+    private let state: Mutex<State>
+    private let isOn = isatty(STDERR_FILENO) == 1
+
+    private static let interval = Duration.milliseconds(200)
+
+    init(_ label: String, total: Int? = nil) {
+        self.label = label
+        self.total = total
+        state = Mutex(State(lastShown: started))
+    }
+
+    /// More bytes are done.
+    func add(_ bytes: Int) {
+        guard isOn else { return }
+        state.withLock { state in
+            state.bytes += bytes
+            let now = MonotonicTime.current
+            if now - state.lastShown < Progress.interval { return }
+            state.lastShown = now
+            show(&state, now)
+        }
+    }
+
+    /// So many bytes are done.
+    func reach(_ bytes: Int) { add(bytes - state.withLock { $0.bytes }) }
+
+    /// Ends the line. To be called before anything else is written to the terminal.
+    func end() {
+        guard isOn else { return }
+        state.withLock { state in
+            show(&state, MonotonicTime.current)
+            StandardError.write("\n")
+        }
+    }
+
+    private func show(_ state: inout State, _ now: MonotonicTime) {
+        let seconds = max((now - started) / .seconds(1), 0.001)
+        let rate = ByteText(Int(Double(state.bytes) / seconds))
+        var line = "\(label): "
+        if let total, total > 0 {
+            let part = min(Double(state.bytes) / Double(total), 1)
+            let filled = Int(part * 30)
+            let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
+            line += "[\(bar)] \(Int(part * 100))%  \(ByteText(state.bytes)) of \(ByteText(total))"
+        } else {
+            line += "\(ByteText(state.bytes))"
+        }
+        // The rest of a longer line goes.
+        StandardError.write("\r\(line)  \(rate)/s\u{1B}[K")
+    }
+}
+
+/// A number of bytes for people: 512 B, 1.5 kB, 20.1 MB.
+struct ByteText: CustomStringConvertible {
+    let bytes: Int
+
+    init(_ bytes: Int) { self.bytes = bytes }
+
+    var description: String {
+        var value = Double(bytes)
+        for unit in ["B", "kB", "MB", "GB"] {
+            if value < 1000 { return text(value, unit) }
+            value /= 1000
+        }
+        return text(value, "TB")
+    }
+
+    private func text(_ value: Double, _ unit: String) -> String {
+        if unit == "B" { return "\(bytes) B" }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+}
