@@ -70,6 +70,22 @@ extension CanonicalJSON {
         }
     }
 
+    /// Reads the value that begins at `start` of a longer text, and tells where it ends. Offsets of errors count from the start of
+    /// `text`.
+    package static func parseMember(
+        of text: UnsafeRawBufferPointer, from start: Int, limits: Limits
+    ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool, end: Int) {
+        try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
+            Result { () throws(JSONError) in
+                var parser = JSONParser(text, limits: limits, memory: memory)
+                parser.offset = start
+                try parser.parseValue()
+                let bytes = [UInt8](parser.output.bytes(0..<parser.output.count))
+                return (CanonicalJSON(trusted: bytes), parser.hasServerValues, parser.offset)
+            }
+        }.get()
+    }
+
     package static func parse(
         _ text: [UInt8], limits: Limits = Limits()
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {

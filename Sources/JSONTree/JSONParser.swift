@@ -35,11 +35,15 @@ struct JSONParser: ~Copyable {
     }
 
     mutating func parseDocument() throws(JSONError) {
-        guard input.count <= CanonicalJSON.maximumTextByteCount else { throw JSONError(.textTooLong, at: 0) }
-        let kind = try parseNode(depth: limits.depth)
+        try parseValue()
         skipWhiteSpace()
         if offset < input.count { throw JSONError(.trailingBytes, at: offset) }
-        if kind == .nothing { output.append("null") }
+    }
+
+    /// Reads one whole value.
+    mutating func parseValue() throws(JSONError) {
+        guard input.count <= CanonicalJSON.maximumTextByteCount else { throw JSONError(.textTooLong, at: 0) }
+        if try parseNode(depth: limits.depth) == .nothing { output.append("null") }
     }
 
     /// Reads a value below which `depth` more levels are allowed. Writes nothing for nothing.

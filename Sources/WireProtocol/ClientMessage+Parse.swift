@@ -4,6 +4,7 @@ extension ClientMessage {
     /// Reads one whole message (frames joined, wire-protocol 1.6). One pass over the envelope and one over the data;
     /// costs about the length of the text.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
+        if let put = PlainPut(bytes) { return .request(number: put.number, .put(put.assignment, hash: nil)) }
         let parts = try MessageError.reading { () throws(JSONError) in try ClientMessageParts(bytes) }
         guard let layer = parts.layer else { throw MessageError.noLayer }
         guard parts.hasPayload else { throw MessageError.noPayload }

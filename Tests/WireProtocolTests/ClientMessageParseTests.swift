@@ -1,4 +1,5 @@
 import JSONTree
+import TestSupport
 import Testing
 import WireProtocol
 
@@ -213,6 +214,48 @@ struct ClientMessageParseTests {
         for count in 0..<text.count {
             #expect(throws: MessageError.self, "\(count) bytes") {
                 try Array(text[..<count]).withBytes { (bytes) throws(MessageError) in try ClientMessage.parse(bytes) }
+            }
+        }
+    }
+}
+
+@Suite("A set in the words of the SDKs")
+struct PlainPutTests {
+    private func parse(_ text: [UInt8]) -> String {
+        do {
+            return "\(try text.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.parse(bytes) })"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// The same message with a space in it, which the general reader gets.
+    private func parseGenerally(_ text: [UInt8]) -> String {
+        parse(Array(text.prefix(1)) + [0x20] + Array(text.dropFirst()))
+    }
+
+    @Test("means the same as in other words, whatever the path and the value", arguments: 0..<200 as Range<UInt64>)
+    func values(seed: UInt64) {
+        var trees = RandomTrees(seed: seed)
+        let value = trees.tree(depth: 4).canonicalText
+        let path = trees.pick(["/a", "a/b", "", "/", "a//b/", "a/.priority", "a/.priority/b", "é", "007/1", "a.b", "#"])
+        let text = Array(#"{"t":"d","d":{"r":\#(seed * 7919),"a":"p","b":{"p":"\#(path)","d":\#(value)}}}"#.utf8)
+        #expect(parse(text) == parseGenerally(text), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+    }
+
+    @Test("or is left to the general reader where it differs by anything")
+    func differences() {
+        let text = #"{"t":"d","d":{"r":12,"a":"p","b":{"p":"/a/b","d":{"x":[1,null],"y":"\u00e9"}}}}"#
+        let bytes = Array(text.utf8)
+        for offset in bytes.indices {
+            #expect(parse(Array(bytes[..<offset])) == parseGenerally(Array(bytes[..<offset])), "cut at \(offset)")
+            for byte in [0x20, 0x22, 0x2C, 0x30, 0x5C, 0x7D, 0x80] as [UInt8] {
+                var changed = bytes
+                changed[offset] = byte
+                // Offsets of errors differ by the space; all else must not.
+                let (quick, general) = (parse(changed), parseGenerally(changed))
+                let isError = quick.contains("Error") || quick.contains("invalidRequest")
+                #expect(isError ? general.contains("Error") || general.contains("invalidRequest") : quick == general)
             }
         }
     }

@@ -76,7 +76,7 @@ extension RandomTrees {
         case 1: return .listen(path(), query: query, tag: tag, hash: hash)
         case 2: return .unlisten(path(), query: query, tag: tag)
         case 3: return .authenticate(credential: bytes())
-        case 4: return pick([.unauthenticate, .statistics, .appCheck, .unknown(action: Array("om".utf8))])
+        case 4: return pick([.unauthenticate, .statistics, .appCheck, .unknown(action: Array("zz".utf8))])
         case 5, 6, 7:
             let (base, assignments) = merge()
             return .merge(base, assignments)

@@ -1,0 +1,59 @@
+import JSONTree
+
+/// The set of a place in exactly the words that the SDKs use, read in one pass:
+///
+///     {"t":"d","d":{"r":7,"a":"p","b":{"p":"/rooms/a","d":…}}}
+///
+/// Most messages are of this form. Whatever differs in any way, by a space or a mistake, is left to ``ClientMessage/parse(_:)``, which
+/// gives the same result for these.
+struct PlainPut {
+    let number: Int64
+    let assignment: WireAssignment
+
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        guard Self.skip(#"{"t":"d","d":{"r":"#, in: bytes, &offset), let number = Self.number(in: bytes, &offset),
+            Self.skip(#","a":"p","b":{"p":""#, in: bytes, &offset)
+        else { return nil }
+        let start = offset
+        while offset < bytes.count, bytes[offset] != UInt8(ascii: "\""), bytes[offset] != UInt8(ascii: "\\") {
+            offset += 1
+        }
+        let text = bytes.part(start..<offset)
+        guard Self.skip(#"","d":"#, in: bytes, &offset), let target = try? WriteTarget(parsing: text.bytes) else {
+            return nil
+        }
+        let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - target.path.depth)
+        guard let parsed = try? CanonicalJSON.parseMember(of: bytes, from: offset, limits: limits) else { return nil }
+        offset = parsed.end
+        guard Self.skip("}}}", in: bytes, &offset), offset == bytes.count,
+            !target.isPriority || parsed.value.isPriority
+        else { return nil }
+        self.number = number
+        assignment = WireAssignment(target: target, value: parsed.value, hasServerValues: parsed.hasServerValues)
+    }
+
+    @inline(__always)
+    private static func skip(_ literal: StaticString, in bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Bool {
+        let end = offset + literal.utf8CodeUnitCount
+        guard end <= bytes.count else { return false }
+        let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+        guard bytes.part(offset..<end).equalsBytewise(text) else { return false }
+        offset = end
+        return true
+    }
+
+    /// A number without sign, fraction or exponent that surely fits.
+    private static func number(in bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Int64? {
+        let start = offset
+        var value: Int64 = 0
+        while offset < bytes.count, offset - start < 18 {
+            let digit = bytes[offset] &- UInt8(ascii: "0")
+            if digit > 9 { break }
+            value = value * 10 + Int64(digit)
+            offset += 1
+        }
+        let digits = offset - start
+        return digits == 1 || digits > 1 && bytes[start] != UInt8(ascii: "0") ? value : nil
+    }
+}
