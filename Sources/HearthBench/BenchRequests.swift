@@ -94,7 +94,7 @@ struct ObjectGets: RequestSource {
 struct ChildSets: RequestSource {
     static let childrenPerNarrowNode = 10
     /// Keys have seven digits.
-    private static let keyBase = 1_000_000
+    static let keyBase = 1_000_000
 
     private var frame: FrameTemplate
     private let isWide: Bool

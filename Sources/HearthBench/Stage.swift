@@ -21,13 +21,16 @@ struct Stage {
     /// The server to measure: a new process, or the one that runs already.
     ///
     /// - parameter data: a data folder that stays; nil for one that goes with the actor.
-    func server(data: String? = nil, durability: String? = nil) throws(BenchError) -> Actor {
+    func server(
+        data: String? = nil, durability: String? = nil, rules: String? = nil
+    ) throws(BenchError) -> Actor {
         if let url = settings.url { return try runningServer(url) }
         let folder = data == nil ? try TemporaryFolder(in: settings.folder) : nil
-        let arguments = [
-            "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
-            "--durability", durability ?? settings.durability, "--log-level", "warning",
-        ]
+        let arguments =
+            [
+                "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data ?? folder?.path ?? "",
+                "--durability", durability ?? settings.durability, "--log-level", "warning",
+            ] + (rules.map { ["--rules", $0] } ?? [])
         let process = try TargetProcess(name: "hearth", arguments: arguments, cpu: settings.cpus?.target)
         return Actor(process.target, process: process, folder: folder)
     }

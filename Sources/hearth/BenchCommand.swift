@@ -25,7 +25,7 @@ extension Command {
             .init(name: "listeners", value: "N", help: "fanout, idle: connections (default 1000 and 10000)"),
             .init(name: "leaves", value: "N", help: "start: leaves in the database (default 10000000)"),
             .init(name: "keep", value: "DIR", help: "start: a data folder to fill once and use again"),
-            .init(name: "children", value: "N", help: "wide: children of the wide node (default 1000000)"),
+            .init(name: "children", value: "N", help: "wide, query: children of the widest node (default 1000000)"),
             .init(name: "unpinned", value: nil, help: "do not pin targets to CPU 0 and the generator to CPU 1"),
             .init(name: "reply-bytes", value: "N", help: "floor: payload of an answer"),
             .init(name: "push-bytes", value: "N", help: "floor: payload of a change for listeners (default 0: none)"),
