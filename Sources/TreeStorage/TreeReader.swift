@@ -1,5 +1,5 @@
 import CSQLite
-import JSONTree
+package import JSONTree
 package import RealtimeDatabase
 
 /// Reads the rows of a tree file. Used by one thread at a time.

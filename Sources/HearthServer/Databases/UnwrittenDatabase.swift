@@ -1,3 +1,4 @@
+import JSONTree
 import EventLoop
 import RealtimeDatabase
 

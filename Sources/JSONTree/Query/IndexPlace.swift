@@ -2,8 +2,10 @@
 /// (see `Segment`).
 ///
 /// The order of the bytes is the order of the index, ties by key included. No place is a prefix of another one.
-package struct IndexPlace: Hashable, Comparable, Sendable {
+package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
     package let bytes: [UInt8]
+
+    package var orderBytes: [UInt8] { bytes }
 
     /// `bytes` must have been made for a child by ``QueryIndex``.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -9,36 +9,36 @@
 package struct QueryWindow: Sendable {
     package let query: Query
     /// The members' places, nil if they are not kept.
-    private var places: OrderedPlaces?
+    private var places: SortedChunks<IndexPlace>?
 
     /// A window without members. `keepsOrder` is for those who ask for events, predecessors or ranks.
     package init(_ query: Query, keepsOrder: Bool = false) {
         self.query = query
-        places = keepsOrder || query.limit != nil ? OrderedPlaces() : nil
+        places = keepsOrder || query.limit != nil ? SortedChunks() : nil
     }
 
     package var keepsOrder: Bool { places != nil }
 
     /// Sets the members: the places of the query's interval in order, cut to the limit.
     package mutating func fill(_ sorted: some Sequence<IndexPlace>) {
-        if keepsOrder { places = OrderedPlaces(sorted: sorted) }
+        if keepsOrder { places = SortedChunks(sorted: sorted) }
     }
 
     /// Whether the child at a place, which must exist, is a member.
-    package func contains(_ place: IndexPlace) -> Bool { places?.contains(place) ?? query.contains(place) }
+    package func contains(_ place: IndexPlace) -> Bool { places?.contains(place.bytes) ?? query.contains(place) }
 
     /// The number of members, nil if they are not kept.
     package var count: Int? { places?.count }
 
     /// The members in order; none if they are not kept.
-    package var members: some Sequence<IndexPlace> { (places ?? OrderedPlaces()).sorted }
+    package var members: some Sequence<IndexPlace> { (places ?? SortedChunks()).elements }
 
     /// The member right before a place, whether or not there is one at the place itself. Nil for the first one, and if
     /// members are not kept.
-    package func predecessor(of place: IndexPlace) -> IndexPlace? { places?.predecessor(of: place) }
+    package func predecessor(of place: IndexPlace) -> IndexPlace? { places?.predecessor(of: place.bytes) }
 
     /// How many members come before a place; nil if they are not kept.
-    package func rank(of place: IndexPlace) -> Int? { places?.rank(of: place) }
+    package func rank(of place: IndexPlace) -> Int? { places?.rank(of: place.bytes) }
 }
 
 // MARK: Changes
@@ -116,12 +116,12 @@ extension QueryWindow {
         // Taken out of the property while it is changed, or each change would copy it.
         guard var places else { return [] }
         self.places = nil
-        for place in leaving { places.remove(place) }
+        for place in leaving { places.remove(place.bytes) }
         for place in arriving { places.insert(place) }
         var pushedOut: [IndexPlace] = []
         if let limit = query.limit {
             while places.count > limit.count, let place = limit.side == .first ? places.last : places.first {
-                places.remove(place)
+                places.remove(place.bytes)
                 pushedOut.append(place)
             }
         }

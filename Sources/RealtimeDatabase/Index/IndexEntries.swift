@@ -9,8 +9,16 @@ final class IndexEntries {
     /// Less than the first byte of every segment, so that it ends a path.
     static let marker: UInt8 = 0x01
 
+    private struct Changed: ByteOrdered {
+        var key: [UInt8]
+        var isPresent: Bool
+        var generation: UInt64
+
+        var orderBytes: [UInt8] { key }
+    }
+
     private let store: any RowStore
-    private var changed = SortedEntries()
+    private var changed = SortedChunks<Changed>()
     /// Ranges whose stored entries are obsolete since a generation.
     private var cleared: [(range: KeyRange, generation: UInt64)] = []
     /// About the memory of what changed since the last freeze, in bytes.
@@ -30,13 +38,13 @@ final class IndexEntries {
     /// `generation` is the one that changes of rows are counted to.
     func set(_ key: [UInt8], isPresent: Bool, generation: UInt64) {
         changedBytes += 96 + key.count
-        changed.set(SortedEntries.Entry(key: key, isPresent: isPresent, generation: generation))
+        changed.insert(Changed(key: key, isPresent: isPresent, generation: generation))
     }
 
     /// Removes all entries of the collections at and below a place.
     func clear(_ path: Path, generation: UInt64) {
         let range = KeyRange(lower: path.encoded, upper: path.subtreeEnd)
-        changed.removeAll(in: range)
+        changed.removeAll(from: range.lower, below: range.upper)
         cleared.removeAll { range.lower == $0.range.lower && range.upper == $0.range.upper }
         cleared.append((range, generation))
         changedBytes += 96 + 2 * range.lower.count
@@ -86,14 +94,14 @@ final class IndexEntries {
         changedBytes = 0
         var changes = EntryChanges()
         changes.cleared = cleared.filter { $0.generation == generation }.map(\.range)
-        for entry in changed.all where entry.generation == generation {
+        for entry in changed.elements where entry.generation == generation {
             if entry.isPresent { changes.added.append(entry.key) } else { changes.removed.append(entry.key) }
         }
         return changes
     }
 
     func applied(_ generation: UInt64) {
-        changed.removeAll(upTo: generation)
+        changed.removeAll { $0.generation <= generation }
         cleared.removeAll { $0.generation <= generation }
     }
 }

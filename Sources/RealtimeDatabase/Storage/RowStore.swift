@@ -85,11 +85,6 @@ private final class NoEntries: RowCursor {
     func seek(to bound: [UInt8]) {}
 }
 
-package enum ScanDirection: Sendable {
-    case ascending
-    case descending
-}
-
 package protocol RowCursor: AnyObject {
     /// The next row, or nil at the end.
     func next() throws(StorageError) -> Row?

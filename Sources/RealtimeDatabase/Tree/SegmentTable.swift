@@ -1,9 +1,13 @@
 import JSONTree
 
 /// What a ``SegmentTable`` holds: an object that knows its own key segment.
-protocol SegmentKeyed: AnyObject {
+protocol SegmentKeyed: AnyObject, ByteOrdered {
     /// The encoded key, as one segment of `Path.encoded`.
     var segment: [UInt8] { get }
+}
+
+extension SegmentKeyed {
+    var orderBytes: [UInt8] { segment }
 }
 
 /// A hash table from an encoded key segment to the node that carries it.
@@ -20,7 +24,7 @@ struct SegmentTable<Node: SegmentKeyed> {
     private var slots: [Slot] = []
     private(set) var count = 0
     /// The nodes in key order, once somebody has asked for them in a wide table.
-    private var order: SegmentOrder<Node>?
+    private var order: SortedChunks<Node>?
 
     var isEmpty: Bool { count == 0 }
 
@@ -90,7 +94,7 @@ struct SegmentTable<Node: SegmentKeyed> {
 
     /// All nodes in key order. O(n log n), or O(n) once ``ordered()`` was asked for.
     func sorted() -> [Node] {
-        if let order { return order.nodes }
+        if let order { return Array(order.elements) }
         var nodes: [Node] = []
         nodes.reserveCapacity(count)
         forEach { nodes.append($0) }
@@ -99,9 +103,9 @@ struct SegmentTable<Node: SegmentKeyed> {
     }
 
     /// The nodes in key order, to be walked from anywhere. O(n log n) the first time; a wide table keeps the order from then on.
-    mutating func ordered() -> SegmentOrder<Node> {
+    mutating func ordered() -> SortedChunks<Node> {
         if let order { return order }
-        let order = SegmentOrder(sorted: sorted())
+        let order = SortedChunks(sorted: sorted())
         if count > Self.keptInOrderAbove { self.order = order }
         return order
     }
