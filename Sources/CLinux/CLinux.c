@@ -49,6 +49,10 @@ int linux_epoll_modify(int epoll, int descriptor, uint32_t interest, uint32_t sl
     return control(epoll, EPOLL_CTL_MOD, descriptor, interest, slot, generation);
 }
 
+int linux_epoll_remove(int epoll, int descriptor) {
+    return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0, 0);
+}
+
 int linux_epoll_wait(int epoll, linux_event *events, int capacity, int timeout_milliseconds) {
     int count = epoll_wait(epoll, (struct epoll_event *)events, capacity, timeout_milliseconds);
     return count < 0 && errno == EINTR ? 0 : (int)negated_errno(count);

@@ -93,6 +93,12 @@ final class Poller {
         _ = linux_epoll_modify(epoll, descriptor, interest.rawValue, token.slot, token.generation)
     }
 
+    /// Forgets the owner, and the descriptor, which stays open.
+    func release(_ token: Token, _ descriptor: Int32) {
+        _ = linux_epoll_remove(epoll, descriptor)
+        remove(token)
+    }
+
     /// Forgets the owner. The descriptor leaves the set when the owner closes it, which it does next.
     func remove(_ token: Token) {
         entries[Int(token.slot)].owner = nil

@@ -34,6 +34,7 @@ typedef struct linux_event {
 int linux_epoll_create(void);
 int linux_epoll_add(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation);
 int linux_epoll_modify(int epoll, int descriptor, uint32_t interest, uint32_t slot, uint32_t generation);
+int linux_epoll_remove(int epoll, int descriptor);
 int linux_epoll_wait(int epoll, linux_event *events, int capacity, int timeout_milliseconds);
 
 // A non-blocking event descriptor, and one count added to it.
