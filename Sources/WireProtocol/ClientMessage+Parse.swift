@@ -8,7 +8,7 @@ extension ClientMessage {
         let parts = try MessageError.reading { () throws(JSONError) in try ClientMessageParts(bytes) }
         guard let layer = parts.layer else { throw MessageError.noLayer }
         guard parts.hasPayload else { throw MessageError.noPayload }
-        if layer == .control { return parts.isPing ? .ping : .otherControl }
+        if layer == .control { return parts.control }
         guard let number = parts.number else { throw MessageError(reason: "a request needs a number \"r\"") }
         do throws(RequestError) {
             guard let action = parts.action, action.first == UInt8(ascii: "\"") else { throw .missing("action \"a\"") }
@@ -67,7 +67,8 @@ extension ClientMessage {
 private struct ClientMessageParts {
     var layer: MessageLayer?
     var hasPayload = false
-    var isPing = false
+    /// What it is, should it turn out to be a control message.
+    var control = ClientMessage.otherControl
     var number: Int64?
     var action: UnsafeRawBufferPointer?
     var body = MessageBody()
@@ -100,7 +101,17 @@ private struct ClientMessageParts {
         } else if key.equals("b") {
             body = try MessageBody(reading: &reader)
         } else if key.equals("t") {
-            isPing = try reader.skipValue().equals("\"p\"")
+            let kind = try reader.skipValue()
+            control =
+                if kind.equals("\"p\"") {
+                    .ping
+                } else if kind.equals("\"a\"") {
+                    .switchAck
+                } else if kind.equals("\"n\"") {
+                    .endOfTransmission
+                } else {
+                    .otherControl
+                }
         } else {
             _ = try reader.skipValue()
         }

@@ -7,7 +7,11 @@ package enum ClientMessage: Hashable, Sendable {
     case invalidRequest(number: Int64, RequestError)
     /// Control `p`: answer with a pong.
     case ping
-    /// Control messages that matter to a transport switch only, or that are unknown.
+    /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session (wire-protocol 1.7).
+    case switchAck
+    /// Control `n`, by long polling: nothing follows here.
+    case endOfTransmission
+    /// Control messages that are unknown.
     case otherControl
 }
 

@@ -18,6 +18,23 @@ package enum ServerMessageWriter {
         out.append(literal: #"{"t":"c","d":{"t":"o","d":null}}"#)
     }
 
+    /// The first message on a WebSocket that is to take over from long polling (wire-protocol 1.7).
+    package static func appendSwitchAck(to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"c","d":{"t":"a","d":{}}}"#)
+    }
+
+    /// The last message by long polling, when a WebSocket takes over.
+    package static func appendEndOfTransmission(to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"c","d":{"t":"n","d":{}}}"#)
+    }
+
+    /// Sends the client to another host. An empty one, on a WebSocket that was to take over, makes it stay with long polling.
+    package static func appendReset(host: [UInt8], to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"c","d":{"t":"r","d":"#)
+        JSONText.appendQuoted(host, to: &out)
+        out.append(literal: "}}")
+    }
+
     /// Tells the client to go away for good, with the reason.
     package static func appendKill(reason: [UInt8], to out: inout [UInt8]) {
         out.append(literal: #"{"t":"c","d":{"t":"s","d":"#)

@@ -108,7 +108,8 @@ struct ClientMessageParseTests {
         "control messages",
         arguments: [
             (#"{"t":"c","d":{"t":"p","d":{}}}"#, ClientMessage.ping), (#"{"t":"c","d":{"t":"p"}}"#, .ping),
-            (#"{"t":"c","d":{"d":{},"t":"n"}}"#, .otherControl), (#"{"t":"c","d":{}}"#, .otherControl),
+            (#"{"t":"c","d":{"d":{},"t":"n"}}"#, .endOfTransmission), (#"{"t":"c","d":{"t":"a","d":{}}}"#, .switchAck),
+            (#"{"t":"c","d":{}}"#, .otherControl),
             (#"{"t":"c","d":{"t":5}}"#, .otherControl), (#"{"t":"c","d":{"t":"pp"}}"#, .otherControl),
         ])
     func control(text: String, expected: ClientMessage) throws {
