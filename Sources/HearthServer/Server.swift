@@ -52,7 +52,10 @@ package final class Server: Sendable {
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 readiness: readiness, log: log)
-            contexts.set(group.loops.enumerated().map { LoopContext(index: $0, loop: $1, services: services) })
+            contexts.set(
+                group.loops.enumerated().map {
+                    LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
+                })
             tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
             }

@@ -58,6 +58,12 @@ package struct ConnectionLimits: Sendable {
     package var sendTimeout = Duration.seconds(60)
     /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (wire-protocol 1.5).
     package var realtimeTimeout = Duration.seconds(90)
+    /// An open poll of a long polling client with nothing to say is answered after this time (wire-protocol 1.7).
+    package var pollHoldMax = Duration.seconds(30)
+    /// Without an open poll, a long polling client is gone.
+    package var pollGapMax = Duration.seconds(45)
+    /// Sessions of one event loop that are polled: they need no connection, so connections do not bound them.
+    package var polledSessionsMax = 10_000
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
     package var messageBytesMax = 17 << 20
     /// A value written over REST, in bytes.

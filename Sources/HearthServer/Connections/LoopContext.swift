@@ -13,6 +13,9 @@ final class LoopContext: @unchecked Sendable {
 
     private var sessions: [UInt64: RealtimeSession] = [:]
     private var exchanges: [UInt64: HTTPConnection] = [:]
+    /// What carries, or did carry, sessions by long polling.
+    private var longPolls: [UInt64: LongPollTransport] = [:]
+    private var pollsToFlush: [LongPollTransport] = []
     private var groups: [UInt64: ListenerGroup] = [:]
     private var connectionsMade: UInt64 = 0
     private var pushIDs = PushIDGenerator()
@@ -21,11 +24,13 @@ final class LoopContext: @unchecked Sendable {
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
     private var isHandOverPosted = false
+    private weak var contexts: LoopContexts?
 
-    init(index: Int, loop: EventLoop, services: Services) {
+    init(index: Int, loop: EventLoop, services: Services, contexts: LoopContexts) {
         self.index = index
         self.loop = loop
         self.services = services
+        self.contexts = contexts
     }
 
     // MARK: Connections
@@ -47,6 +52,34 @@ final class LoopContext: @unchecked Sendable {
     func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
 
     func remove(_ connection: HTTPConnection) { exchanges[connection.id.raw] = nil }
+
+    // MARK: Sessions and their further connections
+
+    /// The context of the loop that a session lives on, if that is another one.
+    func elsewhere(_ token: SessionToken) -> LoopContext? {
+        token.connection.loop == index ? nil : contexts?[token.connection.loop]
+    }
+
+    /// A session of this loop.
+    func session(_ token: SessionToken) -> RealtimeSession? {
+        guard let session = sessions[token.connection.raw], session.token == token else { return nil }
+        return session
+    }
+
+    /// False when as many sessions are polled as may be.
+    var hasRoomForPolls: Bool { longPolls.count < services.configuration.connectionLimits.polledSessionsMax }
+
+    func add(_ polls: LongPollTransport) { longPolls[polls.id.raw] = polls }
+
+    func remove(_ polls: LongPollTransport) { longPolls[polls.id.raw] = nil }
+
+    func polls(_ id: ConnectionID) -> LongPollTransport? { longPolls[id.raw] }
+
+    /// Calls `flush` when the turn's events are worked off.
+    func flushLater(_ polls: LongPollTransport) {
+        pollsToFlush.append(polls)
+        postHandOver()
+    }
 
     // MARK: Requests
 
@@ -81,6 +114,9 @@ final class LoopContext: @unchecked Sendable {
         for (database, batch) in batches { services.databases.post(database, batch) }
         for database in released { services.databases.release(database) }
         released.removeAll()
+        let polls = pollsToFlush
+        pollsToFlush.removeAll()
+        for polls in polls { polls.flush() }
     }
 
     /// A new push id; those of one loop grow.

@@ -14,6 +14,11 @@ final class LoopContexts: Sendable {
         return context
     }
 
+    /// Nil for a loop that is not there.
+    subscript(loop: Int) -> LoopContext? {
+        contexts.withLock { $0.indices.contains(loop) ? $0[loop] : nil }
+    }
+
     /// From a thread that streams a large read.
     func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
         let context = contexts.withLock { $0[stream.read.connection.loop] }

@@ -74,7 +74,7 @@ extension HTTPConnection {
                 awaitProgress()
             }
         case .streaming: grantPieces()
-        case .none, .beside, .waiting: break
+        case .none, .beside, .waiting, .polling: break
         }
     }
 

@@ -2,7 +2,6 @@ import EventLoop
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase
-import WebSocketCodec
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a ``RealtimeSession`` when
 /// a client asks for the realtime endpoint. While a request is worked on, nothing more is read.
@@ -37,6 +36,8 @@ final class HTTPConnection: StreamHandler {
         case waiting(RESTExchange, ResponseWriter)
         case sending(LargeBody)
         case streaming(StreamedAnswer)
+        /// It is a poll, which is answered when there is something to say.
+        case polling(LongPollTransport, ResponseWriter)
     }
 
     /// What a peer has taken so far, as far as it can be compared.
@@ -91,8 +92,11 @@ final class HTTPConnection: StreamHandler {
                 self.head = nil
                 self.body = []
                 self.claim = nil
-                if head.isWebSocketUpgrade, upgrade(head, rest: input) { return bytes.count }
-                handle(head, body, claim)
+                if let token = head.sessionToken, let other = context.elsewhere(token) {
+                    move(to: other, head, rest: input)
+                    return bytes.count
+                }
+                if take(head, body, claim, rest: input) { return bytes.count }
             case .failure(let failure):
                 context.services.log.debug("http.bad-request", [("reason", "\(failure.reason)")])
                 let text = failure == .bodyTooLarge ? "Payload is too large" : "\(failure.reason)"
@@ -145,7 +149,7 @@ final class HTTPConnection: StreamHandler {
     private func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
         switch work {
-        case .beside, .waiting: stream.clearTimeout()
+        case .beside, .waiting, .polling: stream.clearTimeout()
         case .sending, .streaming: awaitProgress()
         case .none:
             if decoder.isIdle {
@@ -159,6 +163,24 @@ final class HTTPConnection: StreamHandler {
     }
 
     // MARK: Requests
+
+    /// Works on a request. True when the connection is no longer this one's: it has become a WebSocket, to which `rest` belongs.
+    private func take(
+        _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
+    ) -> Bool {
+        if head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
+        handle(head, body, claim)
+        return false
+    }
+
+    /// Goes on with a request that a connection of another loop has read, which has moved here, and what was read behind it.
+    func takeOver(_ head: RequestHead, rest: [UInt8]) {
+        if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
+        unread = rest
+        if isIdle { return readOn() }
+        if !rest.isEmpty { stream.pauseReading() }
+        setTimeout(wasIdle: true)
+    }
 
     private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
         let writer = ResponseWriter(answering: head)
@@ -182,6 +204,7 @@ final class HTTPConnection: StreamHandler {
         case .settings:
             respond(HTTPResponse(.notImplemented, error: "this version has no rules and no settings"), with: writer)
         case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
+        case .longPoll: poll(head, writer)
         case .notWebSocket:
             respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
         case .unknown: respond(RESTError.notFound.response, with: writer)
@@ -229,44 +252,6 @@ final class HTTPConnection: StreamHandler {
         readOn()
     }
 
-    // MARK: The realtime endpoint
-
-    /// True when the connection is no longer this one's.
-    private func upgrade(_ head: RequestHead, rest: UnsafeRawBufferPointer) -> Bool {
-        guard head.path.elementsEqual("/.ws".utf8) else { return false }
-        let database: DatabaseDirectory.Use
-        let handshake: ServerHandshake
-        do {
-            database = try context.services.directory.use(head.databaseName)
-        } catch {
-            respond(RESTError(error).response, with: ResponseWriter(answering: head))
-            return true
-        }
-        do throws(HandshakeRefusal) {
-            handshake = try ServerHandshake(
-                method: Array(head.methodName), version: (1, head.minorVersion),
-                deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
-            ) { name in head.headers.combined(name) }
-        } catch {
-            context.release(database)
-            stream.send(shared: error.response)
-            stream.close()
-            return true
-        }
-        context.remove(self)
-        stream.resumeReading()
-        stream.send(shared: handshake.response)
-        let host = context.services.configuration.advertisedHost.map { Array($0.utf8) } ?? Array(head.host)
-        let session = RealtimeSession(
-            stream: stream, context: context, database: database, host: host, deflate: handshake.deflate)
-        if !rest.isEmpty {
-            // Clients speak after the hello, but nothing forbids them to be quick.
-            var bytes = Array(rest)
-            bytes.withUnsafeMutableBytes { session.received($0, on: stream) }
-        }
-        return true
-    }
-
     // MARK: Ending
 
     /// An answer is out; closes after the last one.
@@ -295,10 +280,16 @@ final class HTTPConnection: StreamHandler {
     func shutdownRequested(_ stream: Stream) {
         isEnding = true
         if isIdle { stream.close(.shutdown) }
+        if case .polling(let polls, _) = work { polls.leave() }
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
-        if case .streaming(let answer) = work { answer.snapshot.cancel() }
+        switch work {
+        case .streaming(let answer): answer.snapshot.cancel()
+        case .polling(let polls, _): polls.lost(self)
+        case .none, .beside, .waiting, .sending: break
+        }
+        work = .none
         context.remove(self)
     }
 }

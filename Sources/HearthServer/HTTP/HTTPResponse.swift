@@ -5,12 +5,13 @@ import JSONTree
 /// One answer.
 struct HTTPResponse {
     enum ContentType {
-        case json, javaScript, text
+        case json, javaScript, html, text
 
         var value: StaticString {
             switch self {
             case .json: "application/json; charset=utf-8"
             case .javaScript: "text/javascript; charset=utf-8"
+            case .html: "text/html; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
             }
         }

@@ -16,6 +16,8 @@ enum Route: Equatable {
     case preflight
     /// `/.ws` without the handshake of a WebSocket.
     case notWebSocket
+    /// `/.lp`
+    case longPoll
     case unknown
 
     init(_ head: RequestHead) {
@@ -28,6 +30,8 @@ enum Route: Equatable {
             self = .readiness
         } else if path.elementsEqual("/.ws".utf8) {
             self = .notWebSocket
+        } else if head.isLongPoll {
+            self = .longPoll
         } else if path.elementsEqual("/.inspect/databases.json".utf8) || path.elementsEqual("/.inspect/databases".utf8)
         {
             self = .databases

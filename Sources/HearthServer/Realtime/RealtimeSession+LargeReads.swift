@@ -28,6 +28,7 @@ extension RealtimeSession {
             }
             return
         }
+        switchTransport()
     }
 
     func receive(_ piece: SnapshotStream.Piece, of snapshot: SnapshotStream) {
@@ -40,7 +41,7 @@ extension RealtimeSession {
         case .bytes(let frames):
             transmit(frames, 0..<frames.count)
             largeReads.queuedPiece()
-            if stream.isWritable { largeReads.grantPieces() }
+            if isWritable { largeReads.grantPieces() }
         case .end:
             endCurrent()
             beginCurrent()

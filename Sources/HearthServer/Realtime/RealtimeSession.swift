@@ -4,154 +4,82 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// One connection of the realtime protocol (wire-protocol 1 and 2): reads messages, hands their requests to the database, and sends
-/// what comes back. Its requests are worked off, and answered, in order.
-final class RealtimeSession: StreamHandler {
-    let id: ConnectionID
+/// What a client of the realtime protocol has here (wire-protocol 1 and 2), whatever carries its messages: hands their requests to the
+/// database, and what comes back to the transport. Requests are worked off, and answered, in order.
+final class RealtimeSession {
+    enum Transport {
+        case webSocket(WebSocketTransport)
+        case polling(LongPollTransport)
+        /// The session is over.
+        case none
+    }
+
+    /// Names the session to the client's next connection.
+    let token: SessionToken
     /// The groups this session is a member of; almost always few.
     var groups: Set<UInt64> = []
 
-    // Safe because: the stream keeps its handler and tells it when it ends, and the context lives as long as its loop. After `closed`
-    // nobody calls a session any more.
+    // Safe because: the context lives as long as its loop, and after `closed` nobody calls a session any more.
     unowned(unsafe) let context: LoopContext
-    unowned(unsafe) let stream: Stream
-    private let database: DatabaseDirectory.Use
-    private var decoder: WebSocketDecoder
-    private var joiner: FrameJoiner
-    private var goodbye = CloseHandshake(role: .server)
-    private var requests: RequestsInFlight
-    /// Nothing more is read until some of the requests are answered.
-    private var isPaused = false
-    /// What was read before that and is not decoded yet: the bytes from `unreadStart` on.
-    private var unread: [UInt8] = []
-    private var unreadStart = 0
-    /// For a large message of which a part has come.
-    private var partClaim: MemoryClaim?
-    /// Bytes that waited to be sent when the deadline last came.
-    private var lastWaiting = 0
-    /// What goes out is compressed.
-    private let isCompressed: Bool
+    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil with long polling.
+    // Safe because: the transport is told when its stream ends, and ends the session.
+    private unowned(unsafe) var stream: Stream?
+    private var compresses = false
+    /// Nothing goes out behind a close frame, nor after the end.
+    private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads()
 
-    /// `host` is what the client called this server; it is told to come back to the same.
-    init(
-        stream: Stream, context: LoopContext, database: DatabaseDirectory.Use, host: [UInt8],
-        deflate: DeflateParameters? = nil
-    ) {
-        id = context.makeID(.realtime)
-        self.stream = stream
+    private let database: DatabaseDirectory.Use
+    private(set) var transport = Transport.none
+    /// A WebSocket that is to take over from long polling.
+    private var candidate: WebSocketTransport?
+    private var requests: RequestsInFlight
+    /// Nothing more is read until some of the requests are answered.
+    private(set) var isPaused = false
+    private var hasEnded = false
+
+    var id: ConnectionID { token.connection }
+
+    init(context: LoopContext, database: DatabaseDirectory.Use) {
+        token = SessionToken(context.makeID(.realtime))
         self.context = context
         self.database = database
         let limits = context.services.configuration.connectionLimits
         requests = RequestsInFlight(countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax)
-        decoder = WebSocketDecoder(
-            role: .server, limits: .init(frameSizeMax: limits.messageBytesMax, messageSizeMax: limits.messageBytesMax),
-            deflate: deflate, validatesUTF8: false)
-        isCompressed = deflate.map { context.compressor.serves($0) } ?? false
-        joiner = FrameJoiner(bytesMax: limits.messageBytesMax)
         context.add(self)
-        stream.handler = self
+    }
+
+    /// `host` is what the client called this server; it is told to come back to the same.
+    func begin(on transport: Transport, host: [UInt8]) {
+        carry(by: transport)
         var hello: [UInt8] = []
-        ServerMessageWriter.appendHello(
-            time: WallClock.milliseconds, host: host, session: SessionToken.random(), to: &hello)
+        ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
         send(hello)
-        extendTimeout()
+    }
+
+    private func carry(by transport: Transport) {
+        self.transport = transport
+        guard case .webSocket(let socket) = transport else { return }
+        stream = socket.stream
+        compresses = socket.compresses
     }
 
     // MARK: Receiving
 
-    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
-        if maySend { extendTimeout() }
-        let used = unread.isEmpty ? read(bytes) : 0
-        unread.append(contentsOf: bytes[used...])
-        accountForPart()
-    }
-
-    /// Decodes until there are as many requests as may be. Answers how many bytes it used.
-    private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
-        var input = bytes
-        // What follows a close frame is only looked through for the answer to it.
-        while !isPaused || !maySend, let event = decoder.next(&input) {
-            switch event {
-            case .message(_, let payload): receive(payload)
-            case .ping(let payload):
-                if maySend { sendFrame(.pong, payload) }
-            case .pong: break
-            case .close(let code, _): follow(goodbye.received(code))
-            case .failure(let violation):
-                context.services.log.info("connection.protocol-error", [("reason", "\(violation.reason)")])
-                follow(goodbye.failed(violation))
-            }
-        }
-        return bytes.count - input.count
-    }
-
-    /// Goes on once enough is answered and the answers are taken.
-    private func readOn() {
-        guard isPaused, requests.hasRoom, stream.isWritable else { return }
-        isPaused = false
-        if !unread.isEmpty {
-            var bytes = unread
-            let start = unreadStart
-            unread = []
-            unreadStart = 0
-            let used = bytes.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
-            if start + used < bytes.count {
-                unread = bytes
-                unreadStart = start + used
-            }
-            accountForPart()
-        }
-        if !isPaused { stream.resumeReading() }
-    }
-
-    /// Large messages count while they come in, too.
-    private func accountForPart() {
-        let bytes = decoder.heapBytes + joiner.byteCount
-        guard bytes >= RequestMemory.partBytesMin else {
-            partClaim = nil
-            return
-        }
-        let isGranted: Bool
-        if let partClaim {
-            isGranted = partClaim.resize(to: bytes)
-        } else {
-            partClaim = context.services.requestMemory.claim(bytes)
-            isGranted = partClaim != nil
-        }
-        if !isGranted, maySend {
-            follow(goodbye.close(.tryAgainLater, reason: "the server has no room for large messages"))
-        }
-    }
-
-    private func receive(_ frame: UnsafeRawBufferPointer) {
-        guard maySend else { return }
-        switch joiner.add(frame) {
-        case .message: handle(frame)
-        case .joined:
-            let message = joiner.takeMessage()
-            message.withUnsafeBytes { handle($0) }
-        case .more: break
-        case .tooLarge: follow(goodbye.close(.messageTooBig, reason: "the message is too large"))
-        }
-    }
-
-    private func handle(_ bytes: UnsafeRawBufferPointer) {
-        do throws(MessageError) {
-            switch try ClientMessage.parse(bytes) {
-            case .request(let number, let request): submit(number, Operation(request))
-            case .invalidRequest(let number, let error):
-                let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
-                submit(number, .relay(.failed(refusal)))
-            case .ping:
-                var pong: [UInt8] = []
-                ServerMessageWriter.appendPong(to: &pong)
-                send(pong)
-            case .otherControl: break
-            }
-        } catch {
-            follow(goodbye.close(.policyViolation, reason: error.reason))
+    /// Takes a message of the client.
+    func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
+        switch try ClientMessage.parse(bytes) {
+        case .request(let number, let request): submit(number, Operation(request))
+        case .invalidRequest(let number, let error):
+            let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
+            submit(number, .relay(.failed(refusal)))
+        case .ping:
+            var pong: [UInt8] = []
+            ServerMessageWriter.appendPong(to: &pong)
+            send(pong)
+        case .endOfTransmission: endPolling()
+        case .switchAck, .otherControl: break
         }
     }
 
@@ -166,9 +94,25 @@ final class RealtimeSession: StreamHandler {
         requests.add(bytes: operation.reads ? counted + Database.assembledBytesMax : counted)
         if requests.isFull, !isPaused {
             isPaused = true
-            stream.pauseReading()
+            stream?.pauseReading()
         }
         context.submit(request, to: database.index)
+    }
+
+    func answered() {
+        requests.answered()
+        readOn()
+    }
+
+    /// Goes on once enough is answered and the answers are taken.
+    private func readOn() {
+        guard isPaused, requests.hasRoom, isWritable else { return }
+        isPaused = false
+        switch transport {
+        case .webSocket(let socket): socket.readOn()
+        case .polling(let polls): polls.readOn()
+        case .none: break
+        }
     }
 
     /// The client is told that a listener failed, so the database must not keep it.
@@ -178,9 +122,6 @@ final class RealtimeSession: StreamHandler {
     }
 
     // MARK: Sending
-
-    /// Nothing goes out behind a close frame.
-    var maySend: Bool { goodbye.maySend }
 
     /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
     func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
@@ -202,9 +143,13 @@ final class RealtimeSession: StreamHandler {
 
     /// Queues frames at once, whatever is under way.
     func transmit(_ bytes: [UInt8], _ range: Range<Int>) {
+        guard let stream else {
+            if case .polling(let polls) = transport { polls.send(bytes, range) }
+            return
+        }
         // A client that receives need not say anything (wire-protocol 1.5). One that is gone takes nothing.
-        if stream.outboundBytes == 0 { extendTimeout() }
-        if isCompressed {
+        if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
+        if compresses {
             stream.send(shared: context.compressor.frames(bytes, range))
         } else {
             stream.send(shared: bytes, range)
@@ -214,73 +159,105 @@ final class RealtimeSession: StreamHandler {
     private func hold(_ frames: ArraySlice<UInt8>) {
         largeReads.hold(frames)
         let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        if largeReads.heldBytes > limit { stream.abort(.slowConsumer) }
+        guard largeReads.heldBytes > limit else { return }
+        switch transport {
+        case .webSocket: stream?.abort(.slowConsumer)
+        case .polling(let polls): polls.giveUp(because: "the client does not take what waits for it")
+        case .none: break
+        }
     }
 
-    private func extendTimeout() {
-        stream.setTimeout(after: context.services.configuration.connectionLimits.realtimeTimeout)
+    /// The client takes what is sent.
+    var isWritable: Bool {
+        if let stream { return stream.isWritable }
+        if case .polling(let polls) = transport { return polls.isWritable }
+        return false
     }
 
-    func answered() {
-        requests.answered()
+    /// It had not taken everything, and has now.
+    func drained() {
+        largeReads.grantPieces()
         readOn()
     }
 
-    private func sendFrame(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
-        var frame: [UInt8] = []
-        FrameEncoder.append(opcode, payload.bytes, to: &frame)
-        stream.send(shared: frame)
+    // MARK: The switch from long polling to a WebSocket
+
+    /// A WebSocket may stand by.
+    var mayBeTakenOver: Bool {
+        if case .polling(let polls) = transport { candidate == nil && !polls.hasClientEnded } else { false }
+    }
+
+    /// Lets a WebSocket stand by.
+    func admit(_ socket: WebSocketTransport) { candidate = socket }
+
+    /// The client sends nothing more by long polling.
+    private func endPolling() {
+        guard case .polling(let polls) = transport else { return }
+        polls.clientEnded()
+        switchTransport()
+    }
+
+    /// Hands over, once the client has and nothing is half sent.
+    func switchTransport() {
+        guard case .polling(let polls) = transport, polls.hasClientEnded, largeReads.isEmpty else { return }
+        guard let socket = candidate else { return close(reason: "there is nothing to switch to") }
+        var end: [UInt8] = []
+        ServerMessageWriter.appendEndOfTransmission(to: &end)
+        send(end)
+        polls.finish()
+        candidate = nil
+        carry(by: .webSocket(socket))
+        socket.takeOver()
     }
 
     // MARK: Ending
 
-    private func follow(_ step: CloseHandshake.Step) {
-        if let frame = step.send {
-            largeReads.cancel()
-            var bytes: [UInt8] = []
-            FrameEncoder.appendClose(frame.code, reason: frame.reason, to: &bytes)
-            stream.send(shared: bytes)
+    /// The transport sends nothing more.
+    func stopSending() {
+        maySend = false
+        largeReads.cancel()
+    }
+
+    /// A WebSocket of this session ends. One that only stood by is no loss, unless the client relies on it already.
+    func lost(_ socket: WebSocketTransport) {
+        if candidate === socket {
+            candidate = nil
+            switchTransport()
+        } else if case .webSocket(let current) = transport, current === socket {
+            end()
         }
-        switch step.transport {
-        case .keep: break
-        case .awaitPeer: stream.setTimeout(after: .seconds(5))
-        case .shut: stream.close()
+    }
+
+    /// Ends the session and what carries it.
+    func close(_ code: CloseCode = .normal, reason: String) {
+        let (current, candidate) = (transport, candidate)
+        end()
+        switch current {
+        case .webSocket(let socket): socket.shut(code, reason: reason)
+        case .polling(let polls): polls.close()
+        case .none: break
         }
+        candidate?.shut(code, reason: reason)
     }
 
     /// A message that has begun cannot be completed.
     func giveUp(because error: StorageError) {
         let code: CloseCode = if case .overloaded = error { .tryAgainLater } else { .internalError }
         // A close frame has room for 123 bytes of reason.
-        follow(goodbye.close(code, reason: String(error.message.prefix(120).filter(\.isASCII))))
-        stream.close()
+        close(code, reason: String(error.message.prefix(120).filter(\.isASCII)))
     }
 
-    func drained(_ stream: Stream) {
-        if maySend { extendTimeout() }
-        largeReads.grantPieces()
-        readOn()
-    }
-
-    func timedOut(_ stream: Stream) {
-        // A peer that takes something, however slowly, is alive: while much waits for it, nothing it says is read.
-        let waiting = stream.outboundBytes
-        defer { lastWaiting = waiting }
-        if maySend, waiting > 0 ? waiting != lastWaiting : isPaused { return extendTimeout() }
-        stream.close(.timedOut)
-    }
-
-    func shutdownRequested(_ stream: Stream) {
-        follow(goodbye.close(.goingAway, reason: "the server is shutting down"))
-        stream.close(.shutdown)
-    }
-
-    func closed(_ stream: Stream, reason: CloseReason) {
-        largeReads.cancel()
+    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come behind this.
+    private func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        stopSending()
+        transport = .none
+        stream = nil
+        candidate = nil
         context.remove(self)
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
-        context.services.log.debug("connection.closed", [("connection", "\(id.raw)"), ("reason", "\(reason)")])
     }
 }
 
@@ -333,15 +310,4 @@ extension Failure {
 extension QueryObject? {
     /// Whether a request asks for the whole place; without a query object it does.
     fileprivate var selectsEverything: Bool { self?.query.selectsEverything ?? true }
-}
-
-/// An identifier that cannot be guessed.
-enum SessionToken {
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_".utf8)
-
-    /// 24 characters of 6 random bits each.
-    static func random() -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<24).map { _ in alphabet[Int(random.next() & 63)] }
-    }
 }

@@ -1,0 +1,195 @@
+import EventLoop
+import HTTPCodec
+import WebSocketCodec
+import WireProtocol
+
+extension RequestHead {
+    var isLongPoll: Bool { path.elementsEqual("/.lp".utf8) }
+
+    /// The session that a realtime request is about: the one it polls or takes over, or the previous one of its client, which ends.
+    var sessionToken: SessionToken? {
+        guard isLongPoll || isWebSocketUpgrade && path.elementsEqual("/.ws".utf8) else { return nil }
+        return (query.first(isLongPoll ? "id" : "s") ?? query.first("ls")).flatMap { SessionToken($0) }
+    }
+}
+
+/// The realtime endpoints. Requests about a session are worked on by the loop that it lives on, so whatever they do to it is done in order:
+/// when a client comes back and names its previous session, that one's end is submitted to its database before the first request of the
+/// new one. Both are on one loop, a loop submits in one order, and the database keeps it.
+extension HTTPConnection {
+    /// Goes to another loop, with a request for it and what was read behind that.
+    func move(to other: LoopContext, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
+        let rest = Array(rest)
+        context.remove(self)
+        stream.move(to: other.loop) { stream in
+            let connection = HTTPConnection(stream: stream, context: other)
+            stream.handler = connection
+            connection.takeOver(head, rest: rest)
+        }
+    }
+
+    /// What a client is told to come back to: what it called this server.
+    private func host(for head: RequestHead) -> [UInt8] {
+        context.services.configuration.advertisedHost.map { Array($0.utf8) } ?? Array(head.host)
+    }
+
+    /// Ends the previous session of a client that has come back.
+    private func endLastSession(_ head: RequestHead) {
+        guard let token = head.query.first("ls").flatMap({ SessionToken($0) }) else { return }
+        context.session(token)?.close(reason: "the client is back on another connection")
+    }
+
+    // MARK: WebSocket
+
+    /// True when the connection is no longer this one's.
+    func upgrade(_ head: RequestHead, rest: UnsafeRawBufferPointer) -> Bool {
+        guard head.path.elementsEqual("/.ws".utf8) else { return false }
+        let handshake: ServerHandshake
+        do throws(HandshakeRefusal) {
+            handshake = try ServerHandshake(
+                method: Array(head.methodName), version: (1, head.minorVersion),
+                deflate: context.services.configuration.compresses ? DeflatePolicy() : nil
+            ) { name in head.headers.combined(name) }
+        } catch {
+            stream.send(shared: error.response)
+            stream.close()
+            return true
+        }
+        let transport: WebSocketTransport
+        if let text = head.query.first("s") {
+            guard let standby = standBy(for: text, handshake) else { return true }
+            transport = standby
+        } else {
+            let database: DatabaseDirectory.Use
+            do throws(DatabaseDirectory.LookUpError) {
+                database = try context.services.directory.use(head.databaseName)
+            } catch {
+                respond(RESTError(error).response, with: ResponseWriter(answering: head))
+                return true
+            }
+            endLastSession(head)
+            leaveHTTP(handshake)
+            let session = RealtimeSession(context: context, database: database)
+            transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
+            session.begin(on: .webSocket(transport), host: host(for: head))
+        }
+        if !rest.isEmpty {
+            // Clients speak after the hello, but nothing forbids them to be quick.
+            var bytes = Array(rest)
+            bytes.withUnsafeMutableBytes { transport.received($0, on: stream) }
+        }
+        return true
+    }
+
+    private func leaveHTTP(_ handshake: ServerHandshake) {
+        context.remove(self)
+        stream.resumeReading()
+        stream.send(shared: handshake.response)
+    }
+
+    /// Lets the WebSocket stand by for a session that is polled. Nil if there is no such session: the client stays with what it has.
+    private func standBy(for text: ArraySlice<UInt8>, _ handshake: ServerHandshake) -> WebSocketTransport? {
+        leaveHTTP(handshake)
+        var message: [UInt8] = []
+        if let session = SessionToken(text).flatMap({ context.session($0) }), session.mayBeTakenOver {
+            let transport = WebSocketTransport(stream, session, deflate: handshake.deflate, standsBy: true)
+            session.admit(transport)
+            ServerMessageWriter.appendSwitchAck(to: &message)
+            transport.send(message)
+            return transport
+        }
+        ServerMessageWriter.appendReset(host: [], to: &message)
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        FrameEncoder.appendClose(.normal, reason: "no session can be taken over", to: &frames)
+        stream.handler = nil
+        stream.send(shared: frames)
+        stream.close()
+        return nil
+    }
+
+    // MARK: Long polling
+
+    func poll(_ head: RequestHead, _ writer: ResponseWriter) {
+        let query = head.query
+        if query.first("start") != nil { return startPolling(head, writer) }
+        guard let token = query.first("id").flatMap({ SessionToken($0) }), let polls = context.polls(token.connection),
+            polls.accepts(token, password: query.first("pw") ?? [])
+        else { return respond(HTTPResponse(script: Array("pLPCommand('close');\n".utf8)), with: writer) }
+        if query.first("dframe") != nil {
+            respond(.disconnectFrame(id: token.text, password: polls.password), with: writer)
+        } else if query.first("disconn") != nil {
+            polls.leave()
+            respond(HTTPResponse(script: []), with: writer)
+        } else {
+            work = .polling(polls, writer)
+            polls.poll(query, on: self)
+        }
+    }
+
+    private func startPolling(_ head: RequestHead, _ writer: ResponseWriter) {
+        guard context.hasRoomForPolls else {
+            return respond(HTTPResponse(HTTPStatus(503), error: "too many clients use long polling"), with: writer)
+        }
+        let database: DatabaseDirectory.Use
+        do throws(DatabaseDirectory.LookUpError) {
+            database = try context.services.directory.use(head.databaseName)
+        } catch {
+            return respond(RESTError(error).response, with: writer)
+        }
+        endLastSession(head)
+        let session = RealtimeSession(context: context, database: database)
+        let polls = LongPollTransport(session)
+        work = .polling(polls, writer)
+        // Only digits may become part of the script.
+        let callback = head.query.first("cb").flatMap { callback in
+            callback.count <= 20 && callback.allSatisfy { (0x30...0x39).contains($0) } ? Array(callback) : nil
+        }
+        polls.start(self, callback: callback)
+        session.begin(on: .polling(polls), host: host(for: head))
+    }
+
+    func answerPoll(_ script: [UInt8]) {
+        guard case .polling(_, let writer) = work else { return }
+        work = .none
+        respond(HTTPResponse(script: script), with: writer)
+        readOn()
+    }
+}
+
+extension HTTPResponse {
+    /// A script that a page loads, from whatever origin.
+    init(script: [UInt8]) {
+        self.init(.ok, json: script)
+        contentType = .javaScript
+        headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
+    }
+
+    /// A page for a frame that says goodbye when the page around it goes away (wire-protocol 1.7). Beacons are what browsers still send
+    /// then; the request of old is for those that have none.
+    static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
+        let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password
+        let page = """
+            <!DOCTYPE html>
+            <html><head><script>
+            var target = "\(String(decoding: target, as: UTF8.self))";
+            function leave() {
+              if (!target) return;
+              var url = target;
+              target = null;
+              if (navigator.sendBeacon && navigator.sendBeacon(url)) return;
+              var request = new XMLHttpRequest();
+              request.open("GET", url, false);
+              request.send();
+            }
+            addEventListener("pagehide", leave);
+            addEventListener("unload", leave);
+            </script></head><body></body></html>
+
+            """
+        var response = HTTPResponse(.ok, json: Array(page.utf8))
+        response.contentType = .html
+        response.headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
+        return response
+    }
+}

@@ -1,0 +1,289 @@
+import EventLoop
+import HTTPCodec
+import RealtimeDatabase
+import WireProtocol
+
+/// Long polling that carries a session (wire-protocol 1.7): what the client says comes in segments on its polls, and what waits for it goes
+/// out as the answer to one. Polls come on any connections; these are moved to the loop of the session first.
+///
+/// Everything is answered at the end of a turn, by ``flush()``.
+final class LongPollTransport {
+    private struct Poll {
+        let connection: HTTPConnection
+        /// Grows from poll to poll.
+        let serial: Int
+        /// What the script begins with.
+        var prelude: [UInt8] = []
+    }
+
+    private enum State {
+        case serving
+        /// The client sends nothing more; what is under way is still sent to it.
+        case clientEnded
+        /// A WebSocket has taken over: what waits is the rest.
+        case finishing
+        /// The session is over.
+        case closed
+    }
+
+    let id: ConnectionID
+    let password: [UInt8]
+    private unowned let context: LoopContext
+    private let token: SessionToken
+    private var session: RealtimeSession?
+    private var state = State.serving
+    private var segments: SegmentJoiner
+    private var claim: MemoryClaim?
+    private var output = PollOutput()
+    /// The poll that waits for something to say.
+    private var open: Poll?
+    /// Those that are answered next, whether or not there is something to say.
+    private var due: [Poll] = []
+    private var timer: Timer?
+    private var isFlushPosted = false
+
+    private var limits: ConnectionLimits { context.services.configuration.connectionLimits }
+
+    init(_ session: RealtimeSession) {
+        self.session = session
+        id = session.id
+        token = session.token
+        context = session.context
+        password = SessionToken.password(16)
+        // Four characters for three bytes.
+        segments = SegmentJoiner(bytesMax: context.services.configuration.connectionLimits.messageBytesMax / 3 * 4)
+        timer = context.loop.makeTimer { [unowned self] in timedOut() }
+        context.add(self)
+    }
+
+    /// Whether the client may use this.
+    func accepts(_ token: SessionToken, password: some Collection<UInt8>) -> Bool {
+        self.token == token && password.elementsEqual(self.password)
+    }
+
+    // MARK: Polls
+
+    /// Answers the first request: defines the functions that all answers call, which pass everything on to those of the page around the
+    /// frame, and says who the client is.
+    ///
+    /// - parameter callback: digits that tell the functions of the page apart; nil if they are not in another window.
+    func start(_ connection: HTTPConnection, callback: [UInt8]?) {
+        var prelude: [UInt8] = []
+        if let callback {
+            let number = String(decoding: callback, as: UTF8.self)
+            for (name, parameters) in [("pLPCommand", "c,a1,a2,a3,a4"), ("pRTLPCB", "n,m")] {
+                let function = "parent.window[\"\(name)\(number)\"]"
+                prelude += "function \(name)(\(parameters)){\(function)&&\(function)(\(parameters));}\n".utf8
+            }
+        }
+        prelude += "pLPCommand('start','".utf8 + token.text + "','".utf8 + password + "');\n".utf8
+        due.append(Poll(connection: connection, serial: 0, prelude: prelude))
+        flushLater()
+    }
+
+    /// Takes what a poll brings, and answers it when there is something to say, or the next one has come.
+    func poll(_ query: QueryString, on connection: HTTPConnection) {
+        var request = PollRequest(query)
+        if case .serving = state {
+            for segment in request.takeSegments() where !segments.add(segment.number, of: segment.count, segment.text) {
+                giveUp(because: "the segments are wrong or too many")
+                break
+            }
+            readOn()
+        }
+        // Answers must come in the order of the polls: those that overtook one another are both answered at once.
+        let poll = Poll(connection: connection, serial: request.serial)
+        if let other = open {
+            let isInOrder = other.serial < poll.serial
+            due += isInOrder ? [other] : [poll, other]
+            open = isInOrder ? poll : nil
+        } else {
+            open = poll
+        }
+        setTimer()
+        flushLater()
+    }
+
+    /// The connection of a poll is gone.
+    func lost(_ connection: HTTPConnection) {
+        due.removeAll { $0.connection === connection }
+        if open?.connection === connection { open = nil }
+        setTimer()
+    }
+
+    // MARK: Receiving
+
+    /// Takes messages for as long as there may be more requests.
+    func readOn() {
+        do throws(MessageError) {
+            while case .serving = state, let session, !session.isPaused, let message = try segments.nextMessage() {
+                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try session.handle(bytes) }
+            }
+        } catch {
+            giveUp(because: error.reason)
+        }
+        accountForSegments()
+    }
+
+    /// Segments of large messages count while they come in, too.
+    private func accountForSegments() {
+        guard segments.byteCount >= RequestMemory.partBytesMin else {
+            claim = nil
+            return
+        }
+        if claim?.resize(to: segments.byteCount) == true { return }
+        claim = context.services.requestMemory.claim(segments.byteCount)
+        if claim == nil { giveUp(because: "the server has no room for large messages") }
+    }
+
+    // MARK: Sending
+
+    /// The client takes what is sent. A message that has begun must be completed before it can be polled.
+    var isWritable: Bool { output.isIncomplete || output.byteCount < StreamLimits().highWater }
+
+    /// Queues frames.
+    func send(_ frames: [UInt8], _ range: Range<Int>) {
+        frames.withUnsafeBytes { output.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        if output.byteCount > limits.outboundBytesMax {
+            return giveUp(because: "more waits for the client than may")
+        }
+        if output.hasMessages { flushLater() }
+    }
+
+    private func flushLater() {
+        if isFlushPosted { return }
+        isFlushPosted = true
+        context.flushLater(self)
+    }
+
+    /// Answers polls; called at the end of a turn.
+    func flush() {
+        isFlushPosted = false
+        let wasWritable = isWritable
+        let polls = due
+        due = []
+        for poll in polls { answer(poll) }
+        if let poll = open, output.hasMessages || isOver {
+            open = nil
+            answer(poll)
+        }
+        setTimer()
+        if !wasWritable || output.byteCount == 0 { session?.drained() }
+    }
+
+    private func answer(_ poll: Poll) {
+        var script = poll.prelude
+        if case .closed = state {
+            script += "pLPCommand('close');\n".utf8
+        } else {
+            if !isOver || output.hasMessages { script += output.takePacket() }
+            // The client first takes the packets up to this one, should their answers come late.
+            if isOver { script += "pLPCommand('close',\(output.packetCount - 1));\n".utf8 }
+        }
+        poll.connection.answerPoll(script)
+    }
+
+    // MARK: The switch to a WebSocket
+
+    /// The client has sent its last message here.
+    var hasClientEnded: Bool { if case .clientEnded = state { true } else { false } }
+
+    func clientEnded() { state = .clientEnded }
+
+    /// The session goes on elsewhere. Polls that still come hear the same as the first one.
+    func finish() {
+        state = .finishing
+        session = nil
+        flushLater()
+    }
+
+    // MARK: Ending
+
+    private var isOver: Bool {
+        switch state {
+        case .serving, .clientEnded: false
+        case .finishing, .closed: true
+        }
+    }
+
+    /// The client is gone, or wants to be.
+    func leave() {
+        if let session { session.close(reason: "the client left") } else { close() }
+    }
+
+    /// Ends the session when everybody who uses it just now is done with it.
+    func giveUp(because reason: String) {
+        context.services.log.info("polling.given-up", [("connection", "\(id.raw)"), ("reason", reason)])
+        session?.stopSending()
+        context.loop.execute { [context, id] in context.polls(id)?.leave() }
+    }
+
+    /// The session is over: nobody finds this any more.
+    func close() {
+        if case .closed = state { return }
+        state = .closed
+        session = nil
+        timer?.cancel()
+        timer = nil
+        context.remove(self)
+        if let open { due.append(open) }
+        open = nil
+        flushLater()
+    }
+
+    private func setTimer() {
+        timer?.arm(after: open == nil ? limits.pollGapMax : limits.pollHoldMax)
+    }
+
+    private func timedOut() {
+        guard let poll = open else { return leave() }
+        open = nil
+        due.append(poll)
+        flush()
+    }
+}
+
+/// What the parameters of a poll say.
+struct PollRequest {
+    struct Segment {
+        var number = -1
+        var count = 0
+        var text: ArraySlice<UInt8> = []
+    }
+
+    private(set) var serial = 0
+    /// By their place in the request.
+    private var segments: [Int: Segment] = [:]
+
+    init(_ query: QueryString) {
+        for parameter in query {
+            let name = parameter.name
+            let word = name.prefix { !Self.isDigit($0) }
+            if word.elementsEqual("ser".utf8), word.count == name.count {
+                serial = Self.number(parameter.value) ?? 0
+                continue
+            }
+            guard let place = Self.number(name[word.endIndex...]) else { continue }
+            if word.elementsEqual("seg".utf8) {
+                segments[place, default: Segment()].number = Self.number(parameter.value) ?? -1
+            } else if word.elementsEqual("ts".utf8) {
+                segments[place, default: Segment()].count = Self.number(parameter.value) ?? 0
+            } else if word.elementsEqual("d".utf8) {
+                segments[place, default: Segment()].text = parameter.value
+            }
+        }
+    }
+
+    mutating func takeSegments() -> Dictionary<Int, Segment>.Values {
+        defer { segments = [:] }
+        return segments.values
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Nil for what is no number of a reasonable size.
+    private static func number(_ text: ArraySlice<UInt8>) -> Int? {
+        guard (1...15).contains(text.count), text.allSatisfy(isDigit) else { return nil }
+        return text.reduce(0) { $0 * 10 + Int($1 & 15) }
+    }
+}
