@@ -1,0 +1,54 @@
+import JSONTree
+import RealtimeDatabase
+import WireProtocol
+
+extension Operation {
+    /// What a request of the realtime protocol asks of the database.
+    init(_ request: ClientRequest) {
+        switch request {
+        case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
+        case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
+        case .get(let path, let query):
+            self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
+        case .listen(let path, let query, let tag?, let hash):
+            self = .listenQuery(path, query?.query ?? .everything, .tagged(tag), hash: hash)
+        case .listen(let path, let query, nil, let hash):
+            self = query.selectsEverything ? .listen(path, hash: hash) : .relay(.failed(.untaggedQuery))
+        case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
+        case .unlisten(let path, _, nil): self = .unlisten(path)
+        case .onDisconnect(let entry): self = .onDisconnect([(entry.target, IncomingValue(entry))])
+        case .onDisconnectMerge(_, let entries): self = .onDisconnect(entries.map { ($0.target, IncomingValue($0)) })
+        case .cancelOnDisconnect(let path): self = .cancelOnDisconnect(path)
+        case .events(let path, let query, let tag, let kinds):
+            self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
+        case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
+        case .statistics, .appCheck: self = .relay(.done)
+        case .authenticate:
+            // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
+            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8))))
+        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8))))
+        case .unknown(let action):
+            // No more of it than helps to find the mistake.
+            let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""
+            self = .relay(.failed(.refused(status: StaticText("error"), text)))
+        }
+    }
+}
+
+extension IncomingValue {
+    init(_ entry: WireAssignment) { self.init(json: entry.value, hasServerValues: entry.hasServerValues) }
+}
+
+extension Failure {
+    /// There is as much of unanswered requests as ``RequestMemory`` may hold.
+    static let noRoom = Failure.refused(
+        status: StaticText("unavailable"), "the server has as much to write as it can hold: try again later")
+
+    fileprivate static let untaggedQuery = Failure.refused(
+        status: StaticText("invalid_argument"), "a listener of a query needs a tag \"t\"")
+}
+
+extension QueryObject? {
+    /// Whether a request asks for the whole place; without a query object it does.
+    fileprivate var selectsEverything: Bool { self?.query.selectsEverything ?? true }
+}
