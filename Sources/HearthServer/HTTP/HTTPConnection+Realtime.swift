@@ -143,7 +143,8 @@ extension HTTPConnection {
         work = .polling(polls, writer)
         // Only digits may become part of the script.
         let callback = head.query.first("cb").flatMap { callback in
-            callback.count <= 20 && callback.allSatisfy { (0x30...0x39).contains($0) } ? Array(callback) : nil
+            (1...20).contains(callback.count) && callback.allSatisfy { (0x30...0x39).contains($0) }
+                ? Array(callback) : nil
         }
         polls.start(self, callback: callback)
         session.begin(on: .polling(polls), host: host(for: head))

@@ -69,6 +69,12 @@ final class HTTPConnection: StreamHandler {
         let used = isIdle ? read(UnsafeRawBufferPointer(bytes)) : 0
         guard !isIdle else { return }
         unread.append(contentsOf: bytes[used...])
+        pauseReading()
+    }
+
+    /// A poll may wait for long: that its connection ends is noticed only by reading, which can go on as long as nothing comes.
+    private func pauseReading() {
+        if case .polling = work, unread.isEmpty { return }
         stream.pauseReading()
     }
 
@@ -178,7 +184,7 @@ final class HTTPConnection: StreamHandler {
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
         unread = rest
         if isIdle { return readOn() }
-        if !rest.isEmpty { stream.pauseReading() }
+        pauseReading()
         setTimeout(wasIdle: true)
     }
 

@@ -211,11 +211,10 @@ final class LongPollTransport {
         if let session { session.close(reason: "the client left") } else { close() }
     }
 
-    /// Ends the session when everybody who uses it just now is done with it.
+    /// Something is wrong with the client. It is told no more than that this is the end.
     func giveUp(because reason: String) {
         context.services.log.info("polling.given-up", [("connection", "\(id.raw)"), ("reason", reason)])
-        session?.stopSending()
-        context.loop.execute { [context, id] in context.polls(id)?.leave() }
+        leave()
     }
 
     /// The session is over: nobody finds this any more.
