@@ -14,11 +14,6 @@ final class RealtimeSession {
         case none
     }
 
-    /// Names the session to the client's next connection.
-    let token: SessionToken
-    /// The groups this session is a member of; almost always few.
-    var groups: Set<UInt64> = []
-
     // Safe because: the context lives as long as its loop, and after `closed` nobody calls a session any more.
     unowned(unsafe) let context: LoopContext
     // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil with long polling.
@@ -30,6 +25,10 @@ final class RealtimeSession {
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads()
 
+    /// Names the session to the client's next connection.
+    let token: SessionToken
+    /// The groups this session is a member of; almost always few.
+    var groups: Set<UInt64> = []
     private let database: DatabaseDirectory.Use
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
