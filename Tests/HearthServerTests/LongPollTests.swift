@@ -162,7 +162,7 @@ struct LongPollTests {
         let peer = try PollingPeer(try makeServer())
         let target =
             switch name {
-            case "wrong password": "/.lp?id=\(peer.id)&pw=x\(peer.password.dropFirst())&ser=1&disconn=t"
+            case "wrong password": "/.lp?id=\(peer.id)&pw=\(peer.password.dropLast())!&ser=1&disconn=t"
             case "unknown": "/.lp?id=\(peer.id.dropLast(4))AAAA&pw=\(peer.password)&ser=1&disconn=t"
             case "malformed": "/.lp?id=x&ser=1"
             default: "/.lp?id=_\(peer.id.dropFirst())&pw=\(peer.password)&ser=1&dframe=t"

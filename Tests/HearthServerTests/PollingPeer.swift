@@ -76,7 +76,13 @@ final class PollingPeer {
         var received: [String] = []
         var messages = messages
         while received.count < count {
-            for case .packet(_, let text) in try poll(messages) { received += Self.messages(text) }
+            for call in try poll(messages) {
+                guard case .packet(_, let text) = call else {
+                    Issue.record("\(call) instead of messages")
+                    return received
+                }
+                received += Self.messages(text)
+            }
             messages = []
         }
         return received
