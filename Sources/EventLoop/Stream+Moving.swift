@@ -22,8 +22,9 @@ extension Stream {
         }
     }
 
-    /// Gives an open connection to another loop, which makes a stream of its own of it. What is staged goes along; this stream is closed
-    /// from now on, and its handler hears nothing of it. If the other loop is to end, so does the connection.
+    /// Gives an open connection to another loop, which makes a stream of its own of it. What is staged goes along; this
+    /// stream is closed from now on, and its handler hears nothing of it. If the other loop is to end, so does the
+    /// connection.
     ///
     /// - parameter begin: runs on the other loop and gives the new stream its handler, which is not told of `opened`.
     package func move(to other: EventLoop, _ begin: @escaping @Sendable (Stream) -> Void) {

@@ -7,7 +7,8 @@ package enum ClientMessage: Hashable, Sendable {
     case invalidRequest(number: Int64, RequestError)
     /// Control `p`: answer with a pong.
     case ping
-    /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session (wire-protocol 1.7).
+    /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session
+    /// (wire-protocol 1.7).
     case switchAck
     /// Control `n`, by long polling: nothing follows here.
     case endOfTransmission

@@ -1,5 +1,5 @@
-/// Puts the segments of a client's packets together again, in whatever order they come by long polling (wire-protocol 1.7): each is a slice of
-/// the Base64 text of a message.
+/// Puts the segments of a client's packets together again, in whatever order they come by long polling (wire-protocol
+/// 1.7): each is a slice of the Base64 text of a message.
 package struct SegmentJoiner: Sendable {
     private struct Segment {
         /// Segments of the packet that it belongs to.

@@ -28,7 +28,8 @@ package enum ServerMessageWriter {
         out.append(literal: #"{"t":"c","d":{"t":"n","d":{}}}"#)
     }
 
-    /// Sends the client to another host. An empty one, on a WebSocket that was to take over, makes it stay with long polling.
+    /// Sends the client to another host. An empty one, on a WebSocket that was to take over, makes it stay with long
+    /// polling.
     package static func appendReset(host: [UInt8], to out: inout [UInt8]) {
         out.append(literal: #"{"t":"c","d":{"t":"r","d":"#)
         JSONText.appendQuoted(host, to: &out)

@@ -1,4 +1,5 @@
-/// Base64 with the alphabet for URLs (RFC 4648 section 5), as long polling uses it: padded with `.` (wire-protocol 1.7), or not at all.
+/// Base64 with the alphabet for URLs (RFC 4648 section 5), as long polling uses it: padded with `.` (wire-protocol
+/// 1.7), or not at all.
 package enum URLBase64 {
     private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 

@@ -14,8 +14,8 @@ struct PollOutputTests {
         var written = ""
         for _ in 0..<30 {
             let count = random.next() % 3 == 0 ? Int(random.next() % 40_000) : Int(random.next() % 20)
-            let message =
-                #"{"t":"d","d":""# + String(repeating: ["a", "é", "😀"][Int(random.next() % 3)], count: count) + #""}"#
+            let character = ["a", "é", "😀"][Int(random.next() % 3)]
+            let message = #"{"t":"d","d":""# + String(repeating: character, count: count) + #""}"#
             written += (written.isEmpty ? "" : ",") + message
             var frames: [UInt8] = []
             RealtimeFrames.append(Array(message.utf8).span, to: &frames)

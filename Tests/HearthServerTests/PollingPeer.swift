@@ -1,8 +1,8 @@
 import Testing
 import WireProtocol
 
-/// A client that uses long polling. Each poll goes out on the connection that it is given, so the test decides which of them come when, and
-/// by the listener's turns, to which loop.
+/// A client that uses long polling. Each poll goes out on the connection that it is given, so the test decides which of
+/// them come when, and by the listener's turns, to which loop.
 final class PollingPeer {
     /// What a script calls, in order.
     enum Call: Equatable {

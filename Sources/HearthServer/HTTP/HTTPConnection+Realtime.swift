@@ -6,16 +6,22 @@ import WireProtocol
 extension RequestHead {
     var isLongPoll: Bool { path.elementsEqual("/.lp".utf8) }
 
-    /// The session that a realtime request is about: the one it polls or takes over, or the previous one of its client, which ends.
+    /// The session that a realtime request is about: the one it polls or takes over, or the previous one of its client,
+    /// which ends.
     var sessionToken: SessionToken? {
         guard isLongPoll || isWebSocketUpgrade && path.elementsEqual("/.ws".utf8) else { return nil }
         return (query.first(isLongPoll ? "id" : "s") ?? query.first("ls")).flatMap { SessionToken($0) }
     }
 }
 
-/// The realtime endpoints. Requests about a session are worked on by the loop that it lives on, so whatever they do to it is done in order:
-/// when a client comes back and names its previous session, that one's end is submitted to its database before the first request of the
-/// new one. Both are on one loop, a loop submits in one order, and the database keeps it.
+/// The realtime endpoints. Requests about a session are worked on by the loop that it lives on, so whatever they do to
+/// it is done in order.
+///
+/// So is coming back (wire-protocol 5.2): a client that names its previous session gets a new one on the same loop, and
+/// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
+/// database in that order (`LoopContext.submit`), the database's thread joins what was posted in order
+/// (`HostedDatabases.run`), and what it has to hold back keeps its place (`HostedDatabase.run`). A session of another
+/// database has nothing to be in order with.
 extension HTTPConnection {
     /// Goes to another loop, with a request for it and what was read behind that.
     func move(to other: LoopContext, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
@@ -87,7 +93,8 @@ extension HTTPConnection {
         stream.send(shared: handshake.response)
     }
 
-    /// Lets the WebSocket stand by for a session that is polled. Nil if there is no such session: the client stays with what it has.
+    /// Lets the WebSocket stand by for a session that is polled. Nil if there is no such session: the client stays with
+    /// what it has.
     private func standBy(for text: ArraySlice<UInt8>, _ handshake: ServerHandshake) -> WebSocketTransport? {
         leaveHTTP(handshake)
         var message: [UInt8] = []
@@ -166,8 +173,8 @@ extension HTTPResponse {
         headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
     }
 
-    /// A page for a frame that says goodbye when the page around it goes away (wire-protocol 1.7). Beacons are what browsers still send
-    /// then; the request of old is for those that have none.
+    /// A page for a frame that says goodbye when the page around it goes away (wire-protocol 1.7). Beacons are what
+    /// browsers still send then; the request of old is for those that have none.
     static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
         let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password
         let page = """

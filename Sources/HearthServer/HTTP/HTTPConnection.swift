@@ -72,7 +72,8 @@ final class HTTPConnection: StreamHandler {
         pauseReading()
     }
 
-    /// A poll may wait for long: that its connection ends is noticed only by reading, which can go on as long as nothing comes.
+    /// A poll may wait for long: that its connection ends is noticed only by reading, which can go on as long as
+    /// nothing comes.
     private func pauseReading() {
         if case .polling = work, unread.isEmpty { return }
         stream.pauseReading()
@@ -170,7 +171,8 @@ final class HTTPConnection: StreamHandler {
 
     // MARK: Requests
 
-    /// Works on a request. True when the connection is no longer this one's: it has become a WebSocket, to which `rest` belongs.
+    /// Works on a request. True when the connection is no longer this one's: it has become a WebSocket, to which `rest`
+    /// belongs.
     private func take(
         _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
     ) -> Bool {
@@ -179,7 +181,8 @@ final class HTTPConnection: StreamHandler {
         return false
     }
 
-    /// Goes on with a request that a connection of another loop has read, which has moved here, and what was read behind it.
+    /// Goes on with a request that a connection of another loop has read, which has moved here, and what was read
+    /// behind it.
     func takeOver(_ head: RequestHead, rest: [UInt8]) {
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
         unread = rest

@@ -3,8 +3,9 @@ import HTTPCodec
 import RealtimeDatabase
 import WireProtocol
 
-/// Long polling that carries a session (wire-protocol 1.7): what the client says comes in segments on its polls, and what waits for it goes
-/// out as the answer to one. Polls come on any connections; these are moved to the loop of the session first.
+/// Long polling that carries a session (wire-protocol 1.7): what the client says comes in segments on its polls, and
+/// what waits for it goes out as the answer to one. Polls come on any connections; these are moved to the loop of the
+/// session first.
 ///
 /// Everything is answered at the end of a turn, by ``flush()``.
 final class LongPollTransport {
@@ -63,8 +64,8 @@ final class LongPollTransport {
 
     // MARK: Polls
 
-    /// Answers the first request: defines the functions that all answers call, which pass everything on to those of the page around the
-    /// frame, and says who the client is.
+    /// Answers the first request: defines the functions that all answers call, which pass everything on to those of the
+    /// page around the frame, and says who the client is.
     ///
     /// - parameter callback: digits that tell the functions of the page apart; nil if they are not in another window.
     func start(_ connection: HTTPConnection, callback: [UInt8]?) {

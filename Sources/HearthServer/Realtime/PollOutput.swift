@@ -1,6 +1,7 @@
 import WebSocketCodec
 
-/// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script (wire-protocol 1.7).
+/// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
+/// (wire-protocol 1.7).
 struct PollOutput {
     /// Messages, each with a comma behind it; the last one may lack its end.
     private var text: [UInt8] = []
@@ -41,8 +42,8 @@ struct PollOutput {
         completeCount = text.count
     }
 
-    /// JSON as part of a script: `<` could end the script of a page, and U+2028 and U+2029 were line ends before they were allowed in
-    /// strings. All three stand in strings only.
+    /// JSON as part of a script: `<` could end the script of a page, and U+2028 and U+2029 were line ends before they
+    /// were allowed in strings. All three stand in strings only.
     private static func append(_ json: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var start = 0
         var index = 0

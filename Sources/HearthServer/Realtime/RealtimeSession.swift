@@ -4,8 +4,8 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// What a client of the realtime protocol has here (wire-protocol 1 and 2), whatever carries its messages: hands their requests to the
-/// database, and what comes back to the transport. Requests are worked off, and answered, in order.
+/// What a client of the realtime protocol has here (wire-protocol 1 and 2), whatever carries its messages: hands their
+/// requests to the database, and what comes back to the transport. Requests are worked off, and answered, in order.
 final class RealtimeSession {
     enum Transport {
         case webSocket(WebSocketTransport)
@@ -16,8 +16,8 @@ final class RealtimeSession {
 
     // Safe because: the context lives as long as its loop, and after `closed` nobody calls a session any more.
     unowned(unsafe) let context: LoopContext
-    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil with long polling.
-    // Safe because: the transport is told when its stream ends, and ends the session.
+    // What sends to very many sessions needs no more than these and the stream, which is that of the WebSocket; nil
+    // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
     private unowned(unsafe) var stream: Stream?
     private var compresses = false
     /// Nothing goes out behind a close frame, nor after the end.
@@ -246,7 +246,8 @@ final class RealtimeSession {
         close(code, reason: String(error.message.prefix(120).filter(\.isASCII)))
     }
 
-    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come behind this.
+    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come behind
+    /// this.
     private func end() {
         guard !hasEnded else { return }
         hasEnded = true

@@ -3,7 +3,8 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins them to messages.
+/// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins
+/// them to messages.
 final class WebSocketTransport: StreamHandler {
     private enum Role {
         case carrier
