@@ -64,6 +64,8 @@ package struct ConnectionLimits: Sendable {
     package var pollGapMax = Duration.seconds(45)
     /// Sessions of one event loop that are polled: they need no connection, so connections do not bound them.
     package var polledSessionsMax = 10_000
+    /// Between two signs of life of an event stream (rest 8).
+    package var eventStreamKeepAlive = Duration.seconds(30)
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
     package var messageBytesMax = 17 << 20
     /// A value written over REST, in bytes.

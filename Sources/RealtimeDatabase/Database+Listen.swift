@@ -16,6 +16,7 @@ extension Database {
     }
 
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
+    /// On an HTTP connection it is an event stream.
     func listen(_ path: Path, hash: [UInt8]?, for request: Request, in turn: inout Turn) {
         let connection = request.connection
         if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
@@ -68,7 +69,7 @@ extension Database {
 
     private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
-        for path in session.memberships { _ = listeners.leave(path, loop: connection.loop) }
+        for path in session.memberships { _ = listeners.leave(path, connection.kind, loop: connection.loop) }
         for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
     }
 
@@ -80,12 +81,13 @@ extension Database {
 
     private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
         for path in steps.leave {
-            if let group = listeners.leave(path, loop: connection.loop) {
+            if let group = listeners.leave(path, connection.kind, loop: connection.loop) {
                 turn.outputs.append(.leave(group, connection))
             }
         }
         for path in steps.join {
-            turn.outputs.append(.join(listeners.join(path, loop: connection.loop), connection))
+            let group = listeners.join(path, connection.kind, loop: connection.loop)
+            turn.outputs.append(.join(group, connection))
         }
     }
 

@@ -27,6 +27,8 @@ extension Database {
         let connection = request.connection
         do throws(Failure) {
             if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
+            // REST refuses what SDKs are only warned of.
+            if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value = try selection(live.query, at: path, members: live.window, bytesMax: Self.selectedBytesMax)

@@ -60,7 +60,7 @@ extension Database {
         }
     }
 
-    /// Takes what was applied into the windows, and tells the listeners: one message for each, whatever the commit did.
+    /// Takes what was applied into the windows, and tells the listeners.
     func pushToQueries(
         _ concerned: [ConcernedQuery], _ assignments: [Assignment], in turn: inout Turn
     ) throws(Failure) {
@@ -71,17 +71,21 @@ extension Database {
             var events: QueryEvents?
             if live.needsEvents { events = try self.events(of: query, difference) }
             for group in live.groups {
-                let content: QueryPush.Content
-                if case .events(_, let kinds) = group.form {
+                let contents: [QueryPush.Content]
+                switch group.form {
+                case .events(_, let kinds):
                     let told = events?.list(kinds) ?? []
-                    if told.isEmpty { continue }
-                    content = .events(told)
-                } else {
-                    content = .change(change)
+                    contents = told.isEmpty ? [] : [.events(told)]
+                case .eventStream where assignments.count == 1:
+                    // What a set does to several children are so many sets (rest 8).
+                    contents = change.assignments.map { .change(.set($0)) }
+                case .eventStream, .tagged: contents = [.change(change)]
                 }
                 let address = GroupAddress(group: group.group, loops: group.members.loops)
-                turn.outputs.append(
-                    .pushQuery(QueryPush(form: group.form, path: live.path, content: content), to: address))
+                for content in contents {
+                    let push = QueryPush(form: group.form, path: live.path, content: content)
+                    turn.outputs.append(.pushQuery(push, to: address))
+                }
             }
         }
     }

@@ -115,6 +115,9 @@ extension Database {
         for delivery in listeners.deliveries(of: change) {
             turn.outputs.append(.push(delivery.change, to: delivery.to))
         }
+        for (push, group) in listeners.streamPushes(of: change) {
+            turn.outputs.append(.pushQuery(push, to: group))
+        }
     }
 
     private func valueToCompare(at path: Path) throws(Failure) -> CanonicalJSON {

@@ -16,7 +16,8 @@ final class LoopContext: @unchecked Sendable {
     /// What carries, or did carry, sessions by long polling.
     private var longPolls: [UInt64: LongPollTransport] = [:]
     private var pollsToFlush: [LongPollTransport] = []
-    private var groups: [UInt64: ListenerGroup] = [:]
+    private var sessionGroups = ListenerGroups<RealtimeSession>()
+    private var streamGroups = ListenerGroups<HTTPConnection>()
     private var connectionsMade: UInt64 = 0
     private var pushIDs = PushIDGenerator()
     /// Requests of this turn by database; handed over as one batch each when the turn's events are worked off.
@@ -44,14 +45,15 @@ final class LoopContext: @unchecked Sendable {
 
     func remove(_ session: RealtimeSession) {
         sessions[session.id.raw] = nil
-        let groups = session.groups
-        session.groups = []
-        for group in groups { leave(group, session) }
+        sessionGroups.leaveAll(session)
     }
 
     func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
 
-    func remove(_ connection: HTTPConnection) { exchanges[connection.id.raw] = nil }
+    func remove(_ connection: HTTPConnection) {
+        exchanges[connection.id.raw] = nil
+        streamGroups.leaveAll(connection)
+    }
 
     // MARK: Sessions and their further connections
 
@@ -149,11 +151,16 @@ final class LoopContext: @unchecked Sendable {
             switch entry {
             case .frames(let connection, let range, let answers):
                 sessions[connection.raw]?.send(delivery.bytes, range, answers: answers)
-            case .push(let group, let run): groups[group.raw]?.send(delivery.pushes, delivery.runs[run])
-            case .join(let group, let connection):
-                if let session = sessions[connection.raw] { join(group, session) }
-            case .leave(let group, let connection):
-                if let session = sessions[connection.raw] { leave(group.raw, session) }
+            case .events(let connection, let range):
+                exchanges[connection.raw]?.send(events: delivery.bytes, range)
+            case .push(let group, let run):
+                let range = delivery.runs[run]
+                sessionGroups.forEachMember(of: group) { $0.send(delivery.pushes, range, answers: false) }
+            case .pushEvents(let group, let run):
+                let range = delivery.runs[run]
+                streamGroups.forEachMember(of: group) { $0.send(events: delivery.pushes, range) }
+            case .join(let group, let connection): join(group, connection)
+            case .leave(let group, let connection): leave(group, connection)
             case .reply(let connection, let reply): exchanges[connection.raw]?.answer(reply)
             case .stream(let stream): begin(stream)
             }
@@ -178,47 +185,21 @@ final class LoopContext: @unchecked Sendable {
         }
     }
 
-    private func join(_ id: GroupID, _ session: RealtimeSession) {
-        guard session.groups.insert(id.raw).inserted else { return }
-        if let group = groups[id.raw] {
-            group.add(session)
-        } else {
-            let group = ListenerGroup()
-            group.add(session)
-            groups[id.raw] = group
+    private func join(_ group: GroupID, _ connection: ConnectionID) {
+        switch connection.kind {
+        case .realtime:
+            if let session = sessions[connection.raw] { sessionGroups.join(group, session) }
+        case .http:
+            if let connection = exchanges[connection.raw] { streamGroups.join(group, connection) }
         }
     }
 
-    private func leave(_ id: UInt64, _ session: RealtimeSession) {
-        session.groups.remove(id)
-        guard let group = groups[id] else { return }
-        group.remove(session)
-        if group.isEmpty { groups[id] = nil }
-    }
-}
-
-/// The members of a group on one loop.
-final class ListenerGroup {
-    private var members: [RealtimeSession] = []
-    private var places: [ObjectIdentifier: Int] = [:]
-
-    var isEmpty: Bool { members.isEmpty }
-
-    func add(_ session: RealtimeSession) {
-        places[ObjectIdentifier(session)] = members.count
-        members.append(session)
-    }
-
-    func remove(_ session: RealtimeSession) {
-        guard let place = places.removeValue(forKey: ObjectIdentifier(session)) else { return }
-        let last = members.removeLast()
-        if last !== session {
-            members[place] = last
-            places[ObjectIdentifier(last)] = place
+    private func leave(_ group: GroupID, _ connection: ConnectionID) {
+        switch connection.kind {
+        case .realtime:
+            if let session = sessions[connection.raw] { sessionGroups.leave(group.raw, session) }
+        case .http:
+            if let connection = exchanges[connection.raw] { streamGroups.leave(group.raw, connection) }
         }
-    }
-
-    func send(_ bytes: [UInt8], _ range: Range<Int>) {
-        for member in members { member.send(bytes, range, answers: false) }
     }
 }

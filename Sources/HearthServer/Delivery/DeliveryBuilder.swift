@@ -3,11 +3,11 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// Encodes what databases say: each push once, whoever gets it, into one array of frames that all loops share.
+/// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops share.
 struct DeliveryBuilder {
     private var bytes: [UInt8] = []
     private var message: [UInt8] = []
-    /// Frames of pushes, apart from the rest, so that those of one run lie next to each other.
+    /// Frames and events of pushes, apart from the rest, so that those of one run lie next to each other.
     private var pushes: [UInt8] = []
     private var runs: [Range<Int>] = []
     /// Who gets the last run, as long as further pushes to the same may join it.
@@ -27,15 +27,28 @@ struct DeliveryBuilder {
         if !output.mayFollowLaterPushes { openRun = nil }
         switch output {
         case .push(let change, let groups): push(to: groups) { Self.append(change, to: &$0) }
-        case .pushQuery(let push, let group): self.push(to: [group]) { Self.append(push, to: &$0) }
-        case .initialQuery(let connection, let push):
-            let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
-            entries[connection.loop].append(.frames(connection, range, answers: false))
-        case .initial(let connection, let path, let value):
-            let range = Self.frame(&bytes, &message) {
-                ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
+        case .pushQuery(let push, let group):
+            if case (.eventStream, .change(let change)) = (push.form, push.content) {
+                self.push(change, at: push.path, toStreams: group)
+            } else {
+                self.push(to: [group]) { Self.append(push, to: &$0) }
             }
-            entries[connection.loop].append(.frames(connection, range, answers: false))
+        case .initialQuery(let connection, let push):
+            if case (.eventStream, .change(let change)) = (push.form, push.content) {
+                begin(connection) { EventStreamWriter.append(change, at: push.path, to: &$0) }
+            } else {
+                let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
+                entries[connection.loop].append(.frames(connection, range, answers: false))
+            }
+        case .initial(let connection, let path, let value):
+            switch connection.kind {
+            case .http: begin(connection) { EventStreamWriter.appendInitial(value, to: &$0) }
+            case .realtime:
+                let range = Self.frame(&bytes, &message) {
+                    ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
+                }
+                entries[connection.loop].append(.frames(connection, range, answers: false))
+            }
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -51,9 +64,22 @@ struct DeliveryBuilder {
         }
     }
 
-    /// Pushes to the same groups one behind the other become one run, which members get as one piece.
     private mutating func push(to groups: [GroupAddress], _ write: (inout [UInt8]) -> Void) {
         let range = Self.frame(&pushes, &message, write)
+        addRun(range, to: groups) { .push($0, run: $1) }
+    }
+
+    /// Changes that are nothing to a stream are not pushed.
+    private mutating func push(_ change: Change, at path: Path, toStreams group: GroupAddress) {
+        let start = pushes.count
+        EventStreamWriter.append(change, at: path, to: &pushes)
+        if pushes.count > start { addRun(start..<pushes.count, to: [group]) { .pushEvents($0, run: $1) } }
+    }
+
+    /// Pushes to the same groups one behind the other become one run, which members get as one piece.
+    private mutating func addRun(
+        _ range: Range<Int>, to groups: [GroupAddress], _ entry: (GroupID, Int) -> LoopDelivery.Entry
+    ) {
         if openRun == groups {
             runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<range.upperBound
             return
@@ -62,9 +88,16 @@ struct DeliveryBuilder {
         runs.append(range)
         for address in groups {
             for loop in entries.indices where address.loops >> UInt64(loop) & 1 == 1 {
-                entries[loop].append(.push(address.group, run: runs.count - 1))
+                entries[loop].append(entry(address.group, runs.count - 1))
             }
         }
+    }
+
+    /// The first event of a stream.
+    private mutating func begin(_ connection: ConnectionID, _ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        write(&bytes)
+        entries[connection.loop].append(.events(connection, start..<bytes.count))
     }
 
     /// Bytes of everything so far.

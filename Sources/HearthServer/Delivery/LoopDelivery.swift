@@ -6,8 +6,12 @@ package struct LoopDelivery: Sendable {
     enum Entry: Sendable {
         /// Frames for one connection; `answers` when they answer a request of it.
         case frames(ConnectionID, Range<Int>, answers: Bool)
-        /// Frames for every member of a group on this loop: a run of `pushes`.
+        /// Events for one event stream.
+        case events(ConnectionID, Range<Int>)
+        /// Frames for every session of a group on this loop: a run of `pushes`.
         case push(GroupID, run: Int)
+        /// Events for every event stream of a group on this loop: a run of `pushes`.
+        case pushEvents(GroupID, run: Int)
         case join(GroupID, ConnectionID)
         case leave(GroupID, ConnectionID)
         /// A reply that the connection itself puts into its protocol's form.
@@ -16,7 +20,7 @@ package struct LoopDelivery: Sendable {
         case stream(SnapshotStream)
     }
 
-    /// WebSocket frames of all loops, shared between them and their connections.
+    /// WebSocket frames, and events, of all loops, shared between them and their connections.
     var bytes: [UInt8]
     var pushes: [UInt8]
     var runs: [Range<Int>]

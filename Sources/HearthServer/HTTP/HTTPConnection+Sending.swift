@@ -36,6 +36,8 @@ struct StreamedAnswer {
     let snapshot: SnapshotStream
     var writer: ResponseWriter
     var hasBegun = false
+    /// Events that came after the value of an event stream, while it was on its way.
+    var held: [UInt8] = []
     /// Pieces that the peer has not taken yet.
     var piecesQueued = 0
 }
@@ -74,7 +76,7 @@ extension HTTPConnection {
                 awaitProgress()
             }
         case .streaming: grantPieces()
-        case .none, .beside, .waiting, .polling: break
+        case .none, .beside, .waiting, .polling, .following: break
         }
     }
 
@@ -97,7 +99,7 @@ extension HTTPConnection {
         switch piece {
         case .started(let hash):
             let response = answer.exchange.response(toSnapshotOf: hash)
-            guard case .pieces = response.body, !answer.exchange.isHead else {
+            guard response.hasPieces, !answer.exchange.isHead else {
                 snapshot.cancel()
                 respond(response, with: answer.writer)
                 return readOn()
@@ -117,6 +119,10 @@ extension HTTPConnection {
             work = .streaming(answer)
             if stream.isWritable { grantPieces() }
         case .end:
+            if answer.exchange.listens {
+                stream.send(shared: answer.held)
+                return follow()
+            }
             var out: [UInt8] = []
             answer.writer.endStream(into: &out)
             stream.send(shared: out)
@@ -126,6 +132,7 @@ extension HTTPConnection {
             context.services.log.error("snapshot.failed", [("error", error.message)])
             // In the middle of a body only its end can tell that something went wrong.
             guard !answer.hasBegun else { return stream.abort() }
+            dropListener(of: snapshot.read)
             respond(RESTError(error).response, with: answer.writer)
             readOn()
         }

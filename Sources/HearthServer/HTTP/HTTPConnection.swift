@@ -5,8 +5,10 @@ import RealtimeDatabase
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a ``RealtimeSession`` when
 /// a client asks for the realtime endpoint. While a request is worked on, nothing more is read.
-final class HTTPConnection: StreamHandler {
+final class HTTPConnection: StreamHandler, GroupMember {
     let id: ConnectionID
+    /// Those of its event stream, of which it has one at most.
+    var groups: Set<UInt64> = []
 
     unowned let context: LoopContext
     unowned let stream: Stream
@@ -25,6 +27,8 @@ final class HTTPConnection: StreamHandler {
     /// When the peer last failed to take anything, what it had taken.
     private var lastProgress: Progress?
     var drains = 0
+    /// The database of its event stream, from the request on.
+    private(set) var listening: DatabaseDirectory.Use?
     /// The server shuts down: the answer under way is the last one.
     private var isEnding = false
 
@@ -38,6 +42,8 @@ final class HTTPConnection: StreamHandler {
         case streaming(StreamedAnswer)
         /// It is a poll, which is answered when there is something to say.
         case polling(LongPollTransport, ResponseWriter)
+        /// It is an event stream.
+        case following
     }
 
     /// What a peer has taken so far, as far as it can be compared.
@@ -66,6 +72,7 @@ final class HTTPConnection: StreamHandler {
     private var isIdle: Bool { if case .none = work { true } else { false } }
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        if case .following = work { return }
         let used = isIdle ? read(UnsafeRawBufferPointer(bytes)) : 0
         guard !isIdle else { return }
         unread.append(contentsOf: bytes[used...])
@@ -151,6 +158,11 @@ final class HTTPConnection: StreamHandler {
         }
     }
 
+    func dropUnread() {
+        unread = []
+        unreadStart = 0
+    }
+
     /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an answer only has to be
     /// taken.
     private func setTimeout(wasIdle: Bool) {
@@ -158,6 +170,7 @@ final class HTTPConnection: StreamHandler {
         switch work {
         case .beside, .waiting, .polling: stream.clearTimeout()
         case .sending, .streaming: awaitProgress()
+        case .following: break
         case .none:
             if decoder.isIdle {
                 stream.setTimeout(after: limits.keepAliveTimeout)
@@ -241,7 +254,7 @@ final class HTTPConnection: StreamHandler {
             work = .waiting(exchange, writer)
             context.submit(
                 Request(connection: id, number: 0, operation: exchange.operation, claim: claim), to: database.index)
-            context.release(database)
+            if exchange.listens { listening = database } else { context.release(database) }
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
@@ -253,6 +266,8 @@ final class HTTPConnection: StreamHandler {
     func answer(_ reply: Reply) {
         guard case .waiting(let exchange, let writer) = work else { return }
         work = .none
+        // An event stream that was not begun.
+        endUse()
         perform(bytes: reply.byteCount) {
             exchange.response(to: reply)
         } then: { connection, response in
@@ -271,12 +286,25 @@ final class HTTPConnection: StreamHandler {
 
     /// The next bytes of the answer must be taken in time.
     func awaitProgress() {
-        lastProgress = Progress(drains: drains, waiting: stream.outboundBytes)
+        noteProgress()
         stream.setTimeout(after: limits.sendTimeout)
     }
 
+    private var progress: Progress { Progress(drains: drains, waiting: stream.outboundBytes) }
+
+    func noteProgress() { lastProgress = progress }
+
+    /// Whether the peer has taken something since `noteProgress`, or there is more for it.
+    var hasProgressed: Bool { progress != lastProgress }
+
+    func endUse() {
+        if let database = listening { context.release(database) }
+        listening = nil
+    }
+
     func timedOut(_ stream: Stream) {
-        let progress = Progress(drains: drains, waiting: stream.outboundBytes)
+        if case .following = work { return keepAlive() }
+        let progress = progress
         // A peer that takes something is only slow, and that nothing waits for it is not its fault.
         if progress.waiting > 0 ? progress != lastProgress : !isIdle { return awaitProgress() }
         if progress.waiting > 0 { return stream.abort(.timedOut) }
@@ -288,8 +316,12 @@ final class HTTPConnection: StreamHandler {
 
     func shutdownRequested(_ stream: Stream) {
         isEnding = true
-        if isIdle { stream.close(.shutdown) }
-        if case .polling(let polls, _) = work { polls.leave() }
+        if isIdle { return stream.close(.shutdown) }
+        switch work {
+        case .polling(let polls, _): polls.leave()
+        case .following: stream.close(.shutdown)
+        case .none, .beside, .waiting, .sending, .streaming: break
+        }
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
@@ -300,5 +332,9 @@ final class HTTPConnection: StreamHandler {
         }
         work = .none
         context.remove(self)
+        if let listening {
+            context.submit(Request(connection: id, number: 0, operation: .disconnect), to: listening.index)
+            endUse()
+        }
     }
 }

@@ -3,9 +3,9 @@ import HTTPCodec
 import JSONTree
 
 /// One answer.
-struct HTTPResponse {
-    enum ContentType {
-        case json, javaScript, html, text
+struct HTTPResponse: Sendable {
+    enum ContentType: Sendable {
+        case json, javaScript, html, text, eventStream
 
         var value: StaticString {
             switch self {
@@ -13,21 +13,28 @@ struct HTTPResponse {
             case .javaScript: "text/javascript; charset=utf-8"
             case .html: "text/html; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
+            // Clients decode by the character set named here (rest 8).
+            case .eventStream: "text/event-stream; charset=utf-8"
             }
         }
     }
 
-    enum Body {
+    enum Body: Sendable {
         /// All of it.
         case text([UInt8])
         /// It follows in pieces, and its length is not known.
         case pieces
+        /// Events follow, up to the end of the connection.
+        case events
     }
 
     var status: HTTPStatus
     var contentType = ContentType.json
     var headers: [(name: StaticString, value: [UInt8])] = []
     var body: Body
+
+    /// The body does not come with the head.
+    var hasPieces: Bool { if case .text = body { false } else { true } }
 
     /// JSON text.
     init(_ status: HTTPStatus = .ok, json: [UInt8]) {
@@ -58,6 +65,15 @@ struct HTTPResponse {
     /// Nothing but the status.
     static func empty(_ status: HTTPStatus) -> HTTPResponse { HTTPResponse(status, json: []) }
 
+    /// The head of an event stream (rest 8). Proxies are asked to pass on each event at once.
+    static let eventStream: HTTPResponse = {
+        var response = HTTPResponse(json: [])
+        response.contentType = .eventStream
+        response.headers = [("X-Accel-Buffering", Array("no".utf8))]
+        response.body = .events
+        return response
+    }()
+
     /// The list that tools show (rest 11).
     static func databases(_ names: [String]) -> HTTPResponse {
         HTTPResponse(json: Array("[\(names.map { "{\"name\":\"\($0)\"}" }.joined(separator: ","))]".utf8))
@@ -79,6 +95,7 @@ struct HTTPResponse {
 
     /// Writes everything but the body, whose framing it says. True if the body must follow: the answer to a HEAD has none.
     func writeHead(with writer: inout ResponseWriter, into out: inout [UInt8]) -> Bool {
+        if case .events = body { writer.close() }
         writer.begin(status, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)
         if !status.excludesBody { writer.header("Content-Type", contentType.value, into: &out) }
         writer.header("Cache-Control", "no-cache", into: &out)
@@ -90,6 +107,9 @@ struct HTTPResponse {
         case .text(let text): return writer.end(contentLength: text.count, into: &out)
         case .pieces:
             writer.beginStream(into: &out)
+            return true
+        case .events:
+            writer.beginUntilClose(into: &out)
             return true
         }
     }

@@ -28,6 +28,7 @@ extension RESTExchange {
     private func response(with value: CanonicalJSON) -> HTTPResponse {
         switch action {
         case .read: return response(toRead: target.isPriority ? value.priority : value)
+        case .listen: return .eventStream
         case .put: return response(toWrite: { JSONOutput.echo.text(value) }, tag: wantsTag ? ETag(of: value) : nil)
         case .delete: return response(toWrite: { value.bytes }, tag: wantsTag ? ETag.none : nil)
         case .patch(let echo): return response(toWrite: { echo }, tag: nil)
@@ -89,6 +90,11 @@ extension RESTExchange {
 
     /// What is wanted of a value that is too large for memory. Nil if nothing is.
     var snapshotForm: SnapshotStream.Form? {
+        if listens {
+            return .text(
+                SnapshotText(
+                    content: .plain, head: EventStreamWriter.initialHead, tail: EventStreamWriter.initialTail))
+        }
         let hasBody = !isHead && parameters.printing != .silent
         guard hasBody || wantsTag else { return nil }
         let content: SnapshotText.Content =
@@ -109,6 +115,6 @@ extension RESTExchange {
 
     /// The response whose body comes in pieces, if it has one; `hash` if ``snapshotForm`` wanted it.
     func response(toSnapshotOf hash: [UInt8]?) -> HTTPResponse {
-        response(toRead: hash.map { ETag(hash: $0) }) { .pieces }
+        listens ? .eventStream : response(toRead: hash.map { ETag(hash: $0) }) { .pieces }
     }
 }

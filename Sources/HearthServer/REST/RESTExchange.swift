@@ -9,6 +9,8 @@ import WireProtocol
 struct RESTExchange: Sendable {
     enum Action {
         case read
+        /// As an event stream.
+        case listen
         case put
         /// Under this new key.
         case post(Key)
@@ -44,8 +46,17 @@ struct RESTExchange: Sendable {
         range = try Self.range(method, parameters)
         switch method {
         case .get, .head:
-            guard !head.headers.contains(token: "text/event-stream", in: "accept") else {
-                throw RESTError(HTTPStatus(406), "event streams are not supported by this version")
+            if method == .get, Self.asksForEvents(head) {
+                guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
+                action = .listen
+                operation =
+                    if let query = try parameters.filters.query() {
+                        .listenQuery(target.path, query, .eventStream)
+                    } else {
+                        .listen(target.path, hash: nil)
+                    }
+                (wantsTag, knownTag) = (false, nil)
+                return
             }
             action = .read
             let query = parameters.isShallow ? nil : try parameters.filters.query()
@@ -74,6 +85,18 @@ struct RESTExchange: Sendable {
             (operation, action) = try RESTBody.update(body, at: target.path)
             wantsTag = false
             knownTag = nil
+        }
+    }
+
+    /// The answer is an event stream.
+    var listens: Bool { if case .listen = action { true } else { false } }
+
+    /// Whether the list of types that a client takes names event streams (rest 8).
+    private static func asksForEvents(_ head: RequestHead) -> Bool {
+        guard let types = head.headers.combined("accept") else { return false }
+        return types.split(separator: UInt8(ascii: ",")).contains { type in
+            let name = type.prefix { $0 != UInt8(ascii: ";") }.filter { $0 > 0x20 }
+            return String(decoding: name, as: UTF8.self).lowercased() == "text/event-stream"
         }
     }
 

@@ -6,7 +6,7 @@ import WireProtocol
 
 /// What a client of the realtime protocol has here (wire-protocol 1 and 2), whatever carries its messages: hands their
 /// requests to the database, and what comes back to the transport. Requests are worked off, and answered, in order.
-final class RealtimeSession {
+final class RealtimeSession: GroupMember {
     enum Transport {
         case webSocket(WebSocketTransport)
         case polling(LongPollTransport)

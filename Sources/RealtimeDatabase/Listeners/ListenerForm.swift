@@ -28,7 +28,7 @@ package enum ListenerForm: Hashable, Sendable {
     var needsOrder: Bool { if case .events = self { true } else { false } }
 }
 
-/// What a query's listeners of one form are told.
+/// What a query's listeners of one form are told, and event streams of a whole value.
 package struct QueryPush: Sendable {
     package enum Content: Sendable {
         /// What changed, as it was written.

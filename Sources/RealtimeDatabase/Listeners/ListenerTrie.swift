@@ -8,9 +8,9 @@ struct ListenerTrie {
         let segment: [UInt8]
         unowned(unsafe) let parent: Place?
         var children = SegmentTable<Place>()
-        /// The group of plain listeners; nil while there are none.
-        var group: GroupID?
-        var members = LoopMembers()
+        var plain = PlainListeners()
+        /// Event streams of the whole value, which are told of the same changes in another form.
+        var streams = PlainListeners()
         /// Queries that somebody listens to.
         var queries: [Query: LiveQuery] = [:]
 
@@ -19,6 +19,21 @@ struct ListenerTrie {
             self.parent = parent
         }
 
+        var isEmpty: Bool { plain.group == nil && streams.group == nil && queries.isEmpty && children.isEmpty }
+
+        /// The listeners on connections of a kind.
+        subscript(kind: ConnectionID.Kind) -> PlainListeners {
+            get { kind == .http ? streams : plain }
+            set { if kind == .http { streams = newValue } else { plain = newValue } }
+        }
+    }
+
+    /// The listeners of a path that are told of every change at, above and below it.
+    struct PlainListeners {
+        /// Nil while there are none.
+        var group: GroupID?
+        var members = LoopMembers()
+
         var address: GroupAddress? { group.map { GroupAddress(group: $0, loops: members.loops) } }
     }
 
@@ -26,20 +41,23 @@ struct ListenerTrie {
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
     private(set) var queriesCount = 0
+    /// Members of the groups of event streams.
+    private var streamsCount = 0
 
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
 
     /// Nobody listens anywhere.
-    var isEmpty: Bool { root.group == nil && root.queries.isEmpty && root.children.isEmpty }
+    var isEmpty: Bool { root.isEmpty }
 
-    /// Adds a member to the group of a path. O(depth).
-    mutating func join(_ path: Path, loop: Int) -> GroupID {
+    /// Adds a member to the group that a path has for connections of a kind. O(depth).
+    mutating func join(_ path: Path, _ kind: ConnectionID.Kind = .realtime, loop: Int) -> GroupID {
         let place = makePlace(at: path)
-        place.members.add(loop)
-        if let group = place.group { return group }
+        place[kind].members.add(loop)
+        if kind == .http { streamsCount += 1 }
+        if let group = place[kind].group { return group }
         let group = makeGroup()
-        place.group = group
+        place[kind].group = group
         return group
     }
 
@@ -64,11 +82,12 @@ struct ListenerTrie {
     }
 
     /// Takes a member out; places without listeners at or below them go. Nil when nobody listened there.
-    mutating func leave(_ path: Path, loop: Int) -> GroupID? {
-        guard let place = place(at: path), let group = place.group else { return nil }
-        place.members.remove(loop)
-        if place.members.isEmpty {
-            place.group = nil
+    mutating func leave(_ path: Path, _ kind: ConnectionID.Kind = .realtime, loop: Int) -> GroupID? {
+        guard let place = place(at: path), let group = place[kind].group else { return nil }
+        place[kind].members.remove(loop)
+        if kind == .http { streamsCount -= 1 }
+        if place[kind].members.isEmpty {
+            place[kind].group = nil
             prune(place)
         }
         return group
@@ -76,7 +95,7 @@ struct ListenerTrie {
 
     private func prune(_ place: Place) {
         var place = place
-        while place.group == nil, place.queries.isEmpty, place.children.isEmpty, let parent = place.parent {
+        while place.isEmpty, let parent = place.parent {
             parent.children.remove(place.segment)
             place = parent
         }
@@ -134,38 +153,66 @@ struct ListenerTrie {
 
     // MARK: Fan-out
 
-    /// What each group gets to see of a change, never more than lies at or below its path. One entry per form of the change.
+    /// What each group of plain listeners gets to see of a change, never more than lies at or below its path. One entry per form of the
+    /// change.
     func deliveries(of change: Change) -> [(change: Change, to: [GroupAddress])] {
         if isEmpty { return [] }
-        let base: Path
-        switch change {
-        case .set(let assignment): base = assignment.target.path
-        case .merge(let mergeBase, _): base = mergeBase
-        }
         // Groups at or above the base see the change as it is.
         var whole: [GroupAddress] = []
-        var place: Place? = root
-        if let address = root.address { whole.append(address) }
-        for range in base.segments {
-            place = base.encoded.withUnsafeBytes { place?.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
-            guard let place else { break }
-            if let address = place.address { whole.append(address) }
+        let base = change.base
+        let place = forEachPlace(onTheWayTo: base) { place, _ in
+            if let address = place.plain.address { whole.append(address) }
         }
         var deliveries: [(change: Change, to: [GroupAddress])] = whole.isEmpty ? [] : [(change, whole)]
         if let place, !place.children.isEmpty {
-            for (change, address) in parts(of: change, below: place, at: base) {
+            for (change, _, address) in parts(of: change, below: place, at: base, for: .realtime) {
                 deliveries.append((change, [address]))
             }
         }
         return deliveries
     }
 
+    /// The same for event streams: each group is told of the change in relation to its path.
+    func streamPushes(of change: Change) -> [(push: QueryPush, to: GroupAddress)] {
+        if streamsCount == 0 { return [] }
+        var pushes: [(push: QueryPush, to: GroupAddress)] = []
+        func add(_ change: Change, _ path: Path, _ address: GroupAddress) {
+            pushes.append((QueryPush(form: .eventStream, path: path, content: .change(change)), address))
+        }
+        let base = change.base
+        let place = forEachPlace(onTheWayTo: base) { place, byteCount in
+            if let address = place.streams.address { add(change, base.prefix(bytes: byteCount), address) }
+        }
+        if let place, !place.children.isEmpty {
+            for (change, path, address) in parts(of: change, below: place, at: base, for: .http) {
+                add(change, path, address)
+            }
+        }
+        return pushes
+    }
+
+    /// Visits the places from the root to a path, each with the bytes of the path that lead to it. Answers the last one if it is that of the
+    /// path.
+    private func forEachPlace(onTheWayTo path: Path, _ body: (Place, _ byteCount: Int) -> Void) -> Place? {
+        var place = root
+        body(place, 0)
+        for range in path.segments {
+            let next = path.encoded.withUnsafeBytes { place.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+            guard let next else { return nil }
+            place = next
+            body(place, range.upperBound)
+        }
+        return place
+    }
+
     /// What groups strictly below the base of a change see of it. O(groups + text of the values).
-    private func parts(of change: Change, below place: Place, at base: Path) -> [(Change, GroupAddress)] {
+    private func parts(
+        of change: Change, below place: Place, at base: Path, for kind: ConnectionID.Kind
+    ) -> [(Change, Path, GroupAddress)] {
         var found: [(place: Place, path: Path, assignments: [Assignment])] = []
         var indices: [ObjectIdentifier: Int] = [:]
         func add(_ assignment: Assignment, to place: Place, at path: Path) {
-            guard place.group != nil else { return }
+            guard place[kind].group != nil else { return }
             if let index = indices[ObjectIdentifier(place)] {
                 found[index].assignments.append(assignment)
             } else {
@@ -189,14 +236,16 @@ struct ListenerTrie {
             if let next, !assignment.target.isPriority {
                 let value = assignment.value
                 Self.forEachPlace(below: next, at: target, of: value, value.range) { place, path, range in
-                    guard place.group != nil else { return }
+                    guard place[kind].group != nil else { return }
                     let part = range.map { value.part($0) } ?? .null
                     add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
                 }
             }
         }
         return found.compactMap { place, path, assignments in
-            place.address.map { (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), $0) }
+            place[kind].address.map {
+                (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), path, $0)
+            }
         }
     }
 

@@ -17,6 +17,14 @@ package enum Change: Hashable, Sendable {
     /// An atomic update: the targets are absolute and lie at or below `base`.
     case merge(base: Path, [Assignment])
 
+    /// Everything that changes lies at or below it.
+    package var base: Path {
+        switch self {
+        case .set(let assignment): assignment.target.path
+        case .merge(let base, _): base
+        }
+    }
+
     package var assignments: [Assignment] {
         switch self {
         case .set(let assignment): [assignment]

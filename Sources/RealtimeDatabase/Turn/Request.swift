@@ -75,7 +75,8 @@ package enum Operation: Sendable {
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
-    /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say.
+    /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say. On an HTTP connection it is an
+    /// event stream of the whole value.
     case listen(Path, hash: [UInt8]?)
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is

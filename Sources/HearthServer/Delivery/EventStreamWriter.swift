@@ -1,0 +1,79 @@
+import HTTPCodec
+import JSONTree
+import RealtimeDatabase
+
+/// The events of a stream (rest 8). Values are shown as a read shows them without `format=export`, so priorities are no news.
+enum EventStreamWriter {
+    static let keepAlive = event("keep-alive", "null")
+    /// The data may not be read any more; the stream ends.
+    static let cancel = event("cancel", "null")
+    /// The credential has run out or was revoked; the stream ends. Clients compare the text, which is not JSON.
+    static let authRevoked = event("auth_revoked", "credential is no longer valid")
+
+    /// What stands before and behind the value that a stream begins with.
+    static let initialHead = Array("event: put\ndata: {\"path\":\"/\",\"data\":".utf8)
+    static let initialTail = Array("}\n\n".utf8)
+
+    private static func event(_ name: StaticString, _ data: String) -> [UInt8] {
+        var out: [UInt8] = []
+        ServerSentEvent.append(name, data: Array(data.utf8).span, to: &out)
+        return out
+    }
+
+    /// The whole value at the stream's path.
+    static func appendInitial(_ value: CanonicalJSON, to out: inout [UInt8]) {
+        out += initialHead
+        JSONOutput.plain.append(value, to: &out)
+        out += initialTail
+    }
+
+    /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a `patch` if all that it
+    /// sets are children of one place, otherwise one `put` for each: the keys of a `patch` are no paths. Changes of priorities are
+    /// nothing.
+    static func append(_ change: Change, at path: Path, to out: inout [UInt8]) {
+        switch change {
+        case .set(let assignment): appendPut(assignment, at: path, to: &out)
+        case .merge(_, let assignments):
+            let values = assignments.filter { !$0.target.isPriority }
+            if let parent = values.first?.target.path.parent, path.contains(parent),
+                values.allSatisfy({ $0.target.path.parent == parent })
+            {
+                appendPatch(values, of: parent, at: path, to: &out)
+            } else {
+                for assignment in values { appendPut(assignment, at: path, to: &out) }
+            }
+        }
+    }
+
+    private static func appendPut(_ assignment: Assignment, at path: Path, to out: inout [UInt8]) {
+        if assignment.target.isPriority { return }
+        ServerSentEvent.begin("put", to: &out)
+        appendHead(of: assignment.target.path, at: path, to: &out)
+        JSONOutput.plain.append(assignment.value, to: &out)
+        out += initialTail
+    }
+
+    private static func appendPatch(_ values: [Assignment], of parent: Path, at path: Path, to out: inout [UInt8]) {
+        ServerSentEvent.begin("patch", to: &out)
+        appendHead(of: parent, at: path, to: &out)
+        for (index, assignment) in values.enumerated() {
+            out.append(UInt8(ascii: index == 0 ? "{" : ","))
+            let child = assignment.target.path.encoded
+            child.withUnsafeBytes {
+                Key.appendJSON(encoded: UnsafeRawBufferPointer(rebasing: $0[parent.encoded.count...]), to: &out)
+            }
+            out.append(UInt8(ascii: ":"))
+            JSONOutput.plain.append(assignment.value, to: &out)
+        }
+        out.append(UInt8(ascii: "}"))
+        out += initialTail
+    }
+
+    private static func appendHead(of place: Path, at path: Path, to out: inout [UInt8]) {
+        out += "{\"path\":".utf8
+        var text = [UInt8(ascii: "/")]
+        place.dropFirst(bytes: path.encoded.count).appendText(to: &text)
+        JSONText.appendQuoted(text, to: &out)
+        out += ",\"data\":".utf8
+    }
+}
