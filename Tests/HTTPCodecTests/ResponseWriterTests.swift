@@ -67,6 +67,18 @@ struct ResponseWriterTests {
         #expect(stream(writer, status) == head)
     }
 
+    @Test("end with the connection where nothing else can tell", arguments: ["HTTP/1.1", "HTTP/1.0"])
+    func endless(version: String) throws {
+        var output: [UInt8] = []
+        var writer = try writer("GET / \(version)")
+        writer.close()
+        writer.begin(.ok, date: date, into: &output)
+        writer.beginUntilClose(into: &output)
+        for piece in ["hello", "", "again"] { writer.chunk(Array(piece.utf8).span, into: &output) }
+        writer.endStream(into: &output)
+        #expect(text(output) == "HTTP/1.1 200 OK\r\n\(dateLine)Connection: close\r\n\r\nhelloagain")
+    }
+
     @Test("close when the request, its version or the server wants it")
     func close() throws {
         let closing = "HTTP/1.1 200 OK\r\n\(dateLine)Connection: close\r\nContent-Length: 5\r\n\r\nhello"

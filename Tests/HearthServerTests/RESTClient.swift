@@ -112,11 +112,19 @@ final class RESTClient {
         }
     }
 
-    private enum Event {
+    enum Event {
         case head(ResponseHead)
         case body([UInt8])
         case end
         case failure(HTTPFailure)
+    }
+
+    /// The next part of a response, as it comes; nil at the end of the connection.
+    func receivePart() throws -> Event? {
+        while true {
+            if let event = next() { return event }
+            guard try readMore() else { return nil }
+        }
     }
 
     private func next() -> Event? {

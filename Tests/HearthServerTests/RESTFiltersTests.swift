@@ -41,6 +41,13 @@ import Testing
             ([("orderBy", #""x/y""#), ("limitToFirst", "1")], "7"),
             ([("orderBy", #""$priority""#), ("startAt", "0")], "a f"),
             ([("orderBy", #""$value""#), ("endBefore", #""""#)], "f"),
+            // A bound may have a key (rest 2).
+            ([("orderBy", #""x""#), ("startAt", #"2,"b""#)], "b c d"),
+            ([("orderBy", #""x""#), ("startAfter", #"2,"b""#)], "c d"),
+            ([("orderBy", #""x""#), ("startAt", "2"), ("endAt", #"2,"b""#)], "7 b"),
+            ([("orderBy", #""x""#), ("equalTo", #"2,"b""#)], "b"),
+            ([("orderBy", #""x""#), ("equalTo", #""a\",b,\"","k""#)], ""),
+            ([("orderBy", #""x""#), ("equalTo", #""é z","d""#)], "d"),
         ]
         for (parameters, expected) in table { #expect(try keys(parameters) == expected, "\(parameters)") }
     }

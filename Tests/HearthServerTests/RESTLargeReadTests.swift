@@ -151,4 +151,24 @@ import Testing
         for _ in 0..<20 { try server.connectREST().send(RESTClient.request("GET", "/x.json")) }
         #expect(try client.ask("GET", "/x.json").text == text)
     }
+
+    @Test("a read that waits longer than it may is refused (rest 4)")
+    func timeout() throws {
+        let server = try RealtimeTestServer { $0.snapshotLimits.threadsMax = 1 }
+        let client = try server.connectREST()
+        let part = "\"" + String(repeating: "x", count: 9 << 20) + "\""
+        try client.ask("PUT", "/x.json?print=silent", [], "{\"a\":\(part),\"b\":\(part)}")
+        // The only thread waits for a peer that takes nothing.
+        let stuck = try server.connectREST(receiveBuffer: 4096)
+        try stuck.send(RESTClient.request("GET", "/x.json"))
+        #expect(try stuck.receiveSome().starts(with: "HTTP/1.1 200 OK".utf8))
+        for fields in [[], ["Accept: text/event-stream"]] {
+            let late = try server.connectREST()
+            let answer = try late.ask("GET", "/x.json?timeout=100ms", fields)
+            #expect(answer.status == 400)
+            #expect(answer.text == "{\n  \"error\" : \"the data could not be read within the timeout\"\n}\n")
+            #expect(late.receivesEnd())
+        }
+        #expect(try client.ask("GET", "/y.json?timeout=3min").text == "null")
+    }
 }

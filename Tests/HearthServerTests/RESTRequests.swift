@@ -48,7 +48,7 @@ extension HTTPResponse {
         let text =
             switch body {
             case .text(let text): String(decoding: text, as: UTF8.self)
-            case .pieces: "…"
+            case .pieces, .events: "…"
             }
         return (["\(status.code)"] + fields + [text]).joined(separator: " ")
     }

@@ -66,6 +66,46 @@ import Testing
         #expect(try client.ask("GET", "/a.json?format=export").text == #"{"0":"x","2":"z"}"#)
     }
 
+    @Test("what filters select has a tag, and every form (rest 4, 7)")
+    func filters() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        try client.ask("PUT", "/t.json", [], #"{"a":{"x":[1,2]},"b":{".priority":2,".value":5},"c":{"y":{"z":1}}}"#)
+        let last = "/t.json?orderBy=%22$key%22&limitToLast=2"
+        #expect(try client.ask("GET", last).text == #"{"b":5,"c":{"y":{"z":1}}}"#)
+        let export = #"{"b":{".priority":2,".value":5},"c":{"y":{"z":1}}}"#
+        #expect(try client.ask("GET", "\(last)&format=export").text == export)
+        #expect(try client.ask("GET", "\(last)&shallow=true").text == #"{"b":true,"c":true}"#)
+        #expect(try client.ask("GET", "\(last)&print=silent").status == 204)
+        #expect(try client.ask("GET", "\(last)&callback=f").text == #"f({"b":5,"c":{"y":{"z":1}}})"#)
+        let tag = String(decoding: NodeHash.hash(try CanonicalJSON.parse(Array(export.utf8)).value), as: UTF8.self)
+        #expect(try client.ask("GET", last, ["X-Firebase-ETag: true"]).field("etag") == tag)
+        #expect(try client.ask("GET", last, ["if-none-match: \(tag)"]).status == 304)
+        let order = "/t.json?orderBy=%22$priority%22&startAt=1"
+        #expect(try client.ask("GET", "\(order)&shallow=true").text == #"{"b":true}"#)
+        #expect(try client.ask("GET", "\(order)&shallow=true&startAt=3").text == #"{"b":true}"#)
+        #expect(
+            try client.ask("GET", "/t.json?shallow=true&orderBy=%22$key%22&startAfter=%22a%22&limitToFirst=1").text
+                == #"{"b":true}"#)
+        let none = try client.ask("GET", "/t.json?orderBy=%22$key%22&startAt=%22x%22", ["X-Firebase-ETag: true"])
+        #expect(none.text == "null")
+        #expect(none.field("etag") == "null_etag")
+    }
+
+    @Test("credentials of any kind are taken in development mode (rest 2)")
+    func credentials() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        for (query, fields) in [
+            ("auth=eyJhbGciOiJub25lIn0.e30.", []), ("auth=secret", []), ("access_token=owner", []),
+            ("auth_variable_override=%7B%22uid%22:%22s%20v%22%7D", ["authorization: Bearer owner"]),
+            ("auth_variable_override=null&ac=x", ["Authorization: Bearer ya29.x"]), ("sse=true&dryRun=true", []),
+        ] as [(String, [String])] {
+            #expect(try client.ask("PUT", "/x.json?\(query)", fields, "1").text == "1", "\(query)")
+            #expect(try client.ask("GET", "/x.json?\(query)", fields).text == "1", "\(query)")
+        }
+    }
+
     @Test("server values are resolved in what a write answers")
     func serverValues() throws {
         let server = try RealtimeTestServer()

@@ -80,6 +80,36 @@ struct ListenerTrieTests {
         #expect(deliveries.allSatisfy { $0.to.allSatisfy { $0.loops == 2 } })
     }
 
+    @Test("event streams are told the same, each of its own path", arguments: 0..<(10 * TestScale.factor))
+    func streams(seed: UInt64) {
+        var generator = StepGenerator(seed: seed)
+        var trie = ListenerTrie(database: 3)
+        var groups: [Path: GroupID] = [:]
+        for _ in 0..<8 {
+            let path = generator.path()
+            guard groups[path] == nil else { continue }
+            groups[path] = trie.join(path, .http, loop: 1)
+            // Of no concern to them.
+            #expect(trie.join(path, loop: 0) != groups[path], "seed \(seed)")
+        }
+        for step in 0..<60 {
+            let change = generator.change()
+            var expected: [Path: Change] = [:]
+            for path in groups.keys { expected[path] = Self.view(of: change, at: path) }
+            var seen: [Path: Change] = [:]
+            for (push, address) in trie.streamPushes(of: change) {
+                guard case .change(let change) = push.content else { continue }
+                #expect(push.form == .eventStream && address.loops == 2, "seed \(seed)")
+                #expect(address.group == groups[push.path], "seed \(seed) step \(step)")
+                #expect(seen.updateValue(change, forKey: push.path) == nil, "seed \(seed) step \(step)")
+            }
+            #expect(seen == expected, "seed \(seed) step \(step): \(change)")
+        }
+        for path in groups.keys { #expect(trie.leave(path, .http, loop: 1) == groups[path]) }
+        #expect(trie.streamPushes(of: .set(Assignment(target: WriteTarget(path: .root), value: "1"))).isEmpty)
+        #expect(!trie.isEmpty)
+    }
+
     @Test("a place without listeners is forgotten, and its group number never comes back")
     func pruning() {
         var trie = ListenerTrie(database: 0)

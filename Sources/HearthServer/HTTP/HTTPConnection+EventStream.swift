@@ -24,7 +24,7 @@ extension HTTPConnection {
             let count = answer.held.count
             work = .streaming(answer)
             if count > limits.outboundBytesMax { stream.abort(.slowConsumer) }
-        case .none, .beside, .sending: break
+        case .none, .beside, .sending, .polling: break
         }
     }
 

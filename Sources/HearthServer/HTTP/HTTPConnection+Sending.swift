@@ -138,6 +138,24 @@ extension HTTPConnection {
         }
     }
 
+    /// Answers a read that had to wait longer than it may, and ends the connection, so that a late answer is nobody's. True if there is one.
+    func endLateRead() -> Bool {
+        var writer: ResponseWriter
+        switch work {
+        case .waiting(let exchange, let itsWriter):
+            if exchange.timeout == nil { return false }
+            writer = itsWriter
+        case .streaming(let answer):
+            if answer.hasBegun || answer.exchange.timeout == nil { return false }
+            answer.snapshot.cancel()
+            writer = answer.writer
+        case .none, .beside, .sending, .polling, .following: return false
+        }
+        writer.close()
+        respond(RESTError.tooLate.response, with: writer)
+        return true
+    }
+
     /// The peer has taken what was queued.
     private func grantPieces() {
         guard case .streaming(var answer) = work else { return }

@@ -168,7 +168,13 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
         switch work {
-        case .beside, .waiting, .polling: stream.clearTimeout()
+        case .beside, .polling: stream.clearTimeout()
+        case .waiting(let exchange, _):
+            if let timeout = exchange.timeout {
+                stream.setTimeout(after: timeout)
+            } else {
+                stream.clearTimeout()
+            }
         case .sending, .streaming: awaitProgress()
         case .following: break
         case .none:
@@ -304,6 +310,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     func timedOut(_ stream: Stream) {
         if case .following = work { return keepAlive() }
+        if endLateRead() { return }
         let progress = progress
         // A peer that takes something is only slow, and that nothing waits for it is not its fault.
         if progress.waiting > 0 ? progress != lastProgress : !isIdle { return awaitProgress() }
@@ -328,7 +335,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         switch work {
         case .streaming(let answer): answer.snapshot.cancel()
         case .polling(let polls, _): polls.lost(self)
-        case .none, .beside, .waiting, .sending: break
+        case .none, .beside, .waiting, .sending, .following: break
         }
         work = .none
         context.remove(self)

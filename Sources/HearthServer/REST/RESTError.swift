@@ -62,6 +62,8 @@ extension RESTError {
     static let tooLarge = RESTError(
         "Data to write exceeds the maximum size that can be modified with a single request.")
 
+    static let tooLate = RESTError("the data could not be read within the timeout")
+
     /// `body` is the text in which the error was found.
     init(_ error: RequestError, in body: [UInt8]) {
         switch error {
@@ -98,7 +100,9 @@ extension RESTError {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
         case .noRoom: self = .noRoom
-        case .nothingThere, .noIndex, .tooLarge, .refused: self.init(failure.message)
+        case .tooLarge:
+            self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
+        case .nothingThere, .noIndex, .refused: self.init(failure.message)
         case .unavailable(let error): self.init(error)
         }
     }

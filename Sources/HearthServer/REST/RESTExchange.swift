@@ -31,7 +31,7 @@ struct RESTExchange: Sendable {
     /// `if-none-match`: nothing is sent while this is the tag.
     let knownTag: ETag?
     /// What a shallow read shows.
-    let range: ShallowRange
+    private(set) var range = ShallowRange()
 
     /// Translates a request whose path ends with `.json`. `body` is that of a write; others have none that matters.
     ///
@@ -43,7 +43,7 @@ struct RESTExchange: Sendable {
         isHead = head.method == .head
         let conditions = try RESTConditions(head.headers, of: target)
         let method = try Self.method(head, parameters)
-        range = try Self.range(method, parameters)
+        if method != .get, method != .head { try parameters.refuseForWrites() }
         switch method {
         case .get, .head:
             if method == .get, Self.asksForEvents(head) {
@@ -59,7 +59,12 @@ struct RESTExchange: Sendable {
                 return
             }
             action = .read
-            let query = parameters.isShallow ? nil : try parameters.filters.query()
+            let query: Query?
+            if parameters.isShallow {
+                (range, query) = try parameters.filters.shallowSelection()
+            } else {
+                query = try parameters.filters.query()
+            }
             operation = .get(target.path, query: query, needsIndex: true)
             wantsTag = conditions.wantsTag || conditions.unlike != nil
             knownTag = conditions.unlike
@@ -90,6 +95,14 @@ struct RESTExchange: Sendable {
 
     /// The answer is an event stream.
     var listens: Bool { if case .listen = action { true } else { false } }
+
+    /// How long its data may take to come. That of a write comes when it is durable.
+    var timeout: Duration? {
+        switch action {
+        case .read, .listen: parameters.timeout
+        case .put, .post, .patch, .delete: nil
+        }
+    }
 
     /// Whether the list of types that a client takes names event streams (rest 8).
     private static func asksForEvents(_ head: RequestHead) -> Bool {
@@ -137,15 +150,6 @@ struct RESTExchange: Sendable {
         }
         guard let method, data.contains(method) else { throw .methodNotAllowed(methods) }
         return method
-    }
-
-    private static func range(_ method: HTTPMethod, _ parameters: RESTParameters) throws(RESTError) -> ShallowRange {
-        switch method {
-        case .get, .head:
-            if parameters.isShallow { return try parameters.filters.shallowRange() }
-        default: try parameters.refuseForWrites()
-        }
-        return ShallowRange()
     }
 }
 

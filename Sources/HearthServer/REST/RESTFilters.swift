@@ -27,25 +27,27 @@ struct RESTFilters: Equatable {
         }
     }
 
-    /// The keys that a shallow read asks for: without an order it is that of the keys, and `startAfter` is a key
-    /// without quotes, as the command line tools of Firebase send it (rest 4.3).
-    func shallowRange() throws(RESTError) -> ShallowRange {
-        if isEmpty { return ShallowRange() }
-        var supported = RESTFilters()
-        supported.limitToFirst = limitToFirst
-        supported.startAfter = startAfter
-        guard self == supported else {
-            _ = try query()
-            throw RESTError("a shallow read can only be narrowed by limitToFirst and startAfter")
+    /// What a shallow read asks for: a range of keys, if that says it, so that no values need be read, or else a query. Without an order it
+    /// is that of the keys, and `startAfter` is a key without quotes, as the command line tools of Firebase send it (rest 4.3).
+    func shallowSelection() throws(RESTError) -> (range: ShallowRange, query: Query?) {
+        if isEmpty { return (ShallowRange(), nil) }
+        var keyRange = RESTFilters()
+        keyRange.orderBy = orderBy
+        keyRange.limitToFirst = limitToFirst
+        keyRange.startAfter = startAfter
+        if orderBy != nil || self != keyRange {
+            let query = try query()
+            guard self == keyRange, query?.index == .key else { return (ShallowRange(), query) }
         }
         var range = ShallowRange(limit: try limit()?.count)
         if let startAfter {
-            do throws(KeyError) { range.after = try Key(validating: startAfter) } catch { throw Self.notAKey }
+            let text = orderBy == nil ? startAfter : Self.primitive(startAfter)?.stringUTF8 ?? []
+            do throws(KeyError) { range.after = try Key(validating: text) } catch { throw Self.notAKey }
         }
-        return range
+        return (range, nil)
     }
 
-    /// The query of a read that is not shallow; nil without filters.
+    /// The query; nil without filters.
     func query() throws(RESTError) -> Query? {
         if isEmpty { return nil }
         let index = try index()
@@ -61,8 +63,8 @@ struct RESTFilters: Equatable {
             return try Query(
                 index: index,
                 // A bound without a key that is not inclusive leaves out all children of this value.
-                start: start.map { startAfter == nil ? $0 : QueryBound($0.value, key: .highest, isInclusive: false) },
-                end: end.map { endBefore == nil ? $0 : QueryBound($0.value, key: .lowest, isInclusive: false) },
+                start: startAfter == nil ? start : start?.exclusive(missingKey: .highest),
+                end: endBefore == nil ? end : end?.exclusive(missingKey: .lowest),
                 limit: limit)
         } catch {
             throw RESTError("\(error)")
@@ -81,8 +83,12 @@ struct RESTFilters: Equatable {
         return .child(path)
     }
 
+    /// A value; the SDK for JavaScript may have a key follow it behind a comma, when it reads over REST (rest 2).
     private static func bound(_ text: [UInt8]?, in index: QueryIndex) throws(RESTError) -> QueryBound? {
         guard let text else { return nil }
+        if index != .key, let both = primitives(text), let key = both.second.stringUTF8 {
+            return QueryBound(both.first, key: QueryBound.BoundKey(parsing: key))
+        }
         guard let value = primitive(text) else { throw RESTError("Constraint index field must be a JSON primitive") }
         if index == .key {
             guard let key = value.stringUTF8 else {
@@ -103,6 +109,21 @@ struct RESTFilters: Equatable {
         return try? CanonicalJSON.parse(text).value
     }
 
+    /// The values of two such texts with a comma between them.
+    private static func primitives(_ text: [UInt8]) -> (first: CanonicalJSON, second: CanonicalJSON)? {
+        var isString = false
+        var isEscaped = false
+        for (offset, byte) in text.enumerated() {
+            if byte == UInt8(ascii: ","), !isString {
+                guard let first = primitive(Array(text[..<offset])) else { return nil }
+                return primitive(Array(text[(offset + 1)...])).map { (first, $0) }
+            }
+            if byte == UInt8(ascii: "\""), !isEscaped { isString.toggle() }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+        }
+        return nil
+    }
+
     private func limit() throws(RESTError) -> QueryLimit? {
         guard limitToFirst == nil || limitToLast == nil else {
             throw RESTError("Only one of limitToFirst and limitToLast may be specified")
@@ -118,5 +139,11 @@ struct RESTFilters: Equatable {
         }
         guard limit > 0 else { throw RESTError("\(name) must be positive") }
         return limit
+    }
+}
+
+extension QueryBound {
+    fileprivate func exclusive(missingKey: BoundKey) -> QueryBound {
+        QueryBound(value, key: key ?? missingKey, isInclusive: false)
     }
 }

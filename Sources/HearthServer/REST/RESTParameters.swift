@@ -19,6 +19,8 @@ struct RESTParameters: Equatable {
     var callback: [UInt8]?
     /// What acts in the place of POST.
     var method: [UInt8]?
+    /// How long a read may wait for its data.
+    var timeout: Duration?
     var filters = RESTFilters()
 
     /// For the parameters of a write, see ``refuseForWrites()``.
@@ -43,10 +45,11 @@ struct RESTParameters: Equatable {
                     throw RESTError("callback must be the name of a JavaScript function")
                 }
                 callback = value
-            case "x-http-method-override": method = value
-            case "timeout": try Self.checkTimeout(value)
+            case "timeout": timeout = try Self.timeout(value)
             case "writeSizeLimit": try Self.checkWriteSizeLimit(value)
-            default: filters.set(name, value)
+            default:
+                if name.lowercased() == "x-http-method-override" { method = value }
+                filters.set(name, value)
             }
         }
     }
@@ -78,8 +81,8 @@ struct RESTParameters: Equatable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    /// `500ms`, `3s`, `3min`, at most 15 minutes. Reads take as long as their peer needs to take them, which the connection bounds.
-    private static func checkTimeout(_ value: [UInt8]) throws(RESTError) {
+    /// `500ms`, `3s`, `3min`, at most 15 minutes.
+    private static func timeout(_ value: [UInt8]) throws(RESTError) -> Duration {
         let digits = value.prefix(while: isDigit)
         let milliseconds: [[UInt8]: Int] = [
             Array("ms".utf8): 1, Array("s".utf8): 1000, Array("min".utf8): 60_000,
@@ -89,6 +92,7 @@ struct RESTParameters: Equatable {
         else {
             throw RESTError("timeout must be a number with the unit ms, s or min, of at most 15min")
         }
+        return .milliseconds(number * unit)
     }
 
     /// Every size is taken: writes of any size cost other clients little here.
