@@ -41,6 +41,30 @@ import TreeStorage
         }
     }
 
+    @Test("the events in the document are the server's", arguments: ProtocolDocument.shared.blocks("events"))
+    func document(block: ProtocolDocument.Block) throws {
+        let server = try RealtimeTestServer()
+        let writer = try server.connectREST()
+        var stream: EventStreamClient?
+        var name = ""
+        for line in block.lines where !line.isEmpty {
+            if line.hasPrefix("event: ") {
+                name = String(line.dropFirst(7))
+            } else if line.hasPrefix("data: ") {
+                #expect(try stream?.nextLine() == "\(name) \(line.dropFirst(6))", "\(block.testDescription)")
+            } else {
+                let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
+                if stream == nil {
+                    stream = try EventStreamClient(parts[1], of: server)
+                } else {
+                    let body = parts.count > 2 ? Array(parts[2].utf8) : nil
+                    #expect(try writer.ask(parts[0], parts[1], body: body).status == 200, "\(line)")
+                }
+            }
+        }
+        #expect(stream != nil)
+    }
+
     @Test("a stream with filters shows what is selected")
     func filters() throws {
         let server = try RealtimeTestServer()

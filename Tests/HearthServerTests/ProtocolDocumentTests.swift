@@ -17,7 +17,7 @@ struct ProtocolDocumentTests {
     @Test("every block is of a kind that is checked")
     func kinds() {
         let kinds: Set = [
-            "session", "json client", "json server", "http", "rest", "canonical", "hash", "hash-text", "text",
+            "session", "json client", "json server", "http", "rest", "events", "canonical", "hash", "hash-text", "text",
         ]
         for block in document.blocks { #expect(kinds.contains(block.kind), "\(block.testDescription)") }
         for kind in kinds { #expect(!document.blocks(kind).isEmpty, "no block of kind \(kind)") }
