@@ -42,6 +42,7 @@ extension Stream {
         _ = linux_shutdown_output(descriptor)
         if inputHasEnded { return markClosed(.peer) }
         state = .lingering
+        if loop.isShuttingDown { armTimer(after: min(limits.lingerAtShutdownMax, limits.closeTimeout)) }
         readInNextTurn()
     }
 

@@ -31,7 +31,8 @@ extension Stream: Pollable {
         switch state {
         case .connecting, .handshaking: abort(.shutdown)
         case .open: handler?.shutdownRequested(self)
-        case .draining, .lingering, .closed: break
+        case .lingering: armTimer(after: limits.lingerAtShutdownMax)
+        case .draining, .closed: break
         }
     }
 

@@ -49,6 +49,29 @@ struct ShutdownTests {
         server.group.join()
     }
 
+    @Test("does not wait long for peers that have everything and keep their end open", arguments: [false, true])
+    func openPeers(hasClosedBefore: Bool) throws {
+        let lingering = Channel<Void>()
+        var options = Listener.Options()
+        options.limits.closeTimeout = .seconds(300)
+        options.limits.lingerAtShutdownMax = .milliseconds(20)
+        let server = try TestServer(options: options) { _ in
+            ScriptedHandler {
+                $0.onOpened = { stream in
+                    stream.send(shared: [1])
+                    if hasClosedBefore { stream.close() }
+                    stream.loop.schedule(after: .milliseconds(1)) { lingering.put(()) }
+                }
+            }
+        }
+        let client = try server.connect()
+        #expect(try client.receive(exactly: 1) == [1])
+        try lingering.next()
+        server.group.shutDown(grace: .seconds(300))
+        server.group.join()
+        #expect(try client.receiveToEnd() == [])
+    }
+
     @Test("aborts what is left when the grace is over")
     func hardDeadline() throws {
         let closed = Channel<CloseReason>()
