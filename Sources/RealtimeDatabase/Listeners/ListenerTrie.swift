@@ -38,11 +38,11 @@ struct ListenerTrie {
     }
 
     private let root = Place(segment: [], parent: nil)
+    /// Members of the groups of event streams.
+    private var streamsCount = 0
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
     private(set) var queriesCount = 0
-    /// Members of the groups of event streams.
-    private var streamsCount = 0
 
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
