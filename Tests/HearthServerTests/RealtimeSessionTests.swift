@@ -148,6 +148,41 @@ struct RealtimeSessionTests {
                 == #"{"t":"d","d":{"r":1,"b":{"s":"invalid_argument","d":"a listener of a query needs a tag \"t\""}}}"#)
     }
 
+    @Test("a client that comes back ends the session it lost, of its own database only, before anything else")
+    func lostSession() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let lost = try server.connect()
+        let hello = try #require(try lost.receiveMessage())
+        let name = try #require(hello.firstMatch(of: /"s":"([^"]+)"/)?.1)
+        try lost.send(request(1, "o", #"{"p":"on","d":false}"#))
+        #expect(try lost.receiveMessage() == ok(1))
+        let stranger = try server.connect("/.ws?v=5&ns=other&ls=\(name)")
+        _ = try stranger.receiveMessage()
+        try stranger.send(request(1, "g", #"{"p":"on","q":{}}"#))
+        #expect(try stranger.receiveMessage() == ok(1, "null"))
+        try lost.send(request(2, "g", #"{"p":"on","q":{}}"#))
+        #expect(try lost.receiveMessage() == ok(2, "null"))
+        let next = try server.connect("/.ws?v=5&ns=example&ls=\(name)")
+        _ = try next.receiveMessage()
+        try next.send(request(1, "g", #"{"p":"on","q":{}}"#))
+        #expect(try next.receiveMessage() == ok(1, "false"))
+        #expect(try lost.receive() == .close(1000, reason: "the client is back on another connection"))
+        #expect(try lost.receive() == .end)
+    }
+
+    @Test("a client that says goodbye has ended, although its transport stays open")
+    func goodbye() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let leaving = try connect(to: server)
+        let watcher = try connect(to: server)
+        try watcher.send(request(1, "q", #"{"p":"on","h":""}"#))
+        #expect(try watcher.receiveMessage() == ok(1, "{}"))
+        try leaving.send(request(1, "o", #"{"p":"on","d":false}"#))
+        #expect(try leaving.receiveMessage() == ok(1))
+        try leaving.sendClose(1000)
+        #expect(try watcher.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"on","d":false}}}"#)
+    }
+
     @Test("no more of an unknown action comes back than 64 bytes")
     func unknownAction() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }

@@ -140,6 +140,33 @@ struct DatabaseTests {
         #expect(bench.database.takeFrozen() == nil)
     }
 
+    // MARK: Queries
+
+    @Test("a child of a query that one update empties and fills again comes whole")
+    func refilledChild() throws {
+        var bench = Bench()
+        let query = try Query(index: .key, limit: QueryLimit(.first, 1))
+        bench.process(.set("l", #"{"a":{"x":1},"b":2}"#))
+        bench.process(.listenQuery("l", query, .tagged(1)), by: Self.reader)
+        _ = bench.commit()
+        bench.process(try .update("l", [("l/a/x", "null"), ("l/a/y", "3")]))
+        #expect(bench.commit() == ["push \(ListenerForm.tagged(1)) l/a {\"y\":3}", "3 done"])
+        bench.process(try .update("l", [("l/a/y", "4"), ("l/a/z", "5")]))
+        #expect(bench.commit() == ["push \(ListenerForm.tagged(1)) l/a/y 4, l/a/z 5", "4 done"])
+    }
+
+    @Test("a child is added behind one that moves only after that has moved")
+    func orderOfEvents() throws {
+        var bench = Bench()
+        let form = ListenerForm.events(tag: 1, .child)
+        bench.process(.set("l", #"{"x":1,"y":2,"m":3}"#))
+        bench.process(.listenQuery("l", Query(index: .value), form), by: Self.reader)
+        _ = bench.commit()
+        bench.process(try .update("l", [("l/m", "-2"), ("l/a", "-1")]))
+        #expect(
+            bench.commit() == ["push \(form) moved /m -2, added /a -1 after /m, changed /m -2", "3 done"])
+    }
+
     // MARK: Failures
 
     @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
