@@ -59,9 +59,9 @@ package final class Connection: Sendable {
 
     // MARK: Requests
 
-    /// The value at a path as it is now, null if there is nothing.
-    package func get(_ path: Path) async throws(ConnectionError) -> CanonicalJSON {
-        let response = try await send(.get(path, query: nil))
+    /// The value at a path as it is now, or what a query selects of it; null if there is nothing.
+    package func get(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> CanonicalJSON {
+        let response = try await send(.get(path, query: query))
         do throws(MessageError) { return try response.value() } catch { throw .protocolError(error.reason) }
     }
 
@@ -84,6 +84,18 @@ package final class Connection: Sendable {
     /// Removes what is at and below a path.
     package func remove(_ path: Path) async throws(ConnectionError) {
         try await set(WriteTarget(path: path), to: .null)
+    }
+
+    /// Replaces a value or a priority when this connection ends, however that comes (wire-protocol 5.2).
+    package func onDisconnect(
+        set target: WriteTarget, to value: CanonicalJSON
+    ) async throws(ConnectionError) {
+        _ = try await send(.onDisconnect(WireAssignment(target: target, value: value)))
+    }
+
+    /// Nothing at and below a path is to be written any more when this connection ends.
+    package func cancelOnDisconnect(_ path: Path) async throws(ConnectionError) {
+        _ = try await send(.cancelOnDisconnect(path))
     }
 
     /// Adds a child with a new key, which sorts behind the older ones (wire-protocol 6), and answers the key.

@@ -9,24 +9,29 @@ extension Database {
     func owe(
         _ entries: [(target: WriteTarget, value: IncomingValue)], for connection: ConnectionID, in turn: inout Turn
     ) throws(Failure) {
+        try checkWritable()
+        let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
         var writes = owed[connection.raw] ?? OwedWrites()
-        for (target, value) in entries { writes.set(Assignment(target: target, value: value.json)) }
-        guard writes.assignments.count <= Self.owedEntriesMax, writes.byteCount <= Self.owedBytesMax else {
+        // Each is compared with all there are.
+        if assignments.count <= Self.owedEntriesMax { for assignment in assignments { writes.set(assignment) } }
+        guard assignments.count <= Self.owedEntriesMax, writes.assignments.count <= Self.owedEntriesMax,
+            writes.byteCount <= Self.owedBytesMax
+        else {
             throw .refused(status: StaticText("too_big"), "too much is to be written when this connection ends")
         }
-        try setOwed(writes, connection.raw, in: &turn)
+        if assignments.isEmpty { return }
+        take(writes, of: connection.raw)
+        turn.record.append(owed: assignments, of: connection.raw)
+        sequence += 1
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
         guard var writes = owed[connection.raw] else { return }
         writes.cancel(path)
-        try setOwed(writes, connection.raw, in: &turn)
-    }
-
-    private func setOwed(_ writes: OwedWrites, _ connection: UInt64, in turn: inout Turn) throws(Failure) {
+        if writes == owed[connection.raw] { return }
         try checkWritable()
-        take(writes, of: connection)
-        turn.record.append(owed: writes, of: connection)
+        take(writes, of: connection.raw)
+        turn.record.append(cancelled: path, of: connection.raw)
         sequence += 1
     }
 
@@ -48,11 +53,14 @@ extension Database {
             if let writes = owed[connection] {
                 do throws(Failure) {
                     try pay(writes, in: &turn)
-                    try setOwed(OwedWrites(), connection, in: &turn)
                 } catch {
                     // Torn: what the log has says whether it is still owed.
                     return
                 }
+                take(OwedWrites(), of: connection)
+                turn.record.append(cancelled: .root, of: connection)
+                sequence += 1
+                paid.append((connection, sequence))
             }
             orphans.removeFirst()
         }

@@ -16,6 +16,9 @@ extension Database {
     /// Bytes of memory in rows that changed and are not frozen yet.
     package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
 
+    /// There is something to freeze.
+    package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty }
+
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
         let hasOthers = !owedChanged.isEmpty || catalogChanged || entries.changedBytes > 0
@@ -70,7 +73,14 @@ extension Database {
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
-            case .owed(let writes, let connection): take(writes, of: connection)
+            case .owe(let assignments, let connection):
+                var writes = owed[connection] ?? OwedWrites()
+                for assignment in assignments { writes.set(assignment) }
+                take(writes, of: connection)
+            case .cancelOwed(let path, let connection):
+                var writes = owed[connection] ?? OwedWrites()
+                writes.cancel(path)
+                take(writes, of: connection)
             }
             sequence = operation.sequence
         }
@@ -95,6 +105,9 @@ extension Database {
         owed = try rows.store.owedWrites()
         owedChanged = []
         try replay(operations)
+        // What was paid by turns that are lost is owed again.
+        orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
+        paid = []
         try refillWindows()
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
         // The lost turns have moved members between groups; running them again moves the members on from there.

@@ -37,6 +37,7 @@ extension Database {
                 }
             }
         }
+        concerned.sort { $0.live.serial < $1.live.serial }
         for index in concerned.indices { try lookAround(&concerned[index]) }
         return concerned
     }
@@ -152,20 +153,32 @@ extension Database {
         for place in difference.left {
             parts.append(Assignment(target: WriteTarget(path: live.path.appending(place.path)), value: .null))
         }
-        for place in difference.entered {
-            let path = live.path.appending(place.path)
-            do throws(TreeRows.ReadError) {
-                parts.append(Assignment(target: WriteTarget(path: path), value: try rows.read(path)))
-            } catch .storage(let error) {
-                throw error
-            } catch {}
-        }
+        for place in difference.entered { parts.append(try whole(live.path.appending(place.path))) }
         for place in difference.changed {
             let path = live.path.appending(place.after.path)
-            parts += assignments.filter { path.contains($0.target.path) }
+            let inside = assignments.filter { path.contains($0.target.path) }
+            // Clients take one after the other. One that no longer has the child for want of children, as it does not know
+            // what is not selected, would miss those that follow.
+            if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
+                parts.append(try whole(path))
+            } else {
+                parts += inside
+            }
         }
         if parts.isEmpty { return nil }
         return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)
+    }
+
+    /// The assignment that makes a place what it is.
+    private func whole(_ path: Path) throws(StorageError) -> Assignment {
+        do throws(TreeRows.ReadError) {
+            return Assignment(target: WriteTarget(path: path), value: try rows.read(path))
+        } catch .storage(let error) {
+            throw error
+        } catch {
+            // Nothing is too large without a limit.
+            return Assignment(target: WriteTarget(path: path), value: .null)
+        }
     }
 
     private func place(of segment: [UInt8], in live: LiveQuery) throws(StorageError) -> IndexPlace? {

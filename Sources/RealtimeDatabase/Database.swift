@@ -33,6 +33,8 @@ package final class Database {
     var owedChanged: Set<UInt64> = []
     /// Connections that have ended, but not their writes.
     var orphans: [UInt64] = []
+    /// Connections whose writes were made by operations that the log may not have yet.
+    var paid: [(connection: UInt64, sequence: UInt64)] = []
     /// What the rules want indexed, the indexes there are, and their entries.
     var definitions: [IndexDefinition] = []
     var catalog = IndexCatalog()
@@ -113,6 +115,7 @@ package final class Database {
     /// The log now has everything up to `sequence`.
     package func committed(through sequence: UInt64) {
         durableSequence = max(durableSequence, sequence)
+        if !paid.isEmpty { paid.removeAll { $0.sequence <= durableSequence } }
     }
 
     /// Everything that may be said now, in order.
@@ -180,6 +183,7 @@ package final class Database {
         case .disconnect: disconnect(connection, in: &turn)
         }
     }
+
     private static func reply(to body: () throws(Failure) -> Void) -> Reply {
         do throws(Failure) {
             try body()

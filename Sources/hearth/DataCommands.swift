@@ -9,15 +9,19 @@ extension Command {
         details: """
             PATH is /like/this; / is the whole database. A value that is not there is null. Priorities are shown as
             .priority. On a terminal the value is laid out in lines, otherwise it is one line.
-            """,
-        options: ServerAddress.options + [.init(name: "json", value: nil, help: "one line, also on a terminal")]
+
+            """ + QueryOptions.details,
+        options: ServerAddress.options + QueryOptions.options + [
+            .init(name: "json", value: nil, help: "one line, also on a terminal")
+        ]
     ) { arguments throws(UsageError) in
         let words = try arguments.positional("PATH")
         let run = try ClientRun("get", arguments)
         let path = try run.address.path(words[0])
+        let query = try QueryOptions.query(arguments)
         let isPretty = !arguments.flag("json") && isatty(STDOUT_FILENO) == 1
         return run { connection throws(ConnectionError) in
-            var text = try await connection.get(path).bytes
+            var text = try await connection.get(path, query: query).bytes
             if isPretty { text = JSONLayout(isPretty: true).text(text) } else { text.append(UInt8(ascii: "\n")) }
             StandardOutput.write(text)
         }

@@ -1,4 +1,5 @@
 import Glibc
+import HearthClient
 import JSONTree
 import Testing
 
@@ -29,6 +30,27 @@ struct CommandTests {
         #expect(second.output.hasPrefix(#"{"name":"-"#) && second.output.hasSuffix("\"}\n"))
         let key = first.output.dropLast()
         #expect(try await HearthProcess.run("get", "/list/\(key)", "--url", url) == success("1\n"))
+    }
+
+    @Test(
+        "a query shows some of the children",
+        arguments: [
+            ("--order-by key --limit-to-last 1", #"{"c":{"n":2}}"#),
+            ("--order-by /n --limit-to-first 2", #"{"b":{"n":1},"c":{"n":2}}"#),
+            ("--order-by=/n --start-at=2", #"{"a":{"n":3},"c":{"n":2}}"#),
+            ("--order-by /n --start-after 2", #"{"a":{"n":3}}"#),
+            ("--order-by /n --end-before 3 --limit-to-last 1", #"{"c":{"n":2}}"#),
+            ("--order-by /n --equal-to 1", #"{"b":{"n":1}}"#),
+            ("--order-by key --end-at b --start-at b", #"{"b":{"n":1}}"#),
+            ("--order-by value --end-at 7", "null"), ("--order-by priority", #"{"a":{"n":3},"b":{"n":1},"c":{"n":2}}"#),
+        ])
+    func queries(options: String, expected: String) async throws {
+        let database = try TestDatabase()
+        let connection = try await database.connect()
+        try await connection.set(place("l"), to: json(#"{"a":{"n":3},"b":{"n":1},"c":{"n":2}}"#))
+        let process = try HearthProcess(
+            ["get", "/l", "--url", database.urlText] + options.split(separator: " ").map { String($0) })
+        #expect(try await process.outcome() == success(expected + "\n"))
     }
 
     @Test("the server, the database and the place come from the URL, options and the environment")
@@ -71,6 +93,13 @@ struct CommandTests {
             (["get"], "needs PATH"), (["get", "/a", "/b"], "needs PATH"), (["set", "/a"], "needs PATH JSON"),
             (["get", "/a", "--frob"], "unknown option --frob"), (["get", "/a", "--url"], "--url needs a value"),
             (["get", "/a", "--url", "ftp://x"], "--url: a database URL begins with"),
+            (["get", "/a", "--limit-to-first", "1"], "a query needs --order-by"),
+            (["get", "/a", "--order-by", "n"], "--order-by must be key, value, priority or /PATH, not 'n'"),
+            (
+                ["get", "/a", "--order-by", "/n", "--start-at", "x"],
+                "--start-at must be null, true, false, a number or"
+            ),
+            (["get", "/a", "--order-by", "key", "--end-at", "x", "--equal-to", "y"], "--equal-to does not go with"),
             (["get", "/a$"], "invalid path '/a$': a key contains"),
             (["get", "/a/.priority"], "a priority cannot be read alone"),
             (["push", "/.priority", "1"], "a priority cannot be read alone"),

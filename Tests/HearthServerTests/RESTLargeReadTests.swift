@@ -156,8 +156,10 @@ import Testing
     func timeout() throws {
         let server = try RealtimeTestServer { $0.snapshotLimits.threadsMax = 1 }
         let client = try server.connectREST()
-        let part = "\"" + String(repeating: "x", count: 9 << 20) + "\""
-        try client.ask("PUT", "/x.json?print=silent", [], "{\"a\":\(part),\"b\":\(part)}")
+        // Many more rows than are read ahead of a peer.
+        let part = "\"" + String(repeating: "x", count: 1 << 20) + "\""
+        let members = (0..<30).map { "\"a\($0)\":\(part)" }.joined(separator: ",")
+        try client.ask("PUT", "/x.json?print=silent", [], "{\(members)}")
         // The only thread waits for a peer that takes nothing.
         let stuck = try server.connectREST(receiveBuffer: 4096)
         try stuck.send(RESTClient.request("GET", "/x.json"))

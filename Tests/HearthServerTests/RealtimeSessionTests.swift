@@ -115,18 +115,66 @@ struct RealtimeSessionTests {
         #expect(try peer.receive() == .end)
     }
 
-    @Test("ending a query that was refused leaves the listener of the whole place alone")
+    @Test("ending a query that nobody listens to leaves the listeners of the same place alone")
     func unlistenQuery() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let peer = try connect(to: server)
         for (number, (action, body)) in [
-            ("q", #"{"p":"a","h":""}"#), ("n", #"{"p":"a","q":{"l":2},"t":1}"#), ("n", #"{"p":"a","q":{"l":2}}"#),
+            ("q", #"{"p":"a","h":""}"#), ("q", #"{"p":"a","q":{"i":".key","l":2,"vf":"l"},"t":2,"h":""}"#),
+            ("n", #"{"p":"a","q":{"l":2},"t":1}"#), ("nev", #"{"t":2}"#),
         ].enumerated() {
             try peer.send(request(number, action, body))
             #expect(try peer.receiveMessage() == ok(number, action == "q" ? "{}" : #""""#))
         }
-        try peer.send(request(9, "p", #"{"p":"a","d":1}"#))
-        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a","d":1}}}"#)
+        try peer.send(request(8, "p", #"{"p":"a/b","d":1}"#))
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a/b","d":1}}}"#)
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a/b","d":1,"t":2}}}"#)
+        #expect(try peer.receiveMessage() == ok(8))
+        // An end without a tag is that of the whole place, whatever query it names.
+        try peer.send(request(9, "n", #"{"p":"a","q":{"l":2}}"#))
+        #expect(try peer.receiveMessage() == ok(9))
+        try peer.send(request(10, "p", #"{"p":"a","d":null}"#))
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"a","d":null,"t":2}}}"#)
+        #expect(try peer.receiveMessage() == ok(10))
+    }
+
+    @Test("a listener of a query needs a tag, so that its pushes can be told from others")
+    func untaggedQuery() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        try peer.send(request(1, "q", #"{"p":"a","q":{"i":".key","l":2,"vf":"l"},"h":""}"#))
+        #expect(
+            try peer.receiveMessage()
+                == #"{"t":"d","d":{"r":1,"b":{"s":"invalid_argument","d":"a listener of a query needs a tag \"t\""}}}"#)
+    }
+
+    @Test("a client that comes back ends the session it lost before anything else")
+    func lostSession() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let lost = try server.connect()
+        let hello = try #require(try lost.receiveMessage())
+        let name = try #require(hello.firstMatch(of: /"s":"([^"]+)"/)?.1)
+        try lost.send(request(1, "o", #"{"p":"on","d":false}"#))
+        #expect(try lost.receiveMessage() == ok(1))
+        let next = try server.connect("/.ws?v=5&ns=example&ls=\(name)")
+        _ = try next.receiveMessage()
+        try next.send(request(1, "g", #"{"p":"on","q":{}}"#))
+        #expect(try next.receiveMessage() == ok(1, "false"))
+        #expect(try lost.receive() == .close(1000, reason: "the client is back on another connection"))
+        #expect(try lost.receive() == .end)
+    }
+
+    @Test("a client that says goodbye has ended, although its transport stays open")
+    func goodbye() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let leaving = try connect(to: server)
+        let watcher = try connect(to: server)
+        try watcher.send(request(1, "q", #"{"p":"on","h":""}"#))
+        #expect(try watcher.receiveMessage() == ok(1, "{}"))
+        try leaving.send(request(1, "o", #"{"p":"on","d":false}"#))
+        #expect(try leaving.receiveMessage() == ok(1))
+        try leaving.sendClose(1000)
+        #expect(try watcher.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"on","d":false}}}"#)
     }
 
     @Test("no more of an unknown action comes back than 64 bytes")

@@ -6,103 +6,16 @@ import Testing
 
 @Suite("a database")
 struct DatabaseTests {
-    private static let writer = ConnectionID(loop: 0, kind: .realtime, serial: 1)
-    private static let reader = ConnectionID(loop: 2, kind: .realtime, serial: 2)
+    private static let reader = DatabaseBench.reader
 
-    /// A database, and the words for what it says.
-    private struct Bench {
-        let store = MemoryRowStore()
-        let database: Database
-        var log: [LogRecord] = []
-        private var requests: Int64 = 0
-
-        init(packing: TreeRows.Packing = .init()) {
-            database = Database(index: 7, store: store, sequence: 0, packing: packing)
-        }
-
-        mutating func process(_ operations: Operation..., by connection: ConnectionID = writer) {
-            let requests = operations.map { operation in
-                self.requests += 1
-                return Request(connection: connection, number: self.requests, operation: operation)
-            }
-            if let record = database.process(requests, now: 1000) { log.append(record) }
-        }
-
-        /// The log gets everything; answers what may be said now.
-        mutating func commit() -> [String] {
-            if let last = log.last { database.committed(through: last.lastSequence) }
-            return takeReady()
-        }
-
-        func takeReady() -> [String] { database.takeReady().map(Self.words) }
-
-        func applyAll() throws {
-            try database.freeze()
-            while let frozen = database.takeFrozen() {
-                store.apply(frozen.changes)
-                if let generation = frozen.generation { database.applied(generation) }
-            }
-        }
-
-        private static func words(_ push: QueryPush) -> String {
-            switch push.content {
-            case .change(let change): change.assignments.map(words).joined(separator: ", ")
-            case .events(let events): events.map(words).joined(separator: ", ")
-            }
-        }
-
-        private static func words(_ event: QueryEvent) -> String {
-            switch event {
-            case .value(let value): "value \(value)"
-            case .child(let kind, let key, let value, let previous):
-                "\(kind) \(Path(encoded: key)) \(value)" + (previous.map { " after \(Path(encoded: $0))" } ?? "")
-            }
-        }
-
-        private static func words(_ output: Output) -> String {
-            switch output {
-            case .push(.set(let assignment), let groups): "push \(words(assignment)) to \(groups.count)"
-            case .push(.merge(let base, let assignments), let groups):
-                "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)"
-            case .pushQuery(let push, _): "push \(push.form) \(words(push))"
-            case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
-            case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
-            case .join(_, let connection): "join \(connection.loop)"
-            case .leave(_, let connection): "leave \(connection.loop)"
-            case .stream(let read): "stream \(read.path)"
-            case .reply(_, let number, .done): "\(number) done"
-            case .reply(_, let number, .listening): "\(number) listening"
-            case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"
-            case .reply(_, let number, .value(let value)): "\(number) \(value)"
-            case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
-            }
-        }
-
-        private static func words(_ assignment: Assignment) -> String {
-            "\(String(decoding: assignment.target.text, as: UTF8.self)) \(assignment.value)"
-        }
-    }
-
-    private static func set(_ path: Path, _ value: CanonicalJSON, expecting: [UInt8]? = nil) -> Operation {
-        .set(WriteTarget(path: path), IncomingValue(json: value), expecting: expecting)
-    }
-
-    private static func setPriority(_ path: Path, _ priority: CanonicalJSON) -> Operation {
-        .set(WriteTarget(path: path, isPriority: true), IncomingValue(json: priority))
-    }
-
-    private static func update(_ base: Path, _ entries: [(String, CanonicalJSON)]) throws -> Operation {
-        .update(
-            base: base,
-            try entries.map { (try WriteTarget(parsing: $0), IncomingValue(json: $1)) })
-    }
+    private typealias Bench = DatabaseBench
 
     @Test("pushes come before the reply, and neither before the log has the write")
     func order() {
         var bench = Bench()
         bench.process(.listen("a", hash: nil), by: Self.reader)
         #expect(bench.takeReady() == ["initial /a null to 2", "join 2", "1 listening"])
-        bench.process(Self.set("a/b", "1"), .get("a"), .listen("a/b", hash: nil))
+        bench.process(.set("a/b", "1"), .get("a"), .listen("a/b", hash: nil))
         bench.process(.get("a/b"), .relay(.failed(.refused(status: StaticText("no"), "no"))))
         #expect(bench.takeReady().isEmpty)
         #expect(
@@ -115,8 +28,8 @@ struct DatabaseTests {
     @Test("a turn is told as a whole, and turns in their order")
     func turnsAreWhole() {
         var bench = Bench()
-        bench.process(Self.set("a", "1"), Self.set("b", "2"))
-        bench.process(Self.set("c", "3"))
+        bench.process(.set("a", "1"), .set("b", "2"))
+        bench.process(.set("c", "3"))
         bench.database.committed(through: 1)
         #expect(bench.takeReady().isEmpty)
         bench.database.committed(through: 2)
@@ -127,7 +40,7 @@ struct DatabaseTests {
     @Test("a listener that holds the current data is not sent it")
     func hashes() {
         var bench = Bench()
-        bench.process(.listen("a", hash: []), Self.set("a", "5"))
+        bench.process(.listen("a", hash: []), .set("a", "5"))
         bench.process(.listen("a", hash: NodeHash.hash("5")), .listen("a", hash: NodeHash.hash("6")), by: Self.reader)
         #expect(
             bench.commit() == [
@@ -141,8 +54,8 @@ struct DatabaseTests {
         var bench = Bench()
         let one = NodeHash.hash("1")
         bench.process(
-            Self.set("n", "1", expecting: one), Self.set("n", "1", expecting: []), Self.set("n", "2", expecting: []),
-            Self.set("n", "2", expecting: one), .get("n"))
+            .set("n", "1", expecting: one), .set("n", "1", expecting: []), .set("n", "2", expecting: []),
+            .set("n", "2", expecting: one), .get("n"))
         #expect(bench.commit() == ["1 stale(null)", "2 done", "3 stale(1)", "4 done", "5 2"])
     }
 
@@ -151,9 +64,9 @@ struct DatabaseTests {
         var bench = Bench()
         bench.process(.listen("", hash: []), by: Self.reader)
         bench.process(
-            try Self.update("a", [("a/b", "1"), ("a/c/d", "2")]),
-            try Self.update("a", [("a/b", "null"), ("a/x/.priority", "1"), ("a/c", "9")]),
-            try Self.update("a", []), .get("a"))
+            try .update("a", [("a/b", "1"), ("a/c/d", "2")]),
+            try .update("a", [("a/b", "null"), ("a/x/.priority", "1"), ("a/c", "9")]),
+            try .update("a", []), .get("a"))
         #expect(
             bench.commit() == [
                 "join 2", "1 listening", "push /a a/b 1, a/c/d 2 to 1", "2 done", "3 nothingThere", "4 done",
@@ -165,8 +78,8 @@ struct DatabaseTests {
     func prioritiesInUpdates() throws {
         var bench = Bench()
         bench.process(
-            try Self.update("", [("a/.priority", "1"), ("a/b", "2"), ("c/.priority", "3"), ("c", "4")]), .get(""),
-            try Self.update("", [("a/.priority", "5"), ("a/b", "null"), ("none/.priority", "null")]), .get(""))
+            try .update("", [("a/.priority", "1"), ("a/b", "2"), ("c/.priority", "3"), ("c", "4")]), .get(""),
+            try .update("", [("a/.priority", "5"), ("a/b", "null"), ("none/.priority", "null")]), .get(""))
         #expect(
             bench.commit() == [
                 "1 done", #"2 {"a":{".priority":1,"b":2},"c":{".priority":3,".value":4}}"#, "3 done",
@@ -177,7 +90,7 @@ struct DatabaseTests {
     @Test("a priority needs data to belong to")
     func prioritiesNeedData() {
         var bench = Bench()
-        bench.process(Self.setPriority("a", "1"), Self.set("a", "0"), Self.setPriority("a", "1"), .get("a"))
+        bench.process(.setPriority("a", "1"), .set("a", "0"), .setPriority("a", "1"), .get("a"))
         #expect(bench.commit() == ["1 nothingThere", "2 done", "3 done", #"4 {".priority":1,".value":0}"#])
         #expect(bench.log.map(\.count) == [2])
     }
@@ -201,8 +114,8 @@ struct DatabaseTests {
     @Test("a listener above others takes their place, and gives it back")
     func membership() {
         var bench = Bench()
-        bench.process(.listen("a/b", hash: []), .listen("a", hash: []), Self.set("a/b", "1"), .unlisten("a"))
-        bench.process(Self.set("a", #"{"b":2,"c":3}"#), .disconnect, Self.set("a", "4"))
+        bench.process(.listen("a/b", hash: []), .listen("a", hash: []), .set("a/b", "1"), .unlisten("a"))
+        bench.process(.set("a", #"{"b":2,"c":3}"#), .disconnect, .set("a", "4"))
         #expect(
             bench.commit() == [
                 "join 0", "1 listening", "leave 0", "join 0", "2 listening", "push a/b 1 to 1", "3 done", "leave 0",
@@ -214,9 +127,9 @@ struct DatabaseTests {
     func largeReads() throws {
         var bench = Bench()
         let leaf = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: 600_000))
-        bench.process(Self.set("big/a", leaf), Self.set("big/b", leaf))
+        bench.process(.set("big/a", leaf), .set("big/b", leaf))
         _ = bench.commit()
-        bench.process(Self.set("big/c", "1"), .get("big"), Self.set("big/c", "2"))
+        bench.process(.set("big/c", "1"), .get("big"), .set("big/c", "2"))
         // The rows may be written only when the reader was told to wait for them.
         bench.database.committed(through: 3)
         #expect(bench.database.takeFrozen() == nil)
@@ -227,23 +140,50 @@ struct DatabaseTests {
         #expect(bench.database.takeFrozen() == nil)
     }
 
+    // MARK: Queries
+
+    @Test("a child of a query that one update empties and fills again comes whole")
+    func refilledChild() throws {
+        var bench = Bench()
+        let query = try Query(index: .key, limit: QueryLimit(.first, 1))
+        bench.process(.set("l", #"{"a":{"x":1},"b":2}"#))
+        bench.process(.listenQuery("l", query, .tagged(1)), by: Self.reader)
+        _ = bench.commit()
+        bench.process(try .update("l", [("l/a/x", "null"), ("l/a/y", "3")]))
+        #expect(bench.commit() == ["push \(ListenerForm.tagged(1)) l/a {\"y\":3}", "3 done"])
+        bench.process(try .update("l", [("l/a/y", "4"), ("l/a/z", "5")]))
+        #expect(bench.commit() == ["push \(ListenerForm.tagged(1)) l/a/y 4, l/a/z 5", "4 done"])
+    }
+
+    @Test("a child is added behind one that moves only after that has moved")
+    func orderOfEvents() throws {
+        var bench = Bench()
+        let form = ListenerForm.events(tag: 1, .child)
+        bench.process(.set("l", #"{"x":1,"y":2,"m":3}"#))
+        bench.process(.listenQuery("l", Query(index: .value), form), by: Self.reader)
+        _ = bench.commit()
+        bench.process(try .update("l", [("l/m", "-2"), ("l/a", "-1")]))
+        #expect(
+            bench.commit() == ["push \(form) moved /m -2, added /a -1 after /m, changed /m -2", "3 done"])
+    }
+
     // MARK: Failures
 
     @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
     func failedCommit() throws {
         var bench = Bench()
-        bench.process(Self.set("a", "1"), .listen("a", hash: []), by: Self.reader)
+        bench.process(.set("a", "1"), .listen("a", hash: []), by: Self.reader)
         _ = bench.commit()
-        bench.process(Self.set("a", "2"), .get("a"), .listen("b", hash: []))
-        bench.process(.get("a"), Self.set("a", "3", expecting: NodeHash.hash("2")))
+        bench.process(.set("a", "2"), .get("a"), .listen("b", hash: []))
+        bench.process(.get("a"), .set("a", "3", expecting: NodeHash.hash("2")))
         let kept = try bench.log[0].operations()
         try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
         let full = "\(Failure.unavailable(.full))"
         #expect(bench.takeReady() == ["join 0", "3 \(full)", "4 1", "5 listening", "6 1", "7 \(full)"])
-        bench.process(Self.set("a", "4"))
+        bench.process(.set("a", "4"))
         #expect(bench.takeReady() == ["8 \(full)"])
         bench.database.accept()
-        bench.process(Self.set("a", "5"))
+        bench.process(.set("a", "5"))
         #expect(bench.log.last?.firstSequence == 2)
         #expect(bench.commit() == ["push a 5 to 1", "9 done"])
     }
@@ -251,8 +191,8 @@ struct DatabaseTests {
     @Test("a turn that the log has after all is told as it was")
     func ambiguousCommit() throws {
         var bench = Bench()
-        bench.process(Self.set("a", "1"))
-        bench.process(Self.set("a", "2"))
+        bench.process(.set("a", "1"))
+        bench.process(.set("a", "2"))
         try bench.database.refuse(
             because: .inputOutput("?"), storeSequence: 0, replaying: try bench.log[0].operations())
         #expect(bench.takeReady() == ["1 done", "2 \(Failure.unavailable(.inputOutput("?")))"])
@@ -262,7 +202,7 @@ struct DatabaseTests {
     @Test("nothing is built on half a change")
     func tornMemory() throws {
         var bench = Bench(packing: .init(packedBytesMax: 10, repackBytesMax: 5))
-        bench.process(Self.set("", #"{"a":{"x":"a long text"},"b":{"x":"a long text"}}"#))
+        bench.process(.set("", #"{"a":{"x":"a long text"},"b":{"x":"a long text"}}"#))
         _ = bench.commit()
         try bench.applyAll()
         // Memory begins anew, so the second half of the update has to look into the store, which fails.
@@ -272,9 +212,9 @@ struct DatabaseTests {
         _ = bench.takeReady()
         bench.store.readsLeft = 0
         bench.process(
-            try Self.update("", [("a/x", "1"), ("b/x", "2")]), .get("a/x"),
-            Self.set("a/x", "3", expecting: NodeHash.hash("1")),
-            Self.set("a/x", "4"), .listen("a/x", hash: nil))
+            try .update("", [("a/x", "1"), ("b/x", "2")]), .get("a/x"),
+            .set("a/x", "3", expecting: NodeHash.hash("1")),
+            .set("a/x", "4"), .listen("a/x", hash: nil))
         bench.store.readsLeft = nil
         let torn = "\(Failure.unavailable(.inputOutput("scripted")))"
         #expect(bench.database.tornBy == .inputOutput("scripted"))

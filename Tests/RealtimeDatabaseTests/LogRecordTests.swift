@@ -6,11 +6,13 @@ import Testing
 
 @Suite("a log record")
 struct LogRecordTests {
-    private static func example(seed: UInt64) -> (record: LogRecord, changes: [(change: Change, uid: [UInt8])]) {
+    private static func example(
+        seed: UInt64
+    ) -> (record: LogRecord, contents: [(content: LogRecord.Operation.Content, uid: [UInt8])]) {
         var generator = StepGenerator(seed: seed)
         var random = SeededRandom(seed: seed)
         var record = LogRecord(firstSequence: seed + 1, time: 1_700_000_000_000 + Int64(seed))
-        var changes: [(change: Change, uid: [UInt8])] = []
+        var contents: [(content: LogRecord.Operation.Content, uid: [UInt8])] = []
         for _ in 0..<Int.random(in: 1...5, using: &random) {
             let uid = Array("user".utf8.prefix(Int.random(in: 0...4, using: &random)))
             var assignments: [Assignment] = []
@@ -18,20 +20,31 @@ struct LogRecordTests {
                 let target = WriteTarget(path: generator.path(), isPriority: Bool.random(using: &random))
                 assignments.append(Assignment(target: target, value: generator.value()))
             }
+            let connection = UInt64.random(in: 0...UInt64.max, using: &random)
+            if Bool.random(using: &random) {
+                record.append(owed: assignments, of: connection)
+                contents.append((.owe(assignments, connection: connection), []))
+                continue
+            } else if Int.random(in: 0..<4, using: &random) == 0 {
+                let path = generator.path()
+                record.append(cancelled: path, of: connection)
+                contents.append((.cancelOwed(path, connection: connection), []))
+                continue
+            }
             let change: Change =
                 assignments.count == 1 ? .set(assignments[0]) : .merge(base: generator.path(), assignments)
             record.append(change, uid: uid)
-            changes.append((change, uid))
+            contents.append((.change(change), uid))
         }
-        return (record, changes)
+        return (record, contents)
     }
 
     @Test("gives back what was put in", arguments: 0..<40 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
-        let (record, changes) = Self.example(seed: seed)
+        let (record, contents) = Self.example(seed: seed)
         let operations = try record.operations()
-        #expect(operations.map(\.content) == changes.map { .change($0.change) }, "seed \(seed)")
-        #expect(operations.map(\.uid) == changes.map(\.uid), "seed \(seed)")
+        #expect(operations.map(\.content) == contents.map(\.content), "seed \(seed)")
+        #expect(operations.map(\.uid) == contents.map(\.uid), "seed \(seed)")
         #expect(operations.map(\.sequence) == Array(record.firstSequence...record.lastSequence), "seed \(seed)")
     }
 

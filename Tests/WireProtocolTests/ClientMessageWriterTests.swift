@@ -37,6 +37,20 @@ struct ClientMessageWriterTests {
                 #"{"t":"d","d":{"r":5,"a":"q","b":{"p":"rooms","q":{"l":2},"t":1}}}"#
             ),
             (.unlisten(try path("rooms"), query: nil, tag: nil), #"{"t":"d","d":{"r":5,"a":"n","b":{"p":"rooms"}}}"#),
+            (
+                .onDisconnect(try assignment("p/a", #"{".sv":"timestamp"}"#)),
+                #"{"t":"d","d":{"r":5,"a":"o","b":{"p":"p/a","d":{".sv":"timestamp"}}}}"#
+            ),
+            (
+                .onDisconnectMerge(try path("p"), [try assignment("p/a", "false"), try assignment("p/b", "null")]),
+                #"{"t":"d","d":{"r":5,"a":"om","b":{"p":"p","d":{"a":false,"b":null}}}}"#
+            ),
+            (.cancelOnDisconnect(try path("p/a")), #"{"t":"d","d":{"r":5,"a":"oc","b":{"p":"p/a","d":null}}}"#),
+            (
+                .events(try path("a"), query: try queryObject(#"{"i":"n"}"#), tag: 3, [.childAdded, .value]),
+                #"{"t":"d","d":{"r":5,"a":"ev","b":{"p":"a","q":{"i":"n"},"t":3,"e":["childAdded","value"]}}}"#
+            ),
+            (.noEvents(tag: 3), #"{"t":"d","d":{"r":5,"a":"nev","b":{"t":3}}}"#),
             (.authenticate(credential: Array("e\"J".utf8)), #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"e\"J"}}}"#),
             (.unauthenticate, #"{"t":"d","d":{"r":5,"a":"unauth","b":{}}}"#),
             (.statistics, #"{"t":"d","d":{"r":5,"a":"s","b":{"c":{}}}}"#),
@@ -71,7 +85,16 @@ extension RandomTrees {
         let query = chance(1, in: 2) ? nil : queryObject()
         let tag = query.map { _ in Int64.random(in: 1...9, using: &random) }
         let hash = chance(1, in: 2) ? nil : bytes()
-        switch Int.random(in: 0..<10, using: &random) {
+        switch Int.random(in: 0..<14, using: &random) {
+        case 10: return .onDisconnect(assignment())
+        case 11:
+            let (base, assignments) = merge()
+            return .onDisconnectMerge(base, assignments)
+        case 12: return .cancelOnDisconnect(path())
+        case 13:
+            let tag = Int64.random(in: 1...9, using: &random)
+            let kinds = EventKinds(rawValue: UInt8.random(in: 1...31, using: &random))
+            return chance(1, in: 4) ? .noEvents(tag: tag) : .events(path(), query: query, tag: tag, kinds)
         case 0: return .get(path(), query: queryObject())
         case 1: return .listen(path(), query: query, tag: tag, hash: hash)
         case 2: return .unlisten(path(), query: query, tag: tag)

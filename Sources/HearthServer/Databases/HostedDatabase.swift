@@ -335,7 +335,7 @@ final class HostedDatabase {
             committer.post(.probe(database: database.index, logFile))
         }
         ticksSinceFreeze += 1
-        if ticksSinceFreeze >= limits.applyIntervalTicks, database.changedBytes > 0 { freeze() }
+        if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
         if database.isBuildingIndex { buildIndex() }
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }

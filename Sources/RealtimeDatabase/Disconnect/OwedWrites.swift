@@ -34,9 +34,11 @@ package struct OwedWrites: Hashable, Sendable {
         assignments.insert(assignment, at: index)
     }
 
-    /// Nothing is wanted at and below a place any more. Of a value above it only this part is lost.
+    /// Nothing is wanted at and below a place any more. Of a value above it only this part is lost, and what that value
+    /// would have removed: its other children remain, each by itself. A leaf above has no such part, and stays.
     package mutating func cancel(_ path: Path) {
-        if let index = indexOfValue(around: WriteTarget(path: path)), assignments[index].target.path != path {
+        if let index = indexOfValue(around: WriteTarget(path: path)) {
+            if assignments[index].value.isLeaf { return }
             let owner = assignments.remove(at: index)
             keepAllBut(path, of: owner, at: index)
             return
@@ -57,7 +59,11 @@ package struct OwedWrites: Hashable, Sendable {
             if encoded == Array(path.encoded[..<end]) {
                 if end < path.encoded.count {
                     let count = assignments.count
-                    keepAllBut(path, of: part, at: index)
+                    if value.isLeaf {
+                        assignments.insert(part, at: index)
+                    } else {
+                        keepAllBut(path, of: part, at: index)
+                    }
                     index += assignments.count - count
                 }
             } else {

@@ -43,6 +43,7 @@ struct ListenerTrie {
     private let firstGroup: UInt64
     private var groupsMade: UInt64 = 0
     private(set) var queriesCount = 0
+    private var queriesMade: UInt64 = 0
 
     /// `database` keeps the group numbers of several databases apart.
     init(database: UInt32) { firstGroup = UInt64(database) << 32 }
@@ -117,6 +118,8 @@ struct ListenerTrie {
 
     mutating func add(_ live: LiveQuery) {
         let place = makePlace(at: live.path)
+        queriesMade += 1
+        live.serial = queriesMade
         if place.queries.updateValue(live, forKey: live.query) == nil { queriesCount += 1 }
     }
 
@@ -130,6 +133,7 @@ struct ListenerTrie {
     var queries: [LiveQuery] {
         var found: [LiveQuery] = []
         Self.forEachPlace(at: root) { found += $0.queries.values }
+        found.sort { $0.serial < $1.serial }
         return found
     }
 

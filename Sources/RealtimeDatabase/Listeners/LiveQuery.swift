@@ -12,6 +12,8 @@ final class LiveQuery {
     let path: Path
     let query: Query
     var window: QueryWindow
+    /// Queries are told of a commit in the order in which they began.
+    var serial: UInt64 = 0
     /// In the order of their making.
     private(set) var groups: [FormGroup] = []
 

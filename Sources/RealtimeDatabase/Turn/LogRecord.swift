@@ -1,13 +1,14 @@
-import JSONTree
+package import JSONTree
 
 /// One row of the commit log: everything that one turn changed.
 ///
 /// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after the other:
 /// ```
-/// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owed
+/// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel
 /// set        = assignment
 /// merge      = base:bytes count:varint assignment…
-/// owed       = connection:varint count:varint assignment…                     what is written when a connection ends
+/// owe        = connection:varint count:varint assignment…                     wanted when a connection ends, in this order
+/// cancel     = connection:varint path:bytes                                   not wanted any more at and below a place
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
 /// ```
@@ -73,13 +74,22 @@ package struct LogRecord: Hashable, Sendable {
         count += 1
     }
 
-    /// Adds what a connection wants written when it ends, nothing if it has; replaces what the log said of it before.
-    package mutating func append(owed writes: OwedWrites, of connection: UInt64) {
+    /// Adds what a connection wants written when it ends, besides what it wanted before.
+    package mutating func append(owed assignments: [Assignment], of connection: UInt64) {
         body.append(2)
         appendBytes([])
         appendVarint(UInt(connection))
-        appendVarint(UInt(writes.assignments.count))
-        for assignment in writes.assignments { append(assignment) }
+        appendVarint(UInt(assignments.count))
+        for assignment in assignments { append(assignment) }
+        count += 1
+    }
+
+    /// Adds that nothing at and below a place is to be written when a connection ends.
+    package mutating func append(cancelled path: Path, of connection: UInt64) {
+        body.append(3)
+        appendBytes([])
+        appendVarint(UInt(connection))
+        appendBytes(path.encoded)
         count += 1
     }
 
@@ -115,7 +125,8 @@ package struct LogRecord: Hashable, Sendable {
 
         package enum Content: Hashable, Sendable {
             case change(Change)
-            case owed(OwedWrites, connection: UInt64)
+            case owe([Assignment], connection: UInt64)
+            case cancelOwed(Path, connection: UInt64)
         }
     }
 
@@ -148,10 +159,13 @@ package struct LogRecord: Hashable, Sendable {
                 return Operation(
                     sequence: sequence, uid: uid, content: .change(.merge(base: base, try assignments())))
             case 2:
-                let connection = try word()
+                let connection = UInt64(try word())
                 return Operation(
-                    sequence: sequence, uid: uid,
-                    content: .owed(OwedWrites(try assignments()), connection: UInt64(connection)))
+                    sequence: sequence, uid: uid, content: .owe(try assignments(), connection: connection))
+            case 3:
+                let connection = UInt64(try word())
+                return Operation(
+                    sequence: sequence, uid: uid, content: .cancelOwed(try path(), connection: connection))
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
         }
@@ -210,15 +224,15 @@ extension OwedWrites {
     /// The form in which a store keeps them: a log record of their own.
     package var stored: [UInt8] {
         var record = LogRecord(firstSequence: 1, time: 0)
-        record.append(owed: self, of: 0)
+        record.append(owed: assignments, of: 0)
         return record.body
     }
 
     package init(stored: [UInt8]) throws(StorageError) {
         let operations = try LogRecord(firstSequence: 1, count: 1, time: 0, body: stored).operations()
-        guard case .owed(let writes, _) = operations[0].content else {
+        guard case .owe(let assignments, _) = operations[0].content else {
             throw .damaged("not the writes of a connection")
         }
-        self = writes
+        self.init(assignments)
     }
 }

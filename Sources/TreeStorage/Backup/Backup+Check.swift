@@ -64,19 +64,20 @@ extension Backup {
     private static func isSound(_ content: LogRecord.Operation.Content) -> Bool {
         switch content {
         case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
-        case .owed(let writes, _): isSound(writes)
+        case .owe(let assignments, _): isSound(owed: assignments)
+        case .cancelOwed: true
         }
     }
 
     /// Their server values are still to be resolved.
-    private static func isSound(_ writes: OwedWrites) -> Bool {
-        writes.assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
+    private static func isSound(owed assignments: [Assignment]) -> Bool {
+        assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
     }
 
     private static func checkOwed(_ connection: Connection) throws(StorageError) {
         let select = try connection.prepare("SELECT writes FROM owed")
         while try select.step() {
-            guard isSound(try OwedWrites(stored: select.blob(0))) else {
+            guard isSound(owed: try OwedWrites(stored: select.blob(0)).assignments) else {
                 throw .damaged("what a connection wants written is none")
             }
         }

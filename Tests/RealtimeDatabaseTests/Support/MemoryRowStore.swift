@@ -11,6 +11,7 @@ final class MemoryRowStore: RowStore {
     }
 
     private var stored: [StoredRow] = []
+    private(set) var owed: [UInt64: OwedWrites] = [:]
     private var changes = 0
     /// Upper bounds and the changes that cleared, by lower bound.
     private var ranges: [[UInt8]: (upper: [UInt8], change: Int)] = [:]
@@ -64,7 +65,10 @@ final class MemoryRowStore: RowStore {
                 stored.insert(new, at: index)
             }
         }
+        for (connection, writes) in rowChanges.owed { owed[connection] = writes.isEmpty ? nil : writes }
     }
+
+    func owedWrites() -> [UInt64: OwedWrites] { owed }
 
     /// Removes some dead rows; a range without any is done.
     func clearSome(rowsMax: Int) {

@@ -35,10 +35,10 @@ struct SimulatedClient {
     /// What is at a path, unless data for an earlier listener may still be on its way.
     func settledValue(at path: Path) -> CanonicalJSON? {
         let isSettled = waiting.allSatisfy { request in
-            if case .listen(let other, _) = request.operation {
-                !path.contains(other) && !other.contains(path)
-            } else {
-                true
+            // Also what a listener that ends was still told.
+            switch request.operation {
+            case .listen(let other, _), .unlisten(let other): !path.contains(other) && !other.contains(path)
+            default: true
             }
         }
         return isSettled ? value(at: path) : nil

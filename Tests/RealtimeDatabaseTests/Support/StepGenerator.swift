@@ -59,11 +59,13 @@ struct StepGenerator {
     mutating func operation(knowing value: (Path) -> CanonicalJSON?) -> Operation {
         switch Int.random(in: 0..<22, using: &trees.random) {
         case 16:
-            return .get(path(), query: query())
+            let path = queriedPath()
+            return .get(path, query: query(at: path))
         case 17...20:
             let tag = Int64.random(in: 1...3, using: &trees.random)
             let form: ListenerForm = trees.chance(1, in: 2) ? .tagged(tag) : .events(tag: tag, .child)
-            return .listenQuery(trees.pick([.root, path(), path()]), query(), form)
+            let path = queriedPath()
+            return .listenQuery(path, query(at: path), form)
         case 21:
             let tag = Int64.random(in: 1...3, using: &trees.random)
             return .unlistenQuery(trees.chance(1, in: 2) ? .tagged(tag) : .events(tag: tag))
@@ -93,31 +95,37 @@ struct StepGenerator {
     /// Some indexes for which there are queries.
     mutating func indexes() -> [IndexDefinition] {
         var definitions: [IndexDefinition] = []
-        for text in ["", "$", "$/$"] where trees.chance(1, in: 2) {
+        for (depth, text) in ["", "$", "$/$"].enumerated() where trees.chance(1, in: 2) {
             guard let pattern = IndexPattern(text: text) else { continue }
-            let child: QueryIndex = .child(Path([trees.pick(keys[1])]))
+            let child: QueryIndex = .child(Path([trees.pick(keys[depth + 1])]))
             definitions += [.init(pattern: pattern, index: .value), .init(pattern: pattern, index: child)]
         }
         return definitions
     }
 
-    private mutating func query() -> Query {
-        let child = Path([trees.pick(keys[1])])
-        let indices: [QueryIndex] = [.key, .value, .priority, .child(child), .child(path())]
-        let index = trees.pick(indices)
+    /// A place that often has several children.
+    private mutating func queriedPath() -> Path {
+        trees.chance(1, in: 5) ? path() : Path(keys[..<trees.pick([0, 1, 1, 2])].map { trees.pick($0) })
+    }
+
+    /// A query of the children at a path, whose names are those of the next level, most often by what they have.
+    private mutating func query(at path: Path) -> Query {
+        let child = Path([trees.pick(keys[min(path.depth + 1, keys.count - 1)])])
+        let index = trees.pick([QueryIndex.key, .value, .priority, .child(child), .child(child), .child(self.path())])
         if case .child(.root) = index { return .everything }
         var limit: QueryLimit?
         if trees.chance(3, in: 4) {
             limit = QueryLimit(trees.chance(1, in: 2) ? .first : .last, Int.random(in: 1...4, using: &trees.random))
         }
-        let (start, end) = (trees.chance(1, in: 3) ? bound(index) : nil, trees.chance(1, in: 3) ? bound(index) : nil)
+        let start = trees.chance(1, in: 4) ? bound(index, at: path) : nil
+        let end = trees.chance(1, in: 4) ? bound(index, at: path) : nil
         return (try? Query(index: index, start: start, end: end, limit: limit)) ?? .everything
     }
 
-    private mutating func bound(_ index: QueryIndex) -> QueryBound {
+    private mutating func bound(_ index: QueryIndex, at path: Path) -> QueryBound {
         let value =
             index == .key
-            ? CanonicalJSON(string: trees.pick(keys[1]).utf8)
+            ? CanonicalJSON(string: trees.pick(keys[min(path.depth, keys.count - 1)]).utf8)
             : CanonicalJSON(TreeModel(leaf: trees.leaf()).canonicalText)
         return QueryBound(value, isInclusive: trees.chance(1, in: 2))
     }

@@ -1,0 +1,209 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("writes that wait for the end of a connection")
+struct DatabaseDisconnectTests {
+    private static let reader = DatabaseBench.reader
+
+    private static func onDisconnect(_ entries: (String, CanonicalJSON)...) throws -> Operation {
+        .onDisconnect(try entries.map { (try WriteTarget(parsing: $0), IncomingValue(json: $1)) })
+    }
+
+    private static func tree(_ bench: DatabaseBench) throws -> CanonicalJSON { try bench.database.rows.read(.root) }
+
+    @Test("are one commit, and one push for each listener")
+    func firing() throws {
+        var bench = DatabaseBench()
+        bench.process(.set("p", #"{"a":{"on":true},"b":1}"#))
+        bench.process(.listen("p", hash: []), .listen("p/a", hash: []), .listen("q", hash: []), by: Self.reader)
+        bench.process(
+            try Self.onDisconnect(("p/a/on", "false")), try Self.onDisconnect(("p/b", "null"), ("r/.priority", "1")),
+            try Self.onDisconnect(("r", "2")))
+        _ = bench.commit()
+        #expect(try Self.tree(bench) == #"{"p":{"a":{"on":true},"b":1}}"#)
+        bench.process(.disconnect)
+        #expect(bench.commit() == ["push /p p/a/on false, p/b null to 1"])
+        #expect(try Self.tree(bench) == #"{"p":{"a":{"on":false}},"r":2}"#)
+        #expect(bench.database.owed.isEmpty && bench.log.last?.count == 2)
+        // Once is enough.
+        bench.process(.set("p/a/on", "true"), .disconnect)
+        #expect(bench.commit() == ["push p/a/on true to 1", "9 done"])
+    }
+
+    @Test("are told with the tags of queries, too")
+    func firingAtQueries() throws {
+        var bench = DatabaseBench()
+        let query = try Query(index: .key, limit: QueryLimit(.first, 1))
+        bench.process(.set("p", #"{"a":1,"b":2}"#))
+        bench.process(
+            .listenQuery("p", query, .tagged(1)), .listenQuery("p", query, .events(tag: 2, .child)), by: Self.reader)
+        bench.process(try Self.onDisconnect(("p/a", "null"), ("p/c", "3")))
+        _ = bench.commit()
+        bench.process(.disconnect)
+        let pushes = bench.commit()
+        #expect(
+            pushes == [
+                "push \(ListenerForm.tagged(1)) p/a null, p/b 2",
+                "push \(ListenerForm.events(tag: 2, .child)) removed /a 1, added /b 2",
+            ])
+    }
+
+    @Test("are forgotten when they are cancelled, at a place and below it")
+    func cancelling() throws {
+        var bench = DatabaseBench()
+        bench.process(
+            try Self.onDisconnect(("p/a/x", "1")), try Self.onDisconnect(("p/a/y", "2")),
+            try Self.onDisconnect(("p/b", "3")), .cancelOnDisconnect("p/a"), .cancelOnDisconnect("none"), .disconnect)
+        #expect(bench.commit() == ["1 done", "2 done", "3 done", "4 done", "5 done"])
+        #expect(try Self.tree(bench) == #"{"p":{"b":3}}"#)
+        bench.process(try Self.onDisconnect(("p/b", "4")), .cancelOnDisconnect(""), .disconnect)
+        #expect(try Self.tree(bench) == #"{"p":{"b":3}}"#)
+    }
+
+    @Test("of another connection are none of this one's")
+    func connections() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a", "1")))
+        bench.process(try Self.onDisconnect(("b", "2")), .cancelOnDisconnect(""), by: Self.reader)
+        bench.process(.disconnect, by: Self.reader)
+        #expect(try Self.tree(bench) == .null)
+        bench.process(.disconnect)
+        #expect(try Self.tree(bench) == #"{"a":1}"#)
+    }
+
+    @Test("get their server values when they are made")
+    func serverValues() throws {
+        var bench = DatabaseBench()
+        bench.process(
+            .set("n", "1"),
+            try Self.onDisconnect(("at", #"{".sv":"timestamp"}"#), ("n", #"{".sv":{"increment":2}}"#)), .set("n", "40"),
+            .disconnect)
+        #expect(try Self.tree(bench) == #"{"at":1000,"n":42}"#)
+    }
+
+    @Test("leave out the priority of what is not there, and nothing else")
+    func priorityOfNothing() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a/.priority", "1"), ("b", "2")), .disconnect)
+        #expect(try Self.tree(bench) == #"{"b":2}"#)
+        #expect(!bench.database.hasOrphans)
+    }
+
+    @Test("may not be more than a connection may owe")
+    func limits() throws {
+        var bench = DatabaseBench()
+        let many = (0..<Database.owedEntriesMax).map { ("a/\($0)", CanonicalJSON(string: [0x78])) }
+        func operation(_ entries: some Sequence<(String, CanonicalJSON)>) throws -> Operation {
+            .onDisconnect(try entries.map { (try WriteTarget(parsing: $0), IncomingValue(json: $1)) })
+        }
+        let text = CanonicalJSON(string: Array(repeating: 0x78, count: Database.owedBytesMax))
+        bench.process(
+            try operation(many), try Self.onDisconnect(("b", "1")), try Self.onDisconnect(("a/0", "1")),
+            try Self.onDisconnect(("a", "1")), try operation(many + [("b", "1")]), try Self.onDisconnect(("b", text)),
+            .disconnect)
+        let refused =
+            "\(Failure.refused(status: StaticText("too_big"), "too much is to be written when this connection ends"))"
+        #expect(
+            bench.commit() == [
+                "1 done", "2 \(refused)", "3 done", "4 done", "5 \(refused)", "6 \(refused)",
+            ])
+        #expect(try Self.tree(bench) == #"{"a":1}"#)
+    }
+
+    @Test("grow the log by what is new, not by all that is owed")
+    func logGrowth() throws {
+        var bench = DatabaseBench()
+        let text = CanonicalJSON(string: Array(repeating: 0x78, count: 1 << 20))
+        bench.process(try Self.onDisconnect(("big", text)))
+        bench.process(try Self.onDisconnect(("a", "1")), .cancelOnDisconnect("a"))
+        bench.process(.cancelOnDisconnect("a"))
+        #expect(bench.log.count == 2 && bench.log[1].body.count < 100)
+    }
+
+    // MARK: Storage
+
+    @Test("wait while storage refuses writes")
+    func refusing() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a", "1")))
+        bench.process(try Self.onDisconnect(("b", "2")), by: Self.reader)
+        _ = bench.commit()
+        bench.database.refuse(because: .full)
+        bench.process(try Self.onDisconnect(("a", "3")), .cancelOnDisconnect("a"), .disconnect)
+        bench.process(.disconnect, by: Self.reader)
+        let full = "\(Failure.unavailable(.full))"
+        #expect(bench.takeReady() == ["3 \(full)", "4 \(full)"])
+        #expect(try Self.tree(bench) == .null && bench.database.hasOrphans)
+        bench.database.accept()
+        bench.process(.get(""))
+        #expect(bench.commit() == [#"7 {"a":1,"b":2}"#])
+        #expect(!bench.database.hasOrphans)
+    }
+
+    @Test("are made again if the commit that made them is lost, whenever that was")
+    func lostCommit() throws {
+        for wasRefused in [false, true] {
+            var bench = DatabaseBench()
+            bench.process(.listen("a", hash: []), by: Self.reader)
+            bench.process(try Self.onDisconnect(("a", "1")))
+            _ = bench.commit()
+            if wasRefused {
+                bench.database.refuse(because: .full)
+                bench.process(.disconnect)
+                bench.database.accept()
+                bench.process()
+            } else {
+                bench.process(.disconnect)
+            }
+            #expect(bench.log.count == 2)
+            // The log has the first record only.
+            let kept = try bench.log.removeFirst().operations()
+            bench.log = []
+            try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
+            #expect(bench.takeReady().isEmpty)
+            #expect(try Self.tree(bench) == .null && bench.database.hasOrphans, "\(wasRefused)")
+            bench.database.accept()
+            bench.process()
+            #expect(bench.commit() == ["push a 1 to 1"], "\(wasRefused)")
+            #expect(!bench.database.hasOrphans && bench.database.paid.isEmpty)
+        }
+    }
+
+    @Test("are made when the database is opened after a crash, from the log and from the store")
+    func crash() throws {
+        var bench = DatabaseBench()
+        bench.process(.set("a", "0"), try Self.onDisconnect(("a", "1"), ("b", #"{".sv":"timestamp"}"#)))
+        bench.process(try Self.onDisconnect(("c", "2")), by: Self.reader)
+        _ = bench.commit()
+        let expected: CanonicalJSON = #"{"a":1,"b":1000,"c":2}"#
+        // The store has nothing.
+        #expect(try Self.tree(.reopened(MemoryRowStore(), sequence: 0, log: bench.log)) == expected)
+        // It has everything so far; what comes later is in the log only.
+        try bench.applyAll()
+        #expect(bench.store.owed.count == 2)
+        var reopened = try DatabaseBench.reopened(bench.store, sequence: 3, log: bench.log)
+        #expect(try Self.tree(reopened) == expected)
+        bench.process(.cancelOnDisconnect("b"), .disconnect)
+        bench.process(.cancelOnDisconnect(""), by: Self.reader)
+        #expect(try Self.tree(.reopened(bench.store, sequence: 3, log: bench.log)) == #"{"a":1}"#)
+        // Having been made they are neither in the log nor in the store.
+        _ = reopened.commit()
+        try reopened.applyAll()
+        #expect(bench.store.owed.isEmpty)
+        #expect(
+            try Self.tree(.reopened(bench.store, sequence: reopened.database.sequence, log: reopened.log)) == expected)
+    }
+
+    @Test("are worth freezing although no row changed")
+    func freezing() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a", "1")))
+        _ = bench.commit()
+        #expect(bench.database.changedBytes == 0 && bench.database.hasChanges)
+        try bench.applyAll()
+        #expect(!bench.database.hasChanges && bench.store.owed.count == 1)
+    }
+}

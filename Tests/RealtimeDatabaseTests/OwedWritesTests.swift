@@ -1,0 +1,107 @@
+import JSONTree
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("what a connection owes")
+struct OwedWritesTests {
+    /// The sparse tree as the JavaScript SDK keeps it for the same purpose (wire-protocol 5.2).
+    private struct SparseTree {
+        var value: CanonicalJSON?
+        /// Set at a place that has no value here.
+        var priority: CanonicalJSON?
+        var children: [Key: SparseTree] = [:]
+
+        mutating func remember(_ assignment: Assignment, below keys: ArraySlice<Key>) {
+            if let value {
+                let place = Path(Array(keys))
+                self.value =
+                    assignment.target.isPriority
+                    ? value.settingPriority(assignment.value, at: place) ?? value
+                    : value.setting(assignment.value, at: place)
+                if !keys.isEmpty || assignment.target.isPriority { return }
+            }
+            if let key = keys.first {
+                children[key, default: SparseTree()].remember(assignment, below: keys.dropFirst())
+            } else if assignment.target.isPriority {
+                priority = assignment.value
+            } else {
+                self = SparseTree(value: assignment.value)
+            }
+        }
+
+        /// Whether nothing is left.
+        mutating func forget(_ keys: ArraySlice<Key>) -> Bool {
+            guard let key = keys.first else {
+                self = SparseTree()
+                return true
+            }
+            if let value {
+                if value.isLeaf { return false }
+                self.value = nil
+                for child in value.children {
+                    children[child.key] = SparseTree(value: value.part(child.value))
+                }
+            }
+            if children[key]?.forget(keys.dropFirst()) == true { children[key] = nil }
+            return children.isEmpty && priority == nil
+        }
+
+        func assignments(at path: Path = .root) -> [Assignment] {
+            var all: [Assignment] = []
+            if let value { all.append(Assignment(target: WriteTarget(path: path), value: value)) }
+            if let priority {
+                all.append(Assignment(target: WriteTarget(path: path, isPriority: true), value: priority))
+            }
+            for key in children.keys.sorted() { all += children[key]?.assignments(at: path.appending(key)) ?? [] }
+            return all
+        }
+    }
+
+    @Test("is a sparse tree of values", arguments: 0..<(100 * TestScale.factor) as Range<UInt64>)
+    func sparseTree(seed: UInt64) throws {
+        var generator = StepGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
+        var writes = OwedWrites()
+        var model = SparseTree()
+        for step in 0..<40 {
+            let path = generator.path()
+            let keys = Array(path.keys)[...]
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0...3:
+                let assignment = Assignment(target: WriteTarget(path: path), value: generator.value())
+                writes.set(assignment)
+                model.remember(assignment, below: keys)
+            case 4:
+                let target = WriteTarget(path: path, isPriority: true)
+                let assignment = Assignment(target: target, value: generator.priority())
+                writes.set(assignment)
+                model.remember(assignment, below: keys)
+            default:
+                writes.cancel(path)
+                _ = model.forget(keys)
+            }
+            try #require(writes.assignments == model.assignments(), "seed \(seed) step \(step)")
+            if writes.isEmpty { continue }
+            #expect(try OwedWrites(stored: writes.stored) == writes, "seed \(seed) step \(step)")
+        }
+    }
+
+    @Test(
+        "cancelling a part of a value keeps the rest of it",
+        arguments: [
+            (#"{"b":1,"c":2}"#, "a/b", ["a/c=2"]), (#"{"b":{"x":1,"y":2},"c":2}"#, "a/b/x", ["a/b/y=2", "a/c=2"]),
+            (#"{"b":1}"#, "a/b", []), (#"{"b":1}"#, "a/b/c", ["a/b=1"]), ("5", "a/b", ["a=5"]),
+            (#"{".sv":"timestamp"}"#, "a/b", [#"a={".sv":"timestamp"}"#]), ("null", "a/b", []),
+            (#"{".priority":1,"b":1,"c":2}"#, "a/none", ["a/b=1", "a/c=2"]), ("5", "a", []), ("5", "", []),
+            ("5", "ab", ["a=5"]),
+        ] as [(CanonicalJSON, Path, [String])])
+    func cancelling(value: CanonicalJSON, path: Path, left: [String]) {
+        var writes = OwedWrites()
+        writes.set(Assignment(target: WriteTarget(path: "a"), value: value))
+        writes.cancel(path)
+        let texts = writes.assignments.map { "\(String(decoding: $0.target.text, as: UTF8.self))=\($0.value)" }
+        #expect(texts == left)
+    }
+}

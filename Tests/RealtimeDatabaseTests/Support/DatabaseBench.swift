@@ -1,0 +1,108 @@
+import JSONTree
+
+@testable import RealtimeDatabase
+
+/// A database, and the words for what it says.
+struct DatabaseBench {
+    static let writer = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+
+    static let reader = ConnectionID(loop: 2, kind: .realtime, serial: 2)
+
+    let store: MemoryRowStore
+    let database: Database
+    var log: [LogRecord] = []
+    private var requests: Int64 = 0
+
+    init(packing: TreeRows.Packing = .init(), store: MemoryRowStore = MemoryRowStore(), sequence: UInt64 = 0) {
+        self.store = store
+        database = Database(index: 7, store: store, sequence: sequence, packing: packing)
+    }
+
+    mutating func process(_ operations: Operation..., by connection: ConnectionID = Self.writer) {
+        let requests = operations.map { operation in
+            self.requests += 1
+            return Request(connection: connection, number: self.requests, operation: operation)
+        }
+        if let record = database.process(requests, now: 1000) { log.append(record) }
+    }
+
+    /// Another process has the same store and the log, of which it finds these records; the store has everything up to `sequence`.
+    static func reopened(_ store: MemoryRowStore, sequence: UInt64, log: [LogRecord]) throws -> DatabaseBench {
+        var bench = DatabaseBench(store: store, sequence: sequence)
+        try bench.database.loadOwed()
+        for record in log where record.lastSequence > sequence { try bench.database.replay(record.operations()) }
+        bench.database.orphanAll()
+        bench.process()
+        return bench
+    }
+
+    /// The log gets everything; answers what may be said now.
+    mutating func commit() -> [String] {
+        if let last = log.last { database.committed(through: last.lastSequence) }
+        return takeReady()
+    }
+
+    func takeReady() -> [String] { database.takeReady().map(Self.words) }
+
+    func applyAll() throws {
+        try database.freeze()
+        while let frozen = database.takeFrozen() {
+            store.apply(frozen.changes)
+            if let generation = frozen.generation { database.applied(generation) }
+        }
+    }
+
+    private static func words(_ push: QueryPush) -> String {
+        switch push.content {
+        case .change(let change): change.assignments.map(words).joined(separator: ", ")
+        case .events(let events): events.map(words).joined(separator: ", ")
+        }
+    }
+
+    private static func words(_ event: QueryEvent) -> String {
+        switch event {
+        case .value(let value): "value \(value)"
+        case .child(let kind, let key, let value, let previous):
+            "\(kind) \(Path(encoded: key)) \(value)" + (previous.map { " after \(Path(encoded: $0))" } ?? "")
+        }
+    }
+
+    private static func words(_ output: Output) -> String {
+        switch output {
+        case .push(.set(let assignment), let groups): "push \(words(assignment)) to \(groups.count)"
+        case .push(.merge(let base, let assignments), let groups):
+            "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)"
+        case .pushQuery(let push, _): "push \(push.form) \(words(push))"
+        case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
+        case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
+        case .join(_, let connection): "join \(connection.loop)"
+        case .leave(_, let connection): "leave \(connection.loop)"
+        case .stream(let read): "stream \(read.path)"
+        case .reply(_, let number, .done): "\(number) done"
+        case .reply(_, let number, .listening): "\(number) listening"
+        case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"
+        case .reply(_, let number, .value(let value)): "\(number) \(value)"
+        case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
+        }
+    }
+
+    private static func words(_ assignment: Assignment) -> String {
+        "\(String(decoding: assignment.target.text, as: UTF8.self)) \(assignment.value)"
+    }
+}
+
+extension Operation {
+    static func set(_ path: Path, _ value: CanonicalJSON, expecting: [UInt8]? = nil) -> Operation {
+        .set(WriteTarget(path: path), IncomingValue(json: value), expecting: expecting)
+    }
+
+    static func setPriority(_ path: Path, _ priority: CanonicalJSON) -> Operation {
+        .set(WriteTarget(path: path, isPriority: true), IncomingValue(json: priority))
+    }
+
+    static func update(_ base: Path, _ entries: [(String, CanonicalJSON)]) throws -> Operation {
+        .update(
+            base: base,
+            try entries.map { (try WriteTarget(parsing: $0), IncomingValue(json: $1)) })
+    }
+}
