@@ -17,12 +17,11 @@ extension Database {
     package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
 
     /// There is something to freeze.
-    package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty }
+    package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty || catalogChanged }
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
-        let hasOthers = !owedChanged.isEmpty || catalogChanged || entries.changedBytes > 0
-        guard let (generation, rowChanges) = try rows.freeze() ?? (hasOthers ? rows.freezeChanged() : nil) else {
+        guard let (generation, rowChanges) = try rows.freeze() ?? (hasChanges ? rows.freezeChanged() : nil) else {
             return
         }
         var changes = rowChanges

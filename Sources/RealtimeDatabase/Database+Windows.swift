@@ -5,10 +5,39 @@ struct ConcernedQuery {
     let live: LiveQuery
     /// The write is at the query's place or above it.
     var isReplaced = false
-    /// The children that change, with their places before.
-    var children: [(segment: [UInt8], before: IndexPlace?)] = []
+    /// The children that change, and where each is in the list.
+    private(set) var children: [Child] = []
+    private var places: [[UInt8]: Int] = [:]
     /// What the query selected of these children, or at all; for those who want events.
     var valueBefore = CanonicalJSON.null
+
+    struct Child {
+        let segment: [UInt8]
+        /// Its place before the commit.
+        var before: IndexPlace?
+        /// What the commit sets at it and below.
+        var assignments: [Assignment]
+    }
+
+    init(live: LiveQuery) { self.live = live }
+
+    mutating func add(_ assignment: Assignment, to segment: [UInt8]) {
+        if let place = places[segment] {
+            children[place].assignments.append(assignment)
+        } else {
+            places[segment] = children.count
+            children.append(Child(segment: segment, assignments: [assignment]))
+        }
+    }
+
+    /// Notes where the children are before the commit.
+    mutating func locate<Failure>(_ place: ([UInt8]) throws(Failure) -> IndexPlace?) throws(Failure) {
+        for index in children.indices { children[index].before = try place(children[index].segment) }
+    }
+
+    func assignments(of child: IndexPlace) -> [Assignment] {
+        places[child.segment].map { children[$0].assignments } ?? []
+    }
 }
 
 extension Database {
@@ -31,10 +60,7 @@ extension Database {
                     concerned[index].isReplaced = true
                     return
                 }
-                let segment = Array(path.encoded[child])
-                if !concerned[index].children.contains(where: { $0.segment == segment }) {
-                    concerned[index].children.append((segment, nil))
-                }
+                concerned[index].add(assignment, to: Array(path.encoded[child]))
             }
         }
         concerned.sort { $0.live.serial < $1.live.serial }
@@ -46,9 +72,7 @@ extension Database {
         let live = concerned.live
         do throws(StorageError) {
             if !concerned.isReplaced {
-                for child in concerned.children.indices {
-                    concerned.children[child].before = try place(of: concerned.children[child].segment, in: live)
-                }
+                try concerned.locate { (segment) throws(StorageError) in try place(of: segment, in: live) }
             }
         } catch {
             throw .unavailable(error)
@@ -61,13 +85,13 @@ extension Database {
         }
     }
 
-    /// Takes what was applied into the windows, and tells the listeners.
+    /// Takes what was applied into the windows, and tells the listeners. `isSet` when the commit sets one place.
     func pushToQueries(
-        _ concerned: [ConcernedQuery], _ assignments: [Assignment], in turn: inout Turn
+        _ concerned: [ConcernedQuery], isSet: Bool, in turn: inout Turn
     ) throws(Failure) {
         for query in concerned {
             let live = query.live
-            let (change, difference) = try takeIn(query, assignments)
+            let (change, difference) = try takeIn(query)
             guard let change else { continue }
             var events: QueryEvents?
             if live.needsEvents { events = try self.events(of: query, difference) }
@@ -77,7 +101,7 @@ extension Database {
                 case .events(_, let kinds):
                     let told = events?.list(kinds) ?? []
                     contents = told.isEmpty ? [] : [.events(told)]
-                case .eventStream where assignments.count == 1:
+                case .eventStream where isSet:
                     // What a set does to several children are so many sets (rest 8).
                     contents = change.assignments.map { .change(.set($0)) }
                 case .eventStream, .tagged: contents = [.change(change)]
@@ -92,22 +116,20 @@ extension Database {
     }
 
     /// Answers what changed of what the query selects, if anything; the difference only if the write was below the query.
-    private func takeIn(
-        _ query: ConcernedQuery, _ assignments: [Assignment]
-    ) throws(Failure) -> (Change?, WindowDifference?) {
+    private func takeIn(_ query: ConcernedQuery) throws(Failure) -> (Change?, WindowDifference?) {
         let live = query.live
         do throws(StorageError) {
             if query.isReplaced {
                 try fill(live)
             } else {
                 var changes: [ChildChange] = []
-                for (segment, before) in query.children {
-                    changes.append(ChildChange(before: before, after: try place(of: segment, in: live)))
+                for child in query.children {
+                    changes.append(ChildChange(before: child.before, after: try place(of: child.segment, in: live)))
                 }
                 let difference = try live.window.apply(changes) { (beyond, count) throws(StorageError) in
                     try places(of: live.query, at: live.path, beyond: beyond, count: count)
                 }
-                return (try change(for: difference, of: live, assignments), difference)
+                return (try change(for: difference, of: query), difference)
             }
         } catch {
             // Memory has the commit and the window perhaps half of it.
@@ -147,20 +169,20 @@ extension Database {
 
     /// Children that left become null, those that entered come whole, those that stayed as they were written (wire-protocol 2.6).
     private func change(
-        for difference: WindowDifference, of live: LiveQuery, _ assignments: [Assignment]
+        for difference: WindowDifference, of query: ConcernedQuery
     ) throws(StorageError) -> Change? {
+        let live = query.live
         var parts: [Assignment] = []
         for place in difference.left {
             parts.append(Assignment(target: WriteTarget(path: live.path.appending(place.path)), value: .null))
         }
         for place in difference.entered { parts.append(try whole(live.path.appending(place.path))) }
         for place in difference.changed {
-            let path = live.path.appending(place.after.path)
-            let inside = assignments.filter { path.contains($0.target.path) }
+            let inside = query.assignments(of: place.after)
             // Clients take one after the other. One that no longer has the child for want of children, as it does not know
             // what is not selected, would miss those that follow.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
-                parts.append(try whole(path))
+                parts.append(try whole(live.path.appending(place.after.path)))
             } else {
                 parts += inside
             }

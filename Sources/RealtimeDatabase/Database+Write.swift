@@ -59,7 +59,7 @@ extension Database {
         let outputs = turn.outputs.count
         push(change, in: &turn)
         do throws(Failure) {
-            try pushToQueries(queries, assignments, in: &turn)
+            try pushToQueries(queries, isSet: assignments.count == 1, in: &turn)
         } catch {
             turn.outputs.removeSubrange(outputs...)
             throw error

@@ -7,7 +7,7 @@ import JSONTree
 ///
 /// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as one record;
 /// what it has to say waits in ``pending`` until the log has the record (``committed(through:)``). When the log could not take
-/// it, ``refuse(_:)`` and ``recover(from:)`` take the tree back to what is durable, and the turn's requests are answered anew.
+/// it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
@@ -152,13 +152,7 @@ package final class Database {
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
-            let reply: Reply
-            do throws(Failure) {
-                try update(base, entries, in: &turn)
-                reply = .done
-            } catch {
-                reply = .failed(error)
-            }
+            let reply = Self.reply { () throws(Failure) in try update(base, entries, in: &turn) }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):

@@ -112,7 +112,7 @@ import TreeStorage
         claim = nil
         #expect(memory.bytesUsed == 0)
         // A request keeps its claim until the log has it.
-        let database = Database(index: 0, store: MemoryStore(), sequence: 0)
+        let database = Database(index: 0, store: EmptyRowStore(), sequence: 0)
         do {
             let write = Operation.set(WriteTarget(path: "a"), IncomingValue(json: "1"))
             let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
@@ -122,18 +122,6 @@ import TreeStorage
         #expect(memory.bytesUsed == 500 && database.takeReady().isEmpty)
         database.committed(through: 1)
         #expect(database.takeReady().count == 1 && memory.bytesUsed == 0)
-    }
-
-    private final class MemoryStore: RowStore {
-        private final class Cursor: RowCursor {
-            func next() -> Row? { nil }
-            func nextKey() -> [UInt8]? { nil }
-            func seek(to lower: [UInt8]) {}
-        }
-
-        var clearing: Set<[UInt8]> { [] }
-
-        func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) -> any RowCursor { Cursor() }
     }
 
     @Test("a backlog tells once when it has room again")

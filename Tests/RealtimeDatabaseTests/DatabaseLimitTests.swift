@@ -89,6 +89,16 @@ struct DatabaseLimitTests {
             Cursor(try store.rows(from: lower, below: upper, direction), of: self)
         }
 
+        func entries(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
+            -> any RowCursor
+        {
+            try store.entries(from: lower, below: upper, direction)
+        }
+
+        func owedWrites() -> [UInt64: OwedWrites] { store.owedWrites() }
+
+        func indexCatalog() -> [UInt8]? { store.indexCatalog() }
+
         private final class Cursor: RowCursor {
             private let cursor: any RowCursor
             private let store: CountingStore

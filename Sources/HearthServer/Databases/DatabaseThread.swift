@@ -37,8 +37,8 @@ package final class DatabaseThread: Sendable {
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
-        loops: Int, log: Log,
-        readers: SnapshotReaders, readiness: Readiness, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+        loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
+        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
@@ -49,15 +49,15 @@ package final class DatabaseThread: Sendable {
         let applier = try Applier(readers: readers, report: report)
         self.committer = committer
         self.applier = applier
+        let host = DatabaseHost(
+            limits: limits, indexes: indexes, loops: loops, log: log, committer: committer, applier: applier,
+            readers: readers, readiness: readiness, backlog: backlog, report: report
+        ) { loop, delivery in
+            backlog.add(delivery.backlogBytes)
+            deliver(loop, delivery)
+        }
         worker = try Worker(name: "database") {
-            let state = HostedDatabases(
-                folder: folder, directory: directory, limits: limits, indexes: indexes, loops: loops, log: log,
-                committer: committer,
-                applier: applier, readers: readers, readiness: readiness, backlog: backlog, report: report
-            ) { loop, delivery in
-                backlog.add(delivery.backlogBytes)
-                deliver(loop, delivery)
-            }
+            let state = HostedDatabases(folder: folder, directory: directory, host: host)
             return { messages in state.run(messages) }
         }
         address.worker.withLock { $0 = worker }

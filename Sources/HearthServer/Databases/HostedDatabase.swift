@@ -18,16 +18,7 @@ final class HostedDatabase {
     private let database: Database
     private let logFile: LogFile
     private let tree: TreeFile
-    private let limits: DatabaseLimits
-    private let loops: Int
-    private let log: Log
-    private let committer: Committer
-    private let applier: Applier
-    private let readers: SnapshotReaders
-    private let readiness: Readiness
-    private let backlog: DeliveryBacklog
-    private let report: @Sendable (DatabaseThread.Message) -> Void
-    private let deliver: @Sendable (Int, LoopDelivery) -> Void
+    private let host: DatabaseHost
 
     private var phase = Phase.running
     private var held: [Request] = []
@@ -38,6 +29,8 @@ final class HostedDatabase {
     /// Rows that the tree file could not take yet.
     private var unapplied: FrozenRows?
     private var isClearing = false
+    /// The next step of the making of an index is in the mailbox.
+    private var isBuildPosted = false
     private var isProbing = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
     private var hasMoreToPrune = false
@@ -51,37 +44,24 @@ final class HostedDatabase {
     private var lastTime: Int64 = 0
 
     init(
-        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, limits: DatabaseLimits,
-        indexes: [IndexDefinition], loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
-        backlog: DeliveryBacklog, report: @escaping @Sendable (DatabaseThread.Message) -> Void,
-        deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
+        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, host: DatabaseHost
     ) throws(StorageError) {
         self.name = name
         self.logFile = logFile
         self.tree = tree
-        self.limits = limits
-        self.loops = loops
-        self.log = log
-        self.committer = committer
-        self.applier = applier
-        self.readers = readers
-        self.readiness = readiness
-        self.backlog = backlog
-        self.report = report
-        self.deliver = deliver
+        self.host = host
         appliedSequence = tree.sequence
         lastTime = try logFile.lastTime()
         database = Database(
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
-            residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax)
+            residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
         try database.loadOwed()
-        try database.setIndexes(indexes)
+        try database.setIndexes(host.indexes)
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
         database.orphanAll()
-        log.info(
+        host.log.info(
             "database.open",
             [
                 ("database", name), ("sequence", "\(database.sequence)"),
@@ -102,22 +82,26 @@ final class HostedDatabase {
 
     // MARK: Indexes
 
-    /// Does a step of the making of an index, and asks for the next, which comes behind the requests that wait.
+    /// Asks for a step of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
+    private func postBuild() {
+        guard database.isBuildingIndex, !isBuildPosted else { return }
+        isBuildPosted = true
+        host.report(.buildIndex(database.index))
+    }
+
     func buildIndex() {
+        isBuildPosted = false
         guard phase == .running, database.isBuildingIndex, !isSettling, database.refusal == nil else { return }
-        // The tick goes on once the applier has caught up.
-        guard database.changedBytes < limits.changedBytesSoft else { return freeze() }
+        // The applier has to catch up first.
+        guard database.changedBytes < host.limits.changedBytesSoft else { return freeze() }
         do throws(StorageError) {
             try database.buildIndex()
         } catch {
-            log.error("index.build-failed", [("database", name), ("error", error.message)])
+            host.log.error("index.build-failed", [("database", name), ("error", error.message)])
             return
         }
-        if database.isBuildingIndex {
-            report(.buildIndex(database.index))
-        } else {
-            log.info("index.built", [("database", name)])
-        }
+        if !database.isBuildingIndex { host.log.info("index.built", [("database", name)]) }
+        postBuild()
     }
 
     // MARK: Requests
@@ -131,25 +115,25 @@ final class HostedDatabase {
                 held.append(contentsOf: requests[start...])
                 return
             }
-            let end = requests.endOfTurn(from: start, bytesMax: limits.turnBytesMax)
+            let end = requests.endOfTurn(from: start, bytesMax: host.limits.turnBytesMax)
             start += runTurn(start == 0 && end == requests.count ? requests : Array(requests[start..<end]))
         }
     }
 
     private var mayRun: Bool {
-        phase == .running && (database.changedBytes < limits.changedBytesHard || !isApplying)
-            && database.pendingReadBytes < limits.waitingReadBytesMax && !backlog.isFull
+        phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
+            && database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
     }
 
     /// Answers how many of the requests are done.
     private func runTurn(_ requests: [Request]) -> Int {
         // Time never goes back: server timestamps keep the order of commits.
         lastTime = max(lastTime, WallClock.milliseconds)
-        let (record, count) = database.process(requests, now: lastTime, readBytesMax: limits.turnReadBytesMax)
-        if let record { committer.post(.append(database: database.index, logFile, record)) }
+        let (record, count) = database.process(requests, now: lastTime, readBytesMax: host.limits.turnReadBytesMax)
+        if let record { host.committer.post(.append(database: database.index, logFile, record)) }
         release()
         if let error = database.tornBy { recover(because: error) }
-        if database.changedBytes >= limits.changedBytesSoft { freeze() }
+        if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
         applyNext()
         return count
     }
@@ -167,17 +151,17 @@ final class HostedDatabase {
         var builder = makeBuilder()
         for output in outputs {
             builder.add(output)
-            if builder.byteCount > limits.turnReadBytesMax {
-                builder.finish(deliver)
+            if builder.byteCount > host.limits.turnReadBytesMax {
+                builder.finish(host.deliver)
                 builder = makeBuilder()
             }
         }
-        builder.finish(deliver)
+        builder.finish(host.deliver)
     }
 
     private func makeBuilder() -> DeliveryBuilder {
-        DeliveryBuilder(loops: loops) { read in
-            let stream = self.readers.makeStream(read)
+        DeliveryBuilder(loops: host.loops) { read in
+            let stream = self.host.readers.makeStream(read)
             self.streams[read.id] = stream
             return stream
         }
@@ -199,14 +183,14 @@ final class HostedDatabase {
     }
 
     func commitFailed(_ error: StorageError) {
-        log.error("log.commit-failed", [("database", name), ("error", error.message)])
+        host.log.error("log.commit-failed", [("database", name), ("error", error.message)])
         recover(because: error)
     }
 
     private func recover(because error: StorageError) {
         guard phase == .running else { return }
         phase = .recovering(error, commitsDropped: false)
-        committer.post(.resume(database: database.index))
+        host.committer.post(.resume(database: database.index))
     }
 
     func commitsDropped() {
@@ -227,16 +211,16 @@ final class HostedDatabase {
             try database.refuse(because: error, storeSequence: appliedSequence, replaying: operations)
         } catch {
             // Not even readable: stay in this phase and try again with the next tick.
-            log.error("database.recovery-failed", [("database", name), ("error", error.message)])
+            host.log.error("database.recovery-failed", [("database", name), ("error", error.message)])
             hasFailedToRecover = true
-            readiness.database(name, refusesWrites: error)
+            host.readiness.database(name, refusesWrites: error)
             refuseHeld(because: error)
             return
         }
         hasFailedToRecover = false
         phase = .running
-        readiness.database(name, refusesWrites: error)
-        log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
+        host.readiness.database(name, refusesWrites: error)
+        host.log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
         // Also those that were told of just now: the states that they wait for are gone.
         failStreams(error)
@@ -247,7 +231,7 @@ final class HostedDatabase {
     private func refuseHeld(because error: StorageError) {
         let requests = held
         held = []
-        var builder = DeliveryBuilder(loops: loops, openStream: readers.makeStream)
+        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener: held.append(request)
@@ -255,11 +239,11 @@ final class HostedDatabase {
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }
-        builder.finish(deliver)
+        builder.finish(host.deliver)
     }
 
     private func failStreams(_ error: StorageError) {
-        for stream in streams.values { readers.fail(stream, error) }
+        for stream in streams.values { host.readers.fail(stream, error) }
         streams = [:]
     }
 
@@ -267,8 +251,8 @@ final class HostedDatabase {
         isProbing = false
         guard error == nil, database.refusal != nil, phase == .running, unapplied == nil else { return }
         database.accept()
-        readiness.database(name, refusesWrites: nil)
-        log.info("database.writes-accepted", [("database", name)])
+        host.readiness.database(name, refusesWrites: nil)
+        host.log.info("database.writes-accepted", [("database", name)])
         payOrphans()
     }
 
@@ -280,7 +264,7 @@ final class HostedDatabase {
         do throws(StorageError) {
             try database.freeze()
         } catch {
-            log.error("tree.freeze-failed", [("database", name), ("error", error.message)])
+            host.log.error("tree.freeze-failed", [("database", name), ("error", error.message)])
         }
         applyNext()
     }
@@ -291,10 +275,10 @@ final class HostedDatabase {
             unapplied = nil
             isApplying = true
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
-            applier.post(.apply(database: database.index, tree, frozen, streams))
+            host.applier.post(.apply(database: database.index, tree, frozen, streams))
         } else if tree.isClearing, !isClearing, !isSettling {
             isClearing = true
-            applier.post(.clear(database: database.index, tree))
+            host.applier.post(.clear(database: database.index, tree))
         }
     }
 
@@ -302,10 +286,10 @@ final class HostedDatabase {
         isApplying = false
         if let error {
             unapplied = frozen
-            log.error("tree.apply-failed", [("database", name), ("error", error.message)])
+            host.log.error("tree.apply-failed", [("database", name), ("error", error.message)])
             if database.refusal == nil {
                 database.refuse(because: error)
-                readiness.database(name, refusesWrites: error)
+                host.readiness.database(name, refusesWrites: error)
             }
             failStreams(error)
         } else {
@@ -332,12 +316,12 @@ final class HostedDatabase {
         finishRecovery()
         if database.refusal != nil, !isProbing, phase == .running {
             isProbing = true
-            committer.post(.probe(database: database.index, logFile))
+            host.committer.post(.probe(database: database.index, logFile))
         }
         ticksSinceFreeze += 1
-        if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
+        if ticksSinceFreeze >= host.limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
-        if database.isBuildingIndex { buildIndex() }
+        postBuild()
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
     }
 
@@ -345,10 +329,10 @@ final class HostedDatabase {
         // Recovery reads the log on this thread.
         guard phase == .running else { return }
         hasMoreToPrune = false
-        committer.post(
+        host.committer.post(
             .prune(
-                database: database.index, logFile, before: lastTime - limits.logWindowMilliseconds,
-                keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence))
+                database: database.index, logFile, before: lastTime - host.limits.logWindowMilliseconds,
+                keepingBytes: host.limits.logBytesMax, appliedSequence: appliedSequence))
     }
 
     func pruned(isMore: Bool) { hasMoreToPrune = isMore }
@@ -361,7 +345,7 @@ final class HostedDatabase {
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()
         return phase == .running && !isApplying && database.durableSequence == database.sequence
-            && database.changedBytes == 0 && held.isEmpty
+            && !database.hasChanges && held.isEmpty
     }
 
     func close() {

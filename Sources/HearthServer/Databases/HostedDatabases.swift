@@ -5,17 +5,7 @@ import TreeStorage
 final class HostedDatabases {
     private let folder: DataFolder
     private let directory: DatabaseDirectory
-    private let limits: DatabaseLimits
-    private let loops: Int
-    private let log: Log
-    private let committer: Committer
-    private let applier: Applier
-    private let readers: SnapshotReaders
-    private let readiness: Readiness
-    private let backlog: DeliveryBacklog
-    private let report: @Sendable (DatabaseThread.Message) -> Void
-    private let indexes: [IndexDefinition]
-    private let deliver: @Sendable (Int, LoopDelivery) -> Void
+    private let host: DatabaseHost
 
     private var open: [UInt32: HostedDatabase] = [:]
     /// Databases without files that somebody uses.
@@ -25,26 +15,10 @@ final class HostedDatabases {
     private var isOver = false
     private var ticks = 0
 
-    init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
-        loops: Int, log: Log,
-        committer: Committer, applier: Applier, readers: SnapshotReaders, readiness: Readiness,
-        backlog: DeliveryBacklog, report: @escaping @Sendable (DatabaseThread.Message) -> Void,
-        deliver: @escaping @Sendable (Int, LoopDelivery) -> Void
-    ) {
+    init(folder: DataFolder, directory: DatabaseDirectory, host: DatabaseHost) {
         self.folder = folder
         self.directory = directory
-        self.limits = limits
-        self.loops = loops
-        self.log = log
-        self.committer = committer
-        self.applier = applier
-        self.readers = readers
-        self.readiness = readiness
-        self.backlog = backlog
-        self.report = report
-        self.indexes = indexes
-        self.deliver = deliver
+        self.host = host
     }
 
     /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no database any more.
@@ -98,25 +72,25 @@ final class HostedDatabases {
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
         if isUnwritten, !requests.contains(where: { $0.operation.writes }) {
-            let database = unwritten[index] ?? UnwrittenDatabase(index: index, limits: limits, loops: loops)
+            let database = unwritten[index] ?? UnwrittenDatabase(index: index, host: host)
             unwritten[index] = database
-            return database.run(requests, deliver)
+            return database.run(requests)
         }
         do throws(StorageError) {
             try openDatabase(index).run(requests)
         } catch {
-            log.error("database.open-failed", [("database", name), ("error", error.message)])
+            host.log.error("database.open-failed", [("database", name), ("error", error.message)])
             refuse(requests, because: error)
         }
     }
 
     private func refuse(_ requests: [Request], because error: StorageError) {
-        var builder = DeliveryBuilder(loops: loops, openStream: readers.makeStream)
+        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
             if case .disconnect = request.operation { continue }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
         }
-        builder.finish(deliver)
+        builder.finish(host.deliver)
     }
 
     /// Opens the files of a database, or makes them.
@@ -124,12 +98,7 @@ final class HostedDatabases {
         let name = directory.name(of: index)
         var random = SystemRandomNumberGenerator()
         let (logFile, tree) = try folder.open(name, newEpoch: random.next())
-        let database = try HostedDatabase(
-            index: index, name: name, logFile: logFile, tree: tree, limits: limits, indexes: indexes, loops: loops,
-            log: log,
-            committer: committer, applier: applier, readers: readers, readiness: readiness, backlog: backlog,
-            report: report,
-            deliver: deliver)
+        let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
         directory.keep(index)

@@ -1,4 +1,3 @@
-import JSONTree
 import EventLoop
 import RealtimeDatabase
 
@@ -6,31 +5,19 @@ import RealtimeDatabase
 /// from a database that does not exist leaves nothing behind.
 final class UnwrittenDatabase {
     let database: Database
-    private let loops: Int
+    private let host: DatabaseHost
 
-    init(index: UInt32, limits: DatabaseLimits, loops: Int) {
-        database = Database(index: index, store: NoRows(), sequence: 0, listenersMax: limits.listenersMax)
-        self.loops = loops
+    init(index: UInt32, host: DatabaseHost) {
+        database = Database(index: index, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax)
+        self.host = host
     }
 
     /// Works off requests none of which writes.
-    func run(_ requests: [Request], _ deliver: (Int, LoopDelivery) -> Void) {
+    func run(_ requests: [Request]) {
         _ = database.process(requests, now: WallClock.milliseconds)
         // Nothing is large enough to be streamed.
-        var builder = DeliveryBuilder(loops: loops) { SnapshotStream($0, SnapshotLimits()) }
+        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for output in database.takeReady() { builder.add(output) }
-        builder.finish(deliver)
+        builder.finish(host.deliver)
     }
-}
-
-private final class NoRows: RowStore {
-    private final class Cursor: RowCursor {
-        func next() -> Row? { nil }
-        func nextKey() -> [UInt8]? { nil }
-        func seek(to lower: [UInt8]) {}
-    }
-
-    var clearing: Set<[UInt8]> { [] }
-
-    func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) -> any RowCursor { Cursor() }
 }

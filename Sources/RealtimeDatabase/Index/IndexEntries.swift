@@ -19,8 +19,8 @@ final class IndexEntries {
 
     private let store: any RowStore
     private var changed = SortedChunks<Changed>()
-    /// Ranges whose stored entries are obsolete since a generation.
-    private var cleared: [(range: KeyRange, generation: UInt64)] = []
+    /// Encoded paths at and below which what the store has is obsolete, each with the generation since which it is.
+    private var cleared: [[UInt8]: UInt64] = [:]
     /// About the memory of what changed since the last freeze, in bytes.
     private(set) var changedBytes = 0
 
@@ -43,11 +43,9 @@ final class IndexEntries {
 
     /// Removes all entries of the collections at and below a place.
     func clear(_ path: Path, generation: UInt64) {
-        let range = KeyRange(lower: path.encoded, upper: path.subtreeEnd)
-        changed.removeAll(from: range.lower, below: range.upper)
-        cleared.removeAll { range.lower == $0.range.lower && range.upper == $0.range.upper }
-        cleared.append((range, generation))
-        changedBytes += 96 + 2 * range.lower.count
+        changed.removeAll(from: path.encoded, below: path.subtreeEnd)
+        cleared[path.encoded] = generation
+        changedBytes += 96 + path.encoded.count
     }
 
     // MARK: Reading
@@ -77,10 +75,21 @@ final class IndexEntries {
 
     private func nextStored(_ cursor: any RowCursor, _ direction: ScanDirection) throws(StorageError) -> [UInt8]? {
         while let key = try cursor.nextKey() {
-            guard let hidden = cleared.first(where: { $0.range.contains(key) }) else { return key }
-            try cursor.seek(to: direction == .ascending ? hidden.range.upper : hidden.range.lower)
+            guard let hidden = clearedPlace(above: key) else { return key }
+            try cursor.seek(to: direction == .ascending ? Path.subtreeEnd(of: hidden) : hidden)
         }
         return nil
+    }
+
+    /// The uppermost cleared place at or above the collection of an entry. O(depth).
+    private func clearedPlace(above key: [UInt8]) -> [UInt8]? {
+        if cleared.isEmpty { return nil }
+        var end = 0
+        while cleared[Array(key[..<end])] == nil {
+            if key[end] == Self.marker { return nil }
+            end = Path(encoded: key).segmentEnd(from: end)
+        }
+        return Array(key[..<end])
     }
 
     private func comes(_ a: [UInt8], before b: [UInt8], _ direction: ScanDirection) -> Bool {
@@ -93,7 +102,9 @@ final class IndexEntries {
     func freeze(_ generation: UInt64) -> EntryChanges {
         changedBytes = 0
         var changes = EntryChanges()
-        changes.cleared = cleared.filter { $0.generation == generation }.map(\.range)
+        for (path, clearedIn) in cleared where clearedIn == generation {
+            changes.cleared.append(KeyRange(lower: path, upper: Path.subtreeEnd(of: path)))
+        }
         for entry in changed.elements where entry.generation == generation {
             if entry.isPresent { changes.added.append(entry.key) } else { changes.removed.append(entry.key) }
         }
@@ -102,7 +113,7 @@ final class IndexEntries {
 
     func applied(_ generation: UInt64) {
         changed.removeAll { $0.generation <= generation }
-        cleared.removeAll { $0.generation <= generation }
+        cleared = cleared.filter { $0.value > generation }
     }
 }
 
@@ -117,8 +128,4 @@ package struct EntryChanges: Sendable, Hashable {
     package init() {}
 
     package var isEmpty: Bool { cleared.isEmpty && removed.isEmpty && added.isEmpty }
-}
-
-extension KeyRange {
-    package func contains(_ key: [UInt8]) -> Bool { !key.precedesBytewise(lower) && key.precedesBytewise(upper) }
 }

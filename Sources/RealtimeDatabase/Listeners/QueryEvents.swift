@@ -4,17 +4,35 @@ import JSONTree
 struct QueryEvents {
     /// As it is after the commit; keeps its order.
     let window: QueryWindow
-    /// Objects of what is selected, or at least of the children that the difference names.
-    let before: CanonicalJSON
-    let after: CanonicalJSON
+    /// What is selected, or at least the children that the difference names.
+    private let before: Children
+    private let after: Children
     /// Nil if all that is selected may be different.
     var difference: WindowDifference?
 
     init(window: QueryWindow, before: CanonicalJSON, after: CanonicalJSON, difference: WindowDifference? = nil) {
         self.window = window
-        self.before = before
-        self.after = after
+        self.before = Children(before)
+        self.after = Children(after)
         self.difference = difference
+    }
+
+    /// The children of an object, found by key: there may be as many events as children.
+    private struct Children {
+        let json: CanonicalJSON
+        private var ranges: [[UInt8]: Range<Int>] = [:]
+
+        init(_ json: CanonicalJSON) {
+            self.json = json
+            for child in json.children {
+                var segment: [UInt8] = []
+                child.appendSegment(to: &segment)
+                ranges[segment] = child.value
+            }
+        }
+
+        /// Null if there is none.
+        subscript(segment: [UInt8]) -> CanonicalJSON { ranges[segment].map { json.part($0) } ?? .null }
     }
 
     /// What a new listener is told.
@@ -23,7 +41,7 @@ struct QueryEvents {
         if kinds.contains(.childAdded) {
             events = window.initialEvents.map { event($0) }
         }
-        if kinds.contains(.value) { events.append(.value(after)) }
+        if kinds.contains(.value) { events.append(.value(after.json)) }
         return events
     }
 
@@ -31,13 +49,13 @@ struct QueryEvents {
     func list(_ kinds: EventKinds) -> [QueryEvent] {
         var difference = difference ?? differenceOfValues
         // A child that was written as it was is not changed.
-        difference.changed.removeAll { $0.before == $0.after && isSame($0.after.path) }
+        difference.changed.removeAll { $0.before == $0.after && isSame($0.after.segment) }
         if difference.isEmpty { return [] }
         var events: [QueryEvent] = []
         for event in inOrder(window.events(of: difference)) where kinds.contains(event.kind.flag) {
             events.append(self.event(event))
         }
-        if kinds.contains(.value) { events.append(.value(after)) }
+        if kinds.contains(.value) { events.append(.value(after.json)) }
         return events
     }
 
@@ -51,25 +69,25 @@ struct QueryEvents {
     private func event(_ event: ChildEvent) -> QueryEvent {
         let source = event.kind == .removed ? before : after
         return .child(
-            event.kind, key: event.place.segment, value: source.value(at: event.place.path),
+            event.kind, key: event.place.segment, value: source[event.place.segment],
             previous: event.previous?.segment)
     }
 
-    private func isSame(_ child: Path) -> Bool { before.value(at: child) == after.value(at: child) }
+    private func isSame(_ segment: [UInt8]) -> Bool { before[segment] == after[segment] }
 
     /// Both values are whole: compares them child by child.
     private var differenceOfValues: WindowDifference {
         let index = window.query.index
         var old: [[UInt8]: IndexPlace] = [:]
-        for child in before.children {
-            let place = index.place(of: child, in: before)
+        for child in before.json.children {
+            let place = index.place(of: child, in: before.json)
             old[place.segment] = place
         }
         var difference = WindowDifference()
-        for child in after.children {
-            let place = index.place(of: child, in: after)
-            if let place0 = old.removeValue(forKey: place.segment) {
-                difference.changed.append(.init(before: place0, after: place))
+        for child in after.json.children {
+            let place = index.place(of: child, in: after.json)
+            if let before = old.removeValue(forKey: place.segment) {
+                difference.changed.append(.init(before: before, after: place))
             } else {
                 difference.entered.append(place)
             }

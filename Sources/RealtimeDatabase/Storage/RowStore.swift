@@ -63,26 +63,10 @@ package protocol RowStore: AnyObject {
 }
 
 extension RowStore {
-    /// A store that keeps none.
-    package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] { [:] }
-
-    /// A store without indexes.
-    package func entries(
-        from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection
-    ) throws(StorageError) -> any RowCursor { NoEntries() }
-
-    package func indexCatalog() throws(StorageError) -> [UInt8]? { nil }
-
     /// The same, ascending.
     package func rows(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> any RowCursor {
         try rows(from: lower, below: upper, .ascending)
     }
-}
-
-private final class NoEntries: RowCursor {
-    func next() -> Row? { nil }
-    func nextKey() -> [UInt8]? { nil }
-    func seek(to bound: [UInt8]) {}
 }
 
 package protocol RowCursor: AnyObject {
@@ -103,6 +87,8 @@ package struct KeyRange: Hashable, Sendable {
         self.lower = lower
         self.upper = upper
     }
+
+    package func contains(_ key: [UInt8]) -> Bool { !key.precedesBytewise(lower) && key.precedesBytewise(upper) }
 }
 
 /// The changed rows of one stretch of the commit log, to be written to a store in one transaction.

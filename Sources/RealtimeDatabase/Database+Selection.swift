@@ -1,0 +1,173 @@
+import JSONTree
+
+/// What queries select of the tree.
+extension Database {
+    /// Whether a query can be answered without looking at all children.
+    func hasIndex(for query: Query, at path: Path) -> Bool {
+        switch query.index {
+        case .key, .priority: true
+        case .value, .child: query.selectsEverything || indexNumber(for: query, at: path) != nil
+        }
+    }
+
+    /// The object of the children that a query selects; null if there are none (wire-protocol 4.6). `members` are those of a limited
+    /// query, if they are known.
+    func selection(
+        _ query: Query, at path: Path, members: QueryWindow? = nil, bytesMax: Int = .max
+    ) throws(Failure) -> CanonicalJSON {
+        do throws(TreeRows.ReadError) {
+            var object = ObjectText(bytesMax: bytesMax)
+            if query.selectsEverything {
+                // The whole value, but for a priority of its own.
+                let value = try rows.read(path, bytesMax: bytesMax)
+                if value.isLeaf || value.priorityRange == nil { return value.isLeaf ? .null : value }
+                for child in value.children {
+                    var segment: [UInt8] = []
+                    child.appendSegment(to: &segment)
+                    try object.append(segment, value.part(child.value))
+                }
+            } else if query.limit != nil || indexNumber(for: query, at: path) != nil {
+                let places: [IndexPlace]
+                if let members, members.keepsOrder {
+                    places = Array(members.members)
+                } else {
+                    places = try selectedPlaces(of: query, at: path)
+                }
+                for segment in places.map(\.segment).sorted(by: { $0.precedesBytewise($1) }) {
+                    let value = try rows.read(Path(encoded: path.encoded + segment), bytesMax: object.bytesLeft)
+                    try object.append(segment, value)
+                }
+            } else {
+                try appendInterval(of: query, at: path, to: &object)
+            }
+            return object.finish()
+        } catch .storage(let error) {
+            throw .unavailable(error)
+        } catch {
+            throw .tooLarge
+        }
+    }
+
+    private func selectedPlaces(of query: Query, at path: Path) throws(TreeRows.ReadError) -> [IndexPlace] {
+        do throws(StorageError) {
+            return try places(of: query, at: path, count: query.limit?.count)
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// Appends the children of an interval in key order.
+    private func appendInterval(
+        of query: Query, at path: Path, to object: inout ObjectText
+    ) throws(TreeRows.ReadError) {
+        var failure: TreeRows.ReadError?
+        let segments = query.segments(of: query.interval(beyond: nil))
+        do throws(StorageError) {
+            try rows.forEachChild(
+                of: path, from: segments.lower, below: segments.upper, .ascending
+            ) { (child) throws(StorageError) in
+                guard let place = try rows.place(of: child, below: path, in: query.index), query.contains(place) else {
+                    return true
+                }
+                do throws(TreeRows.ReadError) {
+                    let path = Path(encoded: path.encoded + child.segment)
+                    let value: CanonicalJSON
+                    if let known = child.value {
+                        value = known
+                    } else {
+                        value = try rows.read(path, bytesMax: object.bytesLeft)
+                    }
+                    try object.append(child.segment, value)
+                } catch {
+                    failure = error
+                }
+                return failure == nil
+            }
+        } catch {
+            throw .storage(error)
+        }
+        if let failure { throw failure }
+    }
+
+    /// The places in a query's interval, from the side that its limit keeps: up to `count` of them, those beyond a place if one is given.
+    func places(
+        of query: Query, at path: Path, beyond: IndexPlace? = nil, count: Int?
+    ) throws(StorageError) -> [IndexPlace] {
+        let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
+        let interval = query.interval(beyond: beyond)
+        if let number = indexNumber(for: query, at: path) {
+            let prefix = IndexEntries.prefix(of: number, at: path)
+            var places: [IndexPlace] = []
+            try entries.scan(
+                from: prefix + interval.lower, below: prefix + interval.upper, direction
+            ) { key in
+                places.append(IndexPlace(Array(key[prefix.count...])))
+                return count.map { places.count < $0 } ?? true
+            }
+            return places
+        }
+        let segments = query.segments(of: interval)
+        var found = BestPlaces(count: count, direction)
+        try rows.forEachChild(
+            of: path, from: segments.lower, below: segments.upper, direction
+        ) { (child) throws(StorageError) in
+            guard let place = try rows.place(of: child, below: path, in: query.index) else { return true }
+            if interval.contains(place.bytes) { found.add(place) }
+            // Keys come in their order.
+            return query.index != .key || !found.isFull
+        }
+        return found.finish()
+    }
+}
+
+extension Query {
+    /// The interval, or what lies of it beyond a place, as seen from the side that the limit keeps.
+    fileprivate func interval(beyond: IndexPlace?) -> KeyRange {
+        var bounds = KeyRange(lower: lower, upper: upper)
+        guard let beyond else { return bounds }
+        if limit?.side == .last {
+            if beyond.bytes.precedesBytewise(upper) { bounds.upper = beyond.bytes }
+        } else {
+            // No place is a prefix of another, so this is behind the place and before all that follow.
+            let next = beyond.bytes + [0]
+            if lower.precedesBytewise(next) { bounds.lower = next }
+        }
+        return bounds
+    }
+
+    /// Between which segments the children are whose places lie in an interval of the index.
+    fileprivate func segments(of interval: KeyRange) -> KeyRange {
+        guard index == .key else { return KeyRange(lower: [0], upper: [0xFF]) }
+        // No segment is empty.
+        return KeyRange(lower: interval.lower.isEmpty ? [0] : interval.lower, upper: interval.upper)
+    }
+}
+
+/// The first places in a direction, of many that come in any order. O(n log count).
+private struct BestPlaces {
+    private let count: Int?
+    private let direction: ScanDirection
+    private var places: [IndexPlace] = []
+
+    init(count: Int?, _ direction: ScanDirection) {
+        self.count = count
+        self.direction = direction
+    }
+
+    var isFull: Bool { count.map { places.count >= $0 } ?? false }
+
+    mutating func add(_ place: IndexPlace) {
+        places.append(place)
+        if let count, places.count >= 2 * count + 1024 { cut(to: count) }
+    }
+
+    consuming func finish() -> [IndexPlace] {
+        cut(to: count ?? .max)
+        return places
+    }
+
+    private mutating func cut(to count: Int) {
+        places.sort { direction == .descending ? $1 < $0 : $0 < $1 }
+        if places.count > count { places.removeLast(places.count - count) }
+    }
+}
