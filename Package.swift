@@ -15,21 +15,23 @@ let rooms: [Room] = [
     Room(name: "WebSocketCodec", uses: ["CZlib"]),
     Room(name: "HTTPCodec"),
     Room(name: "WireProtocol", uses: ["JSONTree"]),
+    Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
-    Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
-    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "CSQLite"]),
+    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
+    Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "CSQLite"]),
     Room(
         name: "HearthServer",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "EventLoop",
+            "RealtimeDatabase", "TreeStorage",
         ]),
     Room(
         name: "HearthClient",
         uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop"],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree"]),
+    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
-    Room(name: "HearthFuzzing", uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol"]),
+    Room(name: "HearthFuzzing", uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules"]),
 ]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
@@ -65,7 +67,9 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
         .executableTarget(
             name: "hearth",
-            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench"],
+            dependencies: [
+                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench",
+            ],
             swiftSettings: settings),
     ]
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }

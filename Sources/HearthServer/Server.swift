@@ -2,6 +2,7 @@ package import EventLoop
 import Glibc
 import JSONTree
 package import RealtimeDatabase
+import SecurityRules
 import TreeStorage
 
 /// A running server: listener, event loops, database thread.
@@ -100,7 +101,7 @@ package final class Server: Sendable {
             throw .configuration("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
         }
         do throws(RulesError) {
-            return try RulesIndexes(parsing: text).definitions
+            return try RulesProgram(parsing: text).indexes
         } catch {
             throw .configuration("\(file):\(error)")
         }

@@ -1,4 +1,5 @@
 import JSONTree
+package import SecurityRules
 
 /// A child whose places in indexes an assignment may change, and where it stood before.
 private struct IndexedChild {

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
 ///

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import SecurityRules
 
 /// What all databases of a process share: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {

@@ -1,5 +1,6 @@
 import EventLoop
 import RealtimeDatabase
+import SecurityRules
 import Synchronization
 import TreeStorage
 

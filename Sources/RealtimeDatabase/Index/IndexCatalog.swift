@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// The indexes of a database, each with the number that its entries carry.
 ///
@@ -52,19 +53,5 @@ struct IndexCatalog {
 
     mutating func complete(_ number: UInt32) {
         for place in indexes.indices where indexes[place].number == number { indexes[place].isComplete = true }
-    }
-}
-
-extension QueryIndex {
-    /// Reads what `description` gives.
-    package init?(description text: String) {
-        switch text {
-        case ".value": self = .value
-        case ".key": self = .key
-        case ".priority": self = .priority
-        default:
-            guard let path = try? Path(parsing: text), !path.isRoot else { return nil }
-            self = .child(path)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 @testable import RealtimeDatabase
 

@@ -1,5 +1,6 @@
 import JSONTree
 import RealtimeDatabase
+import SecurityRules
 import TestSupport
 
 @testable import TreeStorage
