@@ -58,18 +58,28 @@ struct DecisionTests {
         .init("{\"é\":{\".read\":true}}", "1", "read /é", true),
         .init("{\"$x\":{\".read\":\"$x == 'ﬀ😀'\"}}", "1", "read /ﬀ😀", true),
         // data is each rule's own location.
-        .init("{\"a\":{\".read\":\"data.child('open').val() == true\"}}", "{\"a\":{\"open\":true}}", "read /a/b/c", true),
-        .init("{\"a\":{\"$b\":{\".read\":\"data.child('open').val() == true\"}}}", "{\"a\":{\"open\":true}}", "read /a/b", false),
+        .init(
+            "{\"a\":{\".read\":\"data.child('open').val() == true\"}}", "{\"a\":{\"open\":true}}", "read /a/b/c", true),
+        .init(
+            "{\"a\":{\"$b\":{\".read\":\"data.child('open').val() == true\"}}}", "{\"a\":{\"open\":true}}", "read /a/b",
+            false),
         // An error fails its own rule alone.
         .init("{\".read\":\"data.val() > 5\",\"a\":{\".read\":true}}", "1", "read /a", true),
-        .init("{\".read\":\"auth.uid.length > 'x'\",\"a\":{\".read\":\"root.parent().exists()\"}}", "1", "read /a", false),
+        .init(
+            "{\".read\":\"auth.uid.length > 'x'\",\"a\":{\".read\":\"root.parent().exists()\"}}", "1", "read /a", false),
         // Owner and signed in.
-        .init("{\"$u\":{\".read\":\"auth != null && auth.uid == $u\"}}", "1", "read /ann/x", true, auth: "{\"uid\":\"ann\"}"),
-        .init("{\"$u\":{\".read\":\"auth != null && auth.uid == $u\"}}", "1", "read /bob", false, auth: "{\"uid\":\"ann\"}"),
+        .init(
+            "{\"$u\":{\".read\":\"auth != null && auth.uid == $u\"}}", "1", "read /ann/x", true,
+            auth: "{\"uid\":\"ann\"}"),
+        .init(
+            "{\"$u\":{\".read\":\"auth != null && auth.uid == $u\"}}", "1", "read /bob", false,
+            auth: "{\"uid\":\"ann\"}"),
         .init("{\"$u\":{\".read\":\"auth != null && auth.uid == $u\"}}", "1", "read /ann", false),
         .init("{\".read\":\"query.limitToFirst <= 100\"}", "1", "read /", false),
         .init("{\".read\":\"query.orderByKey\"}", "1", "read /", false),
-        .init("{\".read\":\"query.orderByChild == null && query.startAt == null && query.limitToLast == null\"}", "1", "read /", true),
+        .init(
+            "{\".read\":\"query.orderByChild == null && query.startAt == null && query.limitToLast == null\"}", "1",
+            "read /", true),
     ]
 
     static let writes: [DecisionCase] = [
@@ -82,24 +92,35 @@ struct DecisionTests {
         .init("{\"a\":{\"b\":{\".write\":true}}}", "null", "/=1", false),
         .init("{\".write\":true,\"a\":{\".write\":false}}", "null", "/a=1", true),
         // newData is each rule's own location, merged with what the write leaves alone.
-        .init("{\"a\":{\".write\":\"newData.child('keep').val() == 1 && newData.child('b').val() == 2\"}}", "{\"a\":{\"keep\":1}}", "/a/b=2", true),
+        .init(
+            "{\"a\":{\".write\":\"newData.child('keep').val() == 1 && newData.child('b').val() == 2\"}}",
+            "{\"a\":{\"keep\":1}}", "/a/b=2", true),
         .init("{\"a\":{\".write\":\"newData.child('keep').exists()\"}}", "{\"a\":{\"keep\":1}}", "/a={\"b\":2}", false),
         .init("{\"$x\":{\".write\":\"!data.exists() && newData.exists()\"}}", "null", "/a=1", true),
         .init("{\"$x\":{\".write\":\"!data.exists() && newData.exists()\"}}", "{\"a\":1}", "/a=2", false),
         .init("{\"$x\":{\".write\":\"!data.exists() && newData.exists()\"}}", "{\"a\":1}", "/a=null", false),
         .init("{\"a\":{\".write\":\"newData.val() == 5\"}}", "{\"a\":{\"b\":1}}", "/a=5", true),
-        .init("{\"a\":{\".write\":\"newData.child('b').val() == 1 && !newData.isNumber()\"}}", "{\"a\":5}", "/a/b=1", true),
-        .init("{\".write\":\"root.child('a').val() == 1 && newData.child('a').val() == 2\"}", "{\"a\":1}", "/a=2", true),
+        .init(
+            "{\"a\":{\".write\":\"newData.child('b').val() == 1 && !newData.isNumber()\"}}", "{\"a\":5}", "/a/b=1", true
+        ),
+        .init(
+            "{\".write\":\"root.child('a').val() == 1 && newData.child('a').val() == 2\"}", "{\"a\":1}", "/a=2", true),
         // A later state that is made together with another place.
         .init("{\"a\":{\".write\":\"newData.parent().child('b').val() == 1\"}}", "{\"b\":1}", "/a=1", true),
         .init("{\"a\":{\".write\":\"newData.parent().child('b').val() == 1\"}}", "null", "/a=1", false),
-        .init("{\"a\":{\".write\":\"newData.parent().child('b').val() == 1\"},\"b\":{\".write\":true}}", "null", "/a=1 & /b=1", true),
-        .init("{\"a\":{\".write\":\"data.parent().child('b').exists()\"},\"b\":{\".write\":true}}", "null", "/a=1 & /b=1", false),
+        .init(
+            "{\"a\":{\".write\":\"newData.parent().child('b').val() == 1\"},\"b\":{\".write\":true}}", "null",
+            "/a=1 & /b=1", true),
+        .init(
+            "{\"a\":{\".write\":\"data.parent().child('b').exists()\"},\"b\":{\".write\":true}}", "null", "/a=1 & /b=1",
+            false),
         // Each path of an update needs its own grant.
         .init("{\"a\":{\".write\":true}}", "null", "/a=1 & /b=1", false),
         .init("{\"a\":{\".write\":true},\"b\":{\".write\":true}}", "null", "/a=1 & /b/c=1", true),
         .init("{\"a\":{\"$x\":{\".write\":\"$x != 'no'\"}}}", "null", "/a/x=1 & /a/no=1", false),
-        .init("{\"a\":{\"$x\":{\".write\":\"newData.parent().hasChildren(['x','y'])\"}}}", "null", "/a/x=1 & /a/y=1", true),
+        .init(
+            "{\"a\":{\"$x\":{\".write\":\"newData.parent().hasChildren(['x','y'])\"}}}", "null", "/a/x=1 & /a/y=1", true
+        ),
     ]
 
     static let validations: [DecisionCase] = [
@@ -108,31 +129,59 @@ struct DecisionTests {
         // Step 2: at the location and above it.
         .init("{\".write\":true,\"a\":{\".validate\":\"newData.isNumber()\"}}", "null", "/a=1", true),
         .init("{\".write\":true,\"a\":{\".validate\":\"newData.isNumber()\"}}", "null", "/a=\"x\"", false),
-        .init("{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "null", "/team/notes/n1=1", false),
-        .init("{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "{\"team\":{\"lead\":1}}", "/team/notes/n1=1", true),
-        .init("{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "null", "/team/notes/n1=1 & /team/lead=\"ann\"", true),
+        .init(
+            "{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "null", "/team/notes/n1=1", false
+        ),
+        .init(
+            "{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "{\"team\":{\"lead\":1}}",
+            "/team/notes/n1=1", true),
+        .init(
+            "{\".write\":true,\"team\":{\".validate\":\"newData.hasChild('lead')\"}}", "null",
+            "/team/notes/n1=1 & /team/lead=\"ann\"", true),
         // A true .validate grants nothing below, a false one above refuses.
         .init("{\".write\":true,\"a\":{\".validate\":true,\"b\":{\".validate\":false}}}", "null", "/a/b=1", false),
         .init("{\".write\":true,\"a\":{\".validate\":false,\"b\":{\".validate\":true}}}", "null", "/a/b=1", false),
         // Step 3: whatever the value contains.
-        .init("{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "null", "/={\"a\":{\"p\":1,\"q\":2}}", true),
-        .init("{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "null", "/={\"a\":{\"p\":1,\"q\":\"x\"}}", false),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "null",
+            "/={\"a\":{\"p\":1,\"q\":2}}", true),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "null",
+            "/={\"a\":{\"p\":1,\"q\":\"x\"}}", false),
         .init("{\".write\":true,\"a\":{\"b\":{},\"$x\":{\".validate\":false}}}", "null", "/a={\"b\":1}", true),
         .init("{\".write\":true,\"a\":{\"b\":{},\"$x\":{\".validate\":false}}}", "null", "/a={\"b\":1,\"c\":1}", false),
-        .init("{\".write\":true,\"a\":{\"$x\":{\"y\":{\".validate\":\"$x == newData.val()\"}}}}", "null", "/a={\"p\":{\"y\":\"p\"},\"7\":{\"y\":\"7\"}}", true),
-        .init("{\".write\":true,\"a\":{\"$x\":{\"y\":{\".validate\":\"$x == newData.val()\"}}}}", "null", "/a={\"p\":{\"y\":\"p\"},\"7\":{\"y\":\"p\"}}", false),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 2\"}}", "null", "/a={\".priority\":2,\"b\":1}", true),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\"y\":{\".validate\":\"$x == newData.val()\"}}}}", "null",
+            "/a={\"p\":{\"y\":\"p\"},\"7\":{\"y\":\"7\"}}", true),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\"y\":{\".validate\":\"$x == newData.val()\"}}}}", "null",
+            "/a={\"p\":{\"y\":\"p\"},\"7\":{\"y\":\"p\"}}", false),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 2\"}}", "null",
+            "/a={\".priority\":2,\"b\":1}", true),
         // Stored siblings that the write does not carry are not validated.
-        .init("{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}", "/a/q=1", true),
-        .init("{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}", "/a/p/z=1", false),
-        .init("{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}", "/a={\"p\":\"bad\"}", false),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}",
+            "/a/q=1", true),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}",
+            "/a/p/z=1", false),
+        .init(
+            "{\".write\":true,\"a\":{\"$x\":{\".validate\":\"newData.isNumber()\"}}}", "{\"a\":{\"p\":\"bad\"}}",
+            "/a={\"p\":\"bad\"}", false),
         // A node whose new value is null is not validated, an ancestor that remains is.
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "{\"a\":1}", "/a=null", true),
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "{\"a\":{\"b\":1}}", "/a/b=null", true),
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "{\"a\":{\"b\":1,\"c\":1}}", "/a/b=null", false),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b','c'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}", "/a/b=null", false),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b','c'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}", "/a/b=null & /a/c=null", true),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}", "/a/c=null", true),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b','c'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}",
+            "/a/b=null", false),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b','c'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}",
+            "/a/b=null & /a/c=null", true),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.hasChildren(['b'])\"}}", "{\"a\":{\"b\":1,\"c\":1}}",
+            "/a/c=null", true),
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "{\"a\":5}", "/a/b=null", false),
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "null", "/a/b=null", true),
         .init("{\".write\":true,\"a\":{\".validate\":false}}", "{\"a\":{\"b\":{\"c\":1}}}", "/a/b/c=null", true),
@@ -144,12 +193,22 @@ struct DecisionTests {
         // A priority alone is a write of its node that carries no children.
         .init("{\"a\":{\".write\":true}}", "{\"a\":1}", "/a/.priority=1", true),
         .init("{\"a\":{\"b\":{\".write\":true}}}", "{\"a\":1}", "/a/.priority=1", false),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 1 && newData.val() == 5\"}}", "{\"a\":5}", "/a/.priority=1", true),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 1\"}}", "{\"a\":5}", "/a/.priority=2", false),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 1 && newData.val() == 5\"}}", "{\"a\":5}",
+            "/a/.priority=1", true),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 1\"}}", "{\"a\":5}", "/a/.priority=2",
+            false),
         .init("{\".write\":true,\"a\":{\"$b\":{\".validate\":false}}}", "{\"a\":{\"b\":1}}", "/a/.priority=2", true),
-        .init("{\".write\":true,\".validate\":\"newData.child('a').getPriority() == 2\"}", "{\"a\":{\"b\":1}}", "/a/.priority=2", true),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == null\"}}", "{\"a\":{\".priority\":1,\".value\":5}}", "/a/.priority=null", true),
-        .init("{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 'x'\"}}", "{\"a\":{\"b\":1}}", "/a/c=1 & /a/.priority=\"x\"", true),
+        .init(
+            "{\".write\":true,\".validate\":\"newData.child('a').getPriority() == 2\"}", "{\"a\":{\"b\":1}}",
+            "/a/.priority=2", true),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == null\"}}",
+            "{\"a\":{\".priority\":1,\".value\":5}}", "/a/.priority=null", true),
+        .init(
+            "{\".write\":true,\"a\":{\".validate\":\"newData.getPriority() == 'x'\"}}", "{\"a\":{\"b\":1}}",
+            "/a/c=1 & /a/.priority=\"x\"", true),
     ]
 
     @Test("reads (rules 12)", arguments: reads)
@@ -222,10 +281,13 @@ struct DecisionTests {
 
     @Test("the orders of a query, and bounds that differ")
     func orders() throws {
-        let orders: [(QueryIndex, String)] = [(.key, "orderByKey"), (.value, "orderByValue"), (.priority, "orderByPriority")]
+        let orders: [(QueryIndex, String)] = [
+            (.key, "orderByKey"), (.value, "orderByValue"), (.priority, "orderByPriority"),
+        ]
         for (index, name) in orders {
             let query = RuleQuery(index: index, start: QueryBound(json("1")), limit: QueryLimit(.last, 2))
-            let rule = "query.\(name) && query.orderByChild == null && query.startAt == 1 && query.endAt == null"
+            let rule =
+                "query.\(name) && query.orderByChild == null && query.startAt == 1 && query.endAt == null"
                 + " && query.equalTo == null && query.limitToLast == 2"
             #expect(try Scene().decide(.read(.root, query), "{\".read\":\"\(rule)\"}"))
         }
@@ -236,7 +298,9 @@ struct DecisionTests {
         let judge = RulesJudge(try program("{\"a\":{\".write\":true,\n \"$x\":{\".validate\":false}}}"))
         let tree = MemoryTree(.null)
         let context = RuleContext(auth: nil, now: 0)
-        #expect(try judge.decide(.read(path("/a"), nil), context, in: tree) == .denied(Denial(kind: .read, place: path("/a"))))
+        #expect(
+            try judge.decide(.read(path("/a"), nil), context, in: tree)
+                == .denied(Denial(kind: .read, place: path("/a"))))
         let write = RuleOperation.write([assignment("/a/q", "1"), assignment("/b", "1")])
         let denial = Denial(
             kind: .validate, place: path("/a/q"), position: RulePosition(of: 0, in: []))
@@ -254,7 +318,9 @@ struct DecisionTests {
     @Test("the places that a read looked at are known")
     func places() throws {
         let judge = RulesJudge(
-            try program("{\"a\":{\"$x\":{\".read\":\"root.child('m').child(auth.uid).exists() || data.child('open').val() == true\"}}}"))
+            try program(
+                "{\"a\":{\"$x\":{\".read\":\"root.child('m').child(auth.uid).exists() || data.child('open').val() == true\"}}}"
+            ))
         let context = RuleContext(auth: try RuleAuth(json: Array("{\"uid\":\"ann\"}".utf8)), now: 0)
         let (verdict, places) = try judge.decideNotingPlaces(.read(path("/a/b/c"), nil), context, in: MemoryTree(.null))
         #expect(!verdict.isAllowed)
@@ -292,7 +358,8 @@ struct DecisionTests {
             try judge.decide(operation, RuleContext(auth: nil, now: 0), in: BrokenTree())
         }
         // The judge is as good as new.
-        let fine = try judge.decide(.read(path("/x"), nil), RuleContext(auth: nil, now: 0), in: MemoryTree(json("{\"a\":1}")))
+        let fine = try judge.decide(
+            .read(path("/x"), nil), RuleContext(auth: nil, now: 0), in: MemoryTree(json("{\"a\":1}")))
         #expect(fine.isAllowed == rules.contains(".read"))
     }
 }

@@ -72,9 +72,11 @@ struct ExpressionTests {
             ("data.child('n').val() == 5", "true"), ("data.child('n').val() == '5'", "false"),
             ("data.child('zero').val() == null", "false"), ("data.child('f').val() == false", "true"),
             ("data.child('empty').val() == ''", "true"), ("data.child('s').val() == 'héllo'", "true"),
-            ("data.child('quote').val() == 'a\"b\\n'", "true"), ("data.child('emoji').val() == '\\uD83D\\uDE00'", "true"),
+            ("data.child('quote').val() == 'a\"b\\n'", "true"),
+            ("data.child('emoji').val() == '\\uD83D\\uDE00'", "true"),
             ("data.child('big').val() == 12345678901", "true"), ("data.child('small').val() == 1e-7", "true"),
-            ("(true ? data : 'x') == null", "false"), ("(true ? data.exists : 'x') == (true ? data.exists : 'x')", "false"),
+            ("(true ? data : 'x') == null", "false"),
+            ("(true ? data.exists : 'x') == (true ? data.exists : 'x')", "false"),
             ("0 == -0", "true"), ("0.1 + 0.2 == 0.3", "false"), ("true == (1 == 1)", "true"),
         ] as [(String, String)])
     func equality(expression: String, expected: String) throws {
@@ -95,11 +97,13 @@ struct ExpressionTests {
             ("data.child('high').val() > data.child('emoji').val()", "true"),
             ("1 < '2'", noOrder), ("$id < 8", noOrder), ("data.child('none').val() < 1", noOrder),
             ("data.child('t').val() < 1", noOrder), ("auth < 1", noOrder), ("data.val() < data.val()", noOrder),
-            ("1 + 2 == 3", "true"), ("'a' + 'b' == 'ab'", "true"), ("5 + '' == '5'", "true"), ("'' + 2.5 == '2.5'", "true"),
+            ("1 + 2 == 3", "true"), ("'a' + 'b' == 'ab'", "true"), ("5 + '' == '5'", "true"),
+            ("'' + 2.5 == '2.5'", "true"),
             ("'' + -0.5 == '-0.5'", "true"), ("1 + 2 + 'a' == '3a'", "true"), ("'a' + 1 + 2 == 'a12'", "true"),
             ("'' + 12345678901 == '12345678901'", "true"), ("data.child('half').val() + '' == '2.5'", "true"),
             ("'a' + data.child('none').val() == 'a'", noSum), ("'a' + data.child('t').val() == 'atrue'", noSum),
-            ("'a' + auth == 'a'", noSum), ("data.child('none').val() + 1 == 1", noSum), ("'a' + data.val() == 'a'", noSum),
+            ("'a' + auth == 'a'", noSum), ("data.child('none').val() + 1 == 1", noSum),
+            ("'a' + data.val() == 'a'", noSum),
             ("5 - 7 == -2", "true"), ("3 * 4 == 12", "true"), ("7 / 2 == 3.5", "true"),
             ("data.child('n').val() / 2 == 2.5", "true"), ("7 % 3 == 1", "true"), ("-7 % 3 == -1", "true"),
             ("7.5 % 2 == 1.5", "true"), ("2 + 3 * 4 == 14", "true"), ("(2 + 3) * 4 == 20", "true"),
@@ -108,7 +112,8 @@ struct ExpressionTests {
             ("1 / 0 == 1 / 0", "false"), ("1 / 0 > 0", "false"), ("1 / 0 <= 0", "false"), ("1 / 0 != 1 / 0", "true"),
             ("'' + 1 / 0 == 'NaN'", "true"), ("5 % 0 == 5", "false"),
             ("data.child('s').val() - 1 == 1", noNumber), ("data.child('none').val() * 1 == 0", noNumber),
-            ("-auth.uid == 1", noNumber), ("data.child('t').val() / 1 == 1", noNumber), ("query.limitToFirst % 2 == 1", noNumber),
+            ("-auth.uid == 1", noNumber), ("data.child('t').val() / 1 == 1", noNumber),
+            ("query.limitToFirst % 2 == 1", noNumber),
         ] as [(String, String)])
     func arithmetic(expression: String, expected: String) throws {
         #expect(try outcome(expression) == expected)
@@ -121,8 +126,10 @@ struct ExpressionTests {
             ("now == 1700000000000", "true"), ("newData.child('at').val() == now", "true"),
             ("root.child('k').val() == $id", "true"), ("data.child('s').val() == 'héllo'", "true"),
             ("newData.child('s').val() == 'new'", "true"), ("newData.child('n').exists()", "false"),
-            ("data.child('n').exists()", "true"), ("newData.parent().child('8/x').val() == true", "true"), ("data.parent().child('7/n').val() == 5", "true"),
-            ("newData.parent().child('7/n').exists()", "false"), ("newData.parent().parent().parent().child('k').val() == '7'", "true"),
+            ("data.child('n').exists()", "true"), ("newData.parent().child('8/x').val() == true", "true"),
+            ("data.parent().child('7/n').val() == 5", "true"),
+            ("newData.parent().child('7/n').exists()", "false"),
+            ("newData.parent().parent().parent().child('k').val() == '7'", "true"),
             ("root.child('rooms/r1/7/s').val() == 'héllo'", "true"), ("root.parent().exists()", "no parent"),
             ("data.parent().parent().parent().exists()", "true"),
             ("data.parent().parent().parent().parent().exists()", "no parent"),
@@ -144,7 +151,8 @@ struct ExpressionTests {
             ("data.child('s/x').exists()", "false"), ("data.child('in/x').exists()", "true"),
             ("data.child('/in/x').exists()", "true"), ("data.child('in').child('x').exists()", "true"),
             // A part that is no key names nothing.
-            ("data.child('').exists()", "false"), ("data.child('/').exists()", "false"), ("data.child('in/').exists()", "false"),
+            ("data.child('').exists()", "false"), ("data.child('/').exists()", "false"),
+            ("data.child('in/').exists()", "false"),
             ("data.child('in//x').exists()", "false"), ("data.child('//in').exists()", "false"),
             ("root.child('banned/a@b.c').exists()", "false"), ("data.child('in/.').exists()", "false"),
             ("data.child('in/../n').exists()", "false"), ("data.child('.priority').exists()", "false"),
@@ -152,21 +160,27 @@ struct ExpressionTests {
             ("root.child('users/' + data.child('empty').val()).exists()", "false"),
             ("data.hasChild('n')", "true"), ("data.hasChild('in/x')", "true"), ("data.hasChild('none')", "false"),
             ("data.hasChild('')", "false"),
-            ("data.hasChildren()", "true"), ("data.child('n').hasChildren()", "false"), ("data.child('none').hasChildren()", "false"),
+            ("data.hasChildren()", "true"), ("data.child('n').hasChildren()", "false"),
+            ("data.child('none').hasChildren()", "false"),
             ("data.hasChildren(['n', 's'])", "true"), ("data.hasChildren(['n', 'none'])", "false"),
             ("data.hasChildren(['in/x', 'n'])", "true"), ("data.hasChildren([])", "true"),
             ("data.child('n').hasChildren([])", "true"), ("data.child('none').hasChildren([])", "true"),
-            ("data.child('s').isString()", "true"), ("data.child('n').isString()", "false"), ("data.isString()", "false"),
+            ("data.child('s').isString()", "true"), ("data.child('n').isString()", "false"),
+            ("data.isString()", "false"),
             ("data.child('none').isString()", "false"), ("data.child('p').isString()", "true"),
-            ("data.child('n').isNumber()", "true"), ("data.child('half').isNumber()", "true"), ("data.child('s').isNumber()", "false"),
-            ("data.child('t').isBoolean()", "true"), ("data.child('f').isBoolean()", "true"), ("data.child('n').isBoolean()", "false"),
+            ("data.child('n').isNumber()", "true"), ("data.child('half').isNumber()", "true"),
+            ("data.child('s').isNumber()", "false"),
+            ("data.child('t').isBoolean()", "true"), ("data.child('f').isBoolean()", "true"),
+            ("data.child('n').isBoolean()", "false"),
             ("data.child('in').isBoolean()", "false"),
             ("data.child('p').val() == 'v'", "true"), ("data.child('p').getPriority() == 3", "true"),
             ("data.getPriority() == null", "true"), ("data.child('none').getPriority() == null", "true"),
-            ("data.parent().child('8').getPriority() == 'mid'", "true"), ("newData.child('in/y').getPriority() == 4", "true"),
+            ("data.parent().child('8').getPriority() == 'mid'", "true"),
+            ("newData.child('in/y').getPriority() == 4", "true"),
             ("newData.child('in/y').val() == 2", "true"), ("newData.child('in').hasChildren(['y'])", "true"),
             // An argument that is no string is an error.
-            ("data.child(data.child('n').val()).exists()", "not a string"), ("data.hasChild(auth.none)", "not a string"),
+            ("data.child(data.child('n').val()).exists()", "not a string"),
+            ("data.hasChild(auth.none)", "not a string"),
             ("data.child(true ? 1 : null).exists()", "not a string"), ("data.hasChildren([auth.none])", "not a string"),
         ] as [(String, String)])
     func snapshots(expression: String, expected: String) throws {
@@ -178,10 +192,12 @@ struct ExpressionTests {
         arguments: [
             ("'hello'.length == 5", "true"), ("''.length == 0", "true"), ("data.child('s').val().length == 5", "true"),
             ("data.child('emoji').val().length == 2", "true"), ("data.child('none').val().length == 0", "not a string"),
-            ("data.child('none').val().length > 0", "not a string"), ("data.child('n').val().length == null", "not a string"),
+            ("data.child('none').val().length > 0", "not a string"),
+            ("data.child('n').val().length == null", "not a string"),
             ("'hello'.contains('ell')", "true"), ("'hello'.contains('Ell')", "false"), ("'hello'.contains('')", "true"),
             ("'hello'.contains('hello!')", "false"), ("'aab'.contains('ab')", "true"),
-            ("'hello'.beginsWith('he')", "true"), ("'hello'.beginsWith('el')", "false"), ("'hello'.beginsWith('')", "true"),
+            ("'hello'.beginsWith('he')", "true"), ("'hello'.beginsWith('el')", "false"),
+            ("'hello'.beginsWith('')", "true"),
             ("'hello'.endsWith('lo')", "true"), ("'ababa'.endsWith('aba')", "true"), ("'a'.endsWith('aa')", "false"),
             ("'hello'.endsWith('')", "true"),
             ("'a-b-c'.replace('-', '+') == 'a+b+c'", "true"), ("'aaa'.replace('aa', 'b') == 'ba'", "true"),
@@ -193,9 +209,12 @@ struct ExpressionTests {
             ("'room-12'.matches(/^room-[0-9]+$/)", "true"), ("'Room-12'.matches(/^room/)", "false"),
             ("'Room-12'.matches(/^room/i)", "true"), ("'xay'.matches(/a/)", "true"),
             ("$id.matches(/^[0-9]$/)", "true"), ("auth.token.email.endsWith('@x.org')", "true"),
-            ("auth.token.email.replace('.', ',') == 'ann@x,org'", "true"), ("auth.token.email.toUpperCase().beginsWith('ANN')", "true"),
-            ("data.child('n').val().contains('5')", "not a string"), ("data.child('none').val().matches(/a/)", "not a string"),
-            ("'a'.contains(data.child('n').val())", "not a string"), ("'a'.replace(auth.none, 'b') == 'a'", "not a string"),
+            ("auth.token.email.replace('.', ',') == 'ann@x,org'", "true"),
+            ("auth.token.email.toUpperCase().beginsWith('ANN')", "true"),
+            ("data.child('n').val().contains('5')", "not a string"),
+            ("data.child('none').val().matches(/a/)", "not a string"),
+            ("'a'.contains(data.child('n').val())", "not a string"),
+            ("'a'.replace(auth.none, 'b') == 'a'", "not a string"),
             ("auth.token.level.contains('3')", "not a string"), ("data.val().contains('a')", "not a string"),
             ("(data.child('s').val() + '!').endsWith('!')", "true"),
         ] as [(String, String)])
@@ -212,9 +231,12 @@ struct ExpressionTests {
             ("auth.token.level > 2", "true"), ("auth.token.roles.editor == true", "true"),
             ("auth.token.roles[$id] == null", "true"), ("auth.token.roles['a/b'] == 1", "true"),
             ("auth.token['https://x.org/claim'] == 'yes'", "true"), ("auth.token.roles[2 + 3] == 'five'", "true"),
-            ("auth.token.list[0] == 'a'", "true"), ("auth.token.list[1] == 2", "true"), ("auth.token.list[2][0] == true", "true"),
-            ("auth.token.list[3] == null", "true"), ("auth.token.list[-1] == null", "true"), ("auth.token.list[0.5] == null", "true"),
-            ("auth.token.list['0'] == null", "true"), ("auth.token.list.length == 3", "true"), ("auth.token.length == 9", "true"),
+            ("auth.token.list[0] == 'a'", "true"), ("auth.token.list[1] == 2", "true"),
+            ("auth.token.list[2][0] == true", "true"),
+            ("auth.token.list[3] == null", "true"), ("auth.token.list[-1] == null", "true"),
+            ("auth.token.list[0.5] == null", "true"),
+            ("auth.token.list['0'] == null", "true"), ("auth.token.list.length == 3", "true"),
+            ("auth.token.length == 9", "true"),
             ("auth.uid.length == 3", "true"), ("auth.uid.foo == null", "true"), ("auth.uid[0] == null", "true"),
             ("auth.a.b.c == null", "true"), ("auth.token.roles != null", "true"), ("auth.token.list != null", "true"),
             ("auth.tenant == null", "true"), ("auth.token.firebase.sign_in_provider == 'password'", "true"),
@@ -227,7 +249,8 @@ struct ExpressionTests {
     @Test(
         "auth when signed out",
         arguments: [
-            ("auth == null", "true"), ("auth.uid == null", "true"), ("auth.uid != 'x'", "true"), ("auth.token.a.b == null", "true"),
+            ("auth == null", "true"), ("auth.uid == null", "true"), ("auth.uid != 'x'", "true"),
+            ("auth.token.a.b == null", "true"),
             ("auth['uid'] == null", "true"), ("auth[$id] == null", "true"), ("auth.uid.length == null", "true"),
             ("auth != null && auth.uid == $id", "false"), ("auth.uid == $id", "false"),
             ("root.child('users').child(auth.uid).exists()", "not a string"),
@@ -241,14 +264,18 @@ struct ExpressionTests {
     @Test("strings that grow beyond the limit are errors")
     func tooLong() throws {
         let long = "'0000000000000000000000000000000000000000'"
-        func replacing(_ times: Int) -> String { (0..<times).reduce(long) { text, _ in "\(text).replace('0', \(long))" } }
+        func replacing(_ times: Int) -> String {
+            (0..<times).reduce(long) { text, _ in "\(text).replace('0', \(long))" }
+        }
         #expect(try outcome("\(replacing(2)).length == 64000") == "true")
         #expect(try outcome("\(replacing(4)).length > 0") == "the string becomes longer than 10485760 bytes")
     }
 
     @Test("claims that are no JSON object are no auth")
     func badClaims() {
-        for text in ["", "5", "[]", "null", "{\"a\":}", "{\"a\":1}}", String(repeating: "{\"a\":", count: 40), "{\"a\":[1,]}"] {
+        for text in [
+            "", "5", "[]", "null", "{\"a\":}", "{\"a\":1}}", String(repeating: "{\"a\":", count: 40), "{\"a\":[1,]}",
+        ] {
             #expect(throws: JSONError.self, "\(text)") { try RuleAuth(json: Array(text.utf8)) }
         }
         #expect(throws: Never.self) { try RuleAuth(json: Array("{\"a\":[ ], \"b\" : [ 1 , {} ]}".utf8)) }

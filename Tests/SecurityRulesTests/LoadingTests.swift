@@ -140,7 +140,8 @@ struct LoadingTests {
     @Test("bounds its depth: of rules, and of an expression")
     func depth() {
         func nested(_ levels: Int) -> String {
-            "{\"rules\":" + String(repeating: "{\"a\":", count: levels) + "{}" + String(repeating: "}", count: levels + 1)
+            "{\"rules\":" + String(repeating: "{\"a\":", count: levels) + "{}"
+                + String(repeating: "}", count: levels + 1)
         }
         #expect(reading(nested(32)) == "ok")
         #expect(reading(nested(33)) == "1:175: Rules deeper than 32 levels never apply.")

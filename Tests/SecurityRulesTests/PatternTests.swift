@@ -35,7 +35,8 @@ struct PatternTests {
             ("^((a|b)c)+$", "acbc", true), ("^((a|b)c)+$", "accb", false),
             ("^[abc]$", "b", true), ("^[abc]$", "d", false), ("^[a-z]$", "m", true), ("^[a-z]$", "M", false),
             ("^[^0-9]$", "a", true), ("^[^0-9]$", "5", false), ("^[a-]$", "-", true), ("^[-a]$", "-", true),
-            ("^[.]$", ".", true), ("^[.]$", "a", false), ("^[a/b]$", "/", true), ("^[*+?(){}|^$]+$", "*+?(){}|^$", true),
+            ("^[.]$", ".", true), ("^[.]$", "a", false), ("^[a/b]$", "/", true),
+            ("^[*+?(){}|^$]+$", "*+?(){}|^$", true),
             ("^[\\w-.]+$", "a-b.c", true), ("^[\\d-]$", "-", true), ("^[\\]]$", "]", true), ("^[\\\\]$", "\\", true),
             ("^[\\D]$", "a", true), ("^[\\D]$", "1", false), ("^[^\\s]$", " ", false), ("^[À-ÿ]+$", "éà", true),
             ("^\\d+$", "0123", true), ("^\\d$", "a", false), ("^\\D$", "a", true), ("^\\D$", "1", false),
@@ -77,15 +78,20 @@ struct PatternTests {
             ("a^", "'^' stands at the beginning only"), ("(a$)", "'$' stands at the end only"),
             ("a$|b", "'$' stands at the end only"), ("^*", "nothing to repeat"), ("*a", "nothing to repeat"),
             ("a|+", "nothing to repeat"), ("(?:a)", "groups only group: '(?' is not supported"),
-            ("(?=a)", "groups only group: '(?' is not supported"), ("(?<n>a)", "groups only group: '(?' is not supported"),
+            ("(?=a)", "groups only group: '(?' is not supported"),
+            ("(?<n>a)", "groups only group: '(?' is not supported"),
             ("a*?", "one repetition behind another"), ("a++", "one repetition behind another"),
-            ("a{2}{3}", "one repetition behind another"), ("a{", "'{' without a count"), ("a{b}", "'{' without a count"),
+            ("a{2}{3}", "one repetition behind another"), ("a{", "'{' without a count"),
+            ("a{b}", "'{' without a count"),
             ("a{,3}", "'{' without a count"), ("a{3,2}", "'{' without a count"), ("a{3", "'{' without a count"),
-            ("{3}", "nothing to repeat"), ("a{10001}", "too many repetitions"), ("(a{1000}){1000}", "too many repetitions"),
+            ("{3}", "nothing to repeat"), ("a{10001}", "too many repetitions"),
+            ("(a{1000}){1000}", "too many repetitions"),
             ("((((a{90}){90}){90}){90}){90}", "too many repetitions"), ("(a", "a group without an end"),
             ("a)", "an unopened ')'"), ("[a", "a set without an end"), ("[]", "an empty set"), ("[^]", "an empty set"),
-            ("[z-a]", "a range that runs backwards"), ("\\b", "'\\b' is not supported"), ("\\1", "'\\1' is not supported"),
-            ("\\p{L}", "'\\p' is not supported"), ("[\\n]", "'\\n' is not supported"), ("\\u0041", "'\\u' is not supported"),
+            ("[z-a]", "a range that runs backwards"), ("\\b", "'\\b' is not supported"),
+            ("\\1", "'\\1' is not supported"),
+            ("\\p{L}", "'\\p' is not supported"), ("[\\n]", "'\\n' is not supported"),
+            ("\\u0041", "'\\u' is not supported"),
             ("\\", "nothing behind '\\'"),
         ] as [(String, String)])
     func refused(pattern: String, message: String) {
@@ -138,7 +144,8 @@ struct PatternTests {
         case 2, 3:
             return .sequence((0..<Int.random(in: 1...3, using: &random)).map { _ in randomForm(depth - 1, &random) })
         case 4:
-            return .alternatives((0..<Int.random(in: 2...3, using: &random)).map { _ in randomForm(depth - 1, &random) })
+            return .alternatives(
+                (0..<Int.random(in: 2...3, using: &random)).map { _ in randomForm(depth - 1, &random) })
         default:
             let minimum = Int.random(in: 0...2, using: &random)
             let maximum = Bool.random(using: &random) ? nil : Optional(minimum + Int.random(in: 0...2, using: &random))

@@ -16,7 +16,8 @@ private struct Trees {
         let priority: Leaf? = pick([nil, nil, nil, .integer(1), .string(Array("a".utf8))])
         if depth == 0 || Int.random(in: 0..<4, using: &random) == 0 {
             let leaves: [Leaf] = [
-                .bool(true), .bool(false), .integer(0), .integer(7), .double(2.5), .string([]), .string(Array("a".utf8)),
+                .bool(true), .bool(false), .integer(0), .integer(7), .double(2.5), .string([]),
+                .string(Array("a".utf8)),
                 .string(Array("7".utf8)), .string(Array("a\"é".utf8)), .string(Array("b".utf8)),
             ]
             return Node(pick(leaves), priority: priority)
@@ -29,7 +30,10 @@ private struct Trees {
     }
 
     mutating func path(_ range: ClosedRange<Int>) -> Path {
-        Path((0..<Int.random(in: range, using: &random)).compactMap { _ in try? Key(validating: pick(ReferenceRules.keys)) })
+        Path(
+            (0..<Int.random(in: range, using: &random)).compactMap { _ in
+                try? Key(validating: pick(ReferenceRules.keys))
+            })
     }
 
     /// The assignments of one write: no place at or below another.
@@ -37,7 +41,9 @@ private struct Trees {
         var assignments: [Assignment] = []
         for _ in 0..<pick([1, 1, 1, 2, 3, 6]) {
             let path = path(0...3)
-            if assignments.contains(where: { $0.target.path.contains(path) || path.contains($0.target.path) }) { continue }
+            if assignments.contains(where: { $0.target.path.contains(path) || path.contains($0.target.path) }) {
+                continue
+            }
             if pick([true, false, false, false, false]), !before.value(at: path).isNull {
                 let priority: [CanonicalJSON] = [.null, CanonicalJSON(integer: 7), CanonicalJSON(string: [0x61])]
                 assignments.append(Assignment(target: WriteTarget(path: path, isPriority: true), value: pick(priority)))
@@ -152,7 +158,8 @@ struct ReferenceTests {
             let before = trees.node(3)
             let judge = RulesJudge(try program(rules.text))
             let explanation = try judge.explain(
-                .write(trees.assignments(before)), RuleContext(auth: nil, now: 7), in: SpreadTree(before, spreadDepth: 1))
+                .write(trees.assignments(before)), RuleContext(auth: nil, now: 7),
+                in: SpreadTree(before, spreadDepth: 1))
             counts[explanation.verdict.isAllowed, default: 0] += 1
             for rule in explanation.rules { if case .error = rule.outcome { errors += 1 } }
         }

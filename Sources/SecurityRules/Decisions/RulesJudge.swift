@@ -12,6 +12,8 @@ package final class RulesJudge {
     private var validated = 0
     /// Every rule that is asked, when somebody wants to know.
     private var steps: [ExplainedRule]?
+    /// Gathers what expressions come to, when somebody wants to know.
+    var coverage: RulesCoverage?
 
     package init(_ program: RulesProgram) {
         self.program = program
@@ -114,7 +116,7 @@ package final class RulesJudge {
 
     /// Whether the rule holds at the first levels of the place.
     private func holds(_ rule: Int, _ depth: Int) throws(RuleTreeError) -> Bool {
-        if steps != nil { return try holdsExplained(rule, depth) }
+        if steps != nil || coverage != nil { return try holdsExplained(rule, depth) }
         do throws(Fault) {
             return try evaluator.run(program.rules[rule].root, depth: depth)
         } catch {
@@ -131,6 +133,7 @@ package final class RulesJudge {
             try evaluator.run(program.rules[rule].root, depth: depth)
         }
         if let error = evaluator.treeError { throw error }
+        coverage?.add(recorder)
         let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
         steps?.append(ExplainedRule(program, rule, at: place, outcome, recorder))
         return (try? outcome.get()) ?? false

@@ -30,7 +30,11 @@ struct ExpressionParser {
     }
 
     mutating func skipSpace() {
-        while offset < text.count, [0x20, 0x09, 0x0A, 0x0D].contains(text[offset]) { offset += 1 }
+        while offset < text.count, Self.isSpace(text[offset]) { offset += 1 }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     mutating func skipIf(_ byte: UInt8) -> Bool {
@@ -96,7 +100,10 @@ struct ExpressionParser {
     private mutating func node(_ form: Syntax.Form, from start: Int, _ parts: [Syntax]) throws(Mistake) -> Syntax {
         let depth = 1 + (parts.map(\.depth).max() ?? 0)
         guard depth <= Self.maximumDepth else { throw tooDeep }
-        return Syntax(form: form, start: start, end: offset, depth: depth)
+        // Looking for what follows has passed over white space.
+        var end = offset
+        while end > start, Self.isSpace(text[end - 1]) { end -= 1 }
+        return Syntax(form: form, start: start, end: end, depth: depth)
     }
 
     private mutating func logical(_ logical: LogicalOperator) throws(Mistake) -> Syntax {

@@ -53,6 +53,12 @@ package final class RulesProgram: Sendable {
 
     // MARK: Naming
 
+    /// What there is, for people.
+    package var summary: String {
+        func count(_ kind: RuleKind) -> String { "\(rules.count { $0.kind == kind }) \(kind.rawValue)" }
+        return "\(count(.read)), \(count(.write)), \(count(.validate)), \(indexes.count) .indexOn"
+    }
+
     /// The path of a place as the file spells it: `/rooms/$room`.
     func text(ofPlace place: Int) -> String {
         guard let parent = places[place].parent else { return "/" }

@@ -96,11 +96,14 @@ struct RandomExpressions {
     private mutating func claim(_ depth: Int) -> ReferenceExpression {
         if chance(1, in: 3) { return .member(.auth, "uid") }
         if depth > 0, chance(1, in: 3) { return .index(.member(.auth, "token"), ordered(depth - 1)) }
-        return pick([.auth, .member(.member(.auth, "token"), pick(["a", "b", "none", "length"])), .member(.auth, "none")])
+        return pick([
+            .auth, .member(.member(.auth, "token"), pick(["a", "b", "none", "length"])), .member(.auth, "none"),
+        ])
     }
 
     mutating func snapshot(_ depth: Int) -> ReferenceExpression {
-        let origin = ReferenceExpression.place(pick(hasNewData ? ["root", "data", "newData", "newData"] : ["root", "data"]))
+        let origin = ReferenceExpression.place(
+            pick(hasNewData ? ["root", "data", "newData", "newData"] : ["root", "data"]))
         if depth == 0 { return origin }
         switch Int.random(in: 0..<6, using: &random) {
         case 0...2: return .child(snapshot(depth - 1), textual(depth - 1))
