@@ -18,6 +18,7 @@ let rooms: [Room] = [
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
     Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
     Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "CSQLite"]),
+    Room(name: "Identity", uses: ["JSONTree", "COpenSSL", "CSQLite"]),
     Room(
         name: "HearthServer",
         uses: [

@@ -1,0 +1,51 @@
+import COpenSSL
+
+/// The small tools of OpenSSL. Whatever fails leaves nothing in the thread's error queue, which TLS reads.
+package enum Cryptography {
+    /// Bytes that nobody can guess.
+    package static func randomBytes(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        // Fails only without any source of randomness, and then nothing may go on.
+        precondition(RAND_bytes(&bytes, Int32(count)) == 1, "no randomness")
+        return bytes
+    }
+
+    /// A random name of `count` letters and digits, each equally likely.
+    package static func randomName(_ count: Int) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        var name: [UInt8] = []
+        while name.count < count {
+            // Values from 248 on would make the first letters likelier.
+            for byte in randomBytes(count) where byte < 248 && name.count < count {
+                name.append(alphabet[Int(byte) % alphabet.count])
+            }
+        }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    /// Whether two texts are equal, in a time that depends on their lengths alone.
+    package static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+        a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+    }
+
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { digest(EVP_sha256(), bytes) }
+
+    package static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] { hmac(EVP_sha256(), bytes, key: key) }
+
+    static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) -> [UInt8] {
+        filled { out, count in EVP_Digest(bytes, bytes.count, out, &count, algorithm, nil) == 1 }
+    }
+
+    static func hmac(_ algorithm: OpaquePointer, _ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+        filled { out, count in HMAC(algorithm, key, Int32(key.count), bytes, bytes.count, out, &count) != nil }
+    }
+
+    private static func filled(_ body: (UnsafeMutablePointer<UInt8>, inout UInt32) -> Bool) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+            var written: UInt32 = 0
+            // Hashing memory fails only when there is none left.
+            precondition(body(buffer.baseAddress!, &written), "no memory for a digest")
+            count = Int(written)
+        }
+    }
+}
