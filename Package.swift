@@ -23,6 +23,7 @@ let rooms: [Room] = [
         name: "HearthServer",
         uses: [
             "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
+            "Identity",
         ]),
     Room(
         name: "HearthClient",
@@ -63,7 +64,9 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
-        .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["JSONTree", "COpenSSL"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .executableTarget(
             name: "hearth",
             dependencies: ["JSONTree", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench"],
