@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 struct TokenVerifierTests {
-    private let folder = TemporaryFolder()
+    private let folder = KeyFolder()
     private let fetcher = FakeFetcher()
-    private let now: Int64 = 1_700_000_000
+    private let now = KeyFolder.start
     private let project = "demo-x"
     private let accountEmail = "admin@demo-x.example"
 
@@ -133,11 +133,25 @@ struct TokenVerifierTests {
         #expect(stat(path, &information) == 0 && information.st_mode & 0o777 == 0o600)
     }
 
+    private func answer(
+        _ assertion: [UInt8]?, with verifier: TokenVerifier, grantType: String? = AccessTokens.grantType,
+        now: Int64? = nil
+    ) -> (status: Int, body: JSONObject) {
+        verifier.answer(grantType: grantType.map(bytes), assertion: assertion, now: now ?? self.now)
+    }
+
+    private func exchange(_ assertion: [UInt8], with verifier: TokenVerifier) throws -> [UInt8] {
+        let answer = answer(assertion, with: verifier)
+        #expect(answer.status == 200)
+        #expect(answer.body["expires_in"] == .integer(3600) && answer.body["token_type"] == .text("Bearer"))
+        return try #require(answer.body["access_token"]?.utf8)
+    }
+
     @Test("a service account exchanges its key for an hour as administrator")
     func exchange() throws {
         let key = try makeAccount().key
         let verifier = try verifier()
-        let token = try verifier.exchange(assertion: JSONWebToken.signed(assertionClaims, with: key), now: now)
+        let token = try exchange(JSONWebToken.signed(assertionClaims, with: key), with: verifier)
         let caller = try verify(token, with: verifier)
         #expect(isAdministrator(caller) && caller.expiresAt == now + 3600)
         #expect(verifier.isAdministrator(token, now: now + 3599))
@@ -153,15 +167,13 @@ struct TokenVerifierTests {
         let verifier = try verifier()
         let key = try makeAccount().key
         let assertion = try JSONWebToken.signed(assertionClaims, with: key)
-        let token = try verifier.exchange(assertion: assertion, now: now)
+        let token = try exchange(assertion, with: verifier)
         #expect(verifier.isAdministrator(token, now: now))
         #expect(try accounts().keys.map(\.id) == [key.id])
         #expect(try !accounts().removeKey("other"))
         #expect(try accounts().removeKey(key.id))
         #expect(!verifier.isAdministrator(token, now: now))
-        #expect(throws: AccessTokenError.invalidGrant(.unknownKey)) {
-            try verifier.exchange(assertion: assertion, now: now)
-        }
+        #expect(answer(assertion, with: verifier).status == 400)
     }
 
     @Test("an assertion that is not a service account's own, or says something else, gives nothing")
@@ -169,10 +181,12 @@ struct TokenVerifierTests {
         let key = try makeAccount().key
         let verifier = try verifier()
         func error(_ assertion: [UInt8], now: Int64? = nil) -> TokenError? {
-            do throws(AccessTokenError) {
-                _ = try verifier.exchange(assertion: assertion, now: now ?? self.now)
-            } catch { if case .invalidGrant(let error) = error { return error } }
-            return nil
+            let answer = answer(assertion, with: verifier, now: now)
+            #expect(answer.status == 400 && answer.body["error"] == .text("invalid_grant"))
+            return [
+                .wrongSignature, .unknownKey, .wrongAudience, .expired, .malformed, .invalidClaim("iss"),
+                .invalidClaim("exp"),
+            ].first { answer.body["error_description"] == .text("\($0)") }
         }
         func changed(_ name: String, _ value: JSONValue?) throws -> [UInt8] {
             var claims = assertionClaims
@@ -193,6 +207,22 @@ struct TokenVerifierTests {
         #expect(error(bytes("owner")) == .malformed)
         // A custom token is signed with the same key and given to anybody.
         #expect(error(try JSONWebToken.signed(customClaims, with: key)) == .wrongAudience)
+    }
+
+    @Test("a request for a token that lacks something says what")
+    func incomplete() throws {
+        let verifier = try verifier()
+        #expect(answer(nil, with: verifier).body["error"] == .text("invalid_request"))
+        #expect(answer([], with: verifier, grantType: nil).body["error"] == .text("invalid_request"))
+        let other = answer([], with: verifier, grantType: "refresh_token")
+        #expect(other.status == 400 && other.body["error"] == .text("unsupported_grant_type"))
+    }
+
+    @Test("in development every program is an administrator")
+    func developmentExchange() throws {
+        let verifier = try development()
+        let token = try exchange(bytes("anything"), with: verifier)
+        #expect(verifier.isAdministrator(token, now: now))
     }
 
     @Test("a forged access token is no administrator's")

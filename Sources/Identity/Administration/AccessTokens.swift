@@ -56,6 +56,33 @@ package struct AccessTokens: Sendable {
         else { throw .wrongAudience }
     }
 
+    /// Answers a request to the token endpoint: the parameters of its form, and what goes back (RFC 6749, sections 5.1 and 5.2), which
+    /// nobody may store.
+    package func answer(grantType: [UInt8]?, assertion: [UInt8]?, now: Int64) -> (status: Int, body: JSONObject) {
+        func failure(_ status: Int, _ code: String, _ text: String) -> (status: Int, body: JSONObject) {
+            (status, JSONObject(["error": .text(code), "error_description": .text(text)]))
+        }
+        guard let grantType else { return failure(400, "invalid_request", "grant_type is missing") }
+        guard grantType.elementsEqual(Self.grantType.utf8) else {
+            return failure(400, "unsupported_grant_type", "only \(Self.grantType) is supported")
+        }
+        guard let assertion else { return failure(400, "invalid_request", "assertion is missing") }
+        do throws(AccessTokenError) {
+            let token = try exchange(assertion: assertion, now: now)
+            return (
+                200,
+                JSONObject([
+                    "access_token": .string(token), "expires_in": .integer(Self.seconds), "token_type": .text("Bearer"),
+                ])
+            )
+        } catch {
+            switch error {
+            case .invalidGrant(let error): return failure(400, "invalid_grant", "\(error)")
+            case .cannotSign: return failure(500, "server_error", "the token cannot be signed")
+            }
+        }
+    }
+
     // MARK: Believing
 
     /// Whether a token says that it is an access token: others are not asked about as such.

@@ -1,6 +1,8 @@
 /// Facebook's access tokens, checked with its Graph API (auth 5): first that the token was given to this application, then whose it is.
 package struct FacebookProvider: Sendable {
     package static let id = "facebook.com"
+    /// Where the Graph API is.
+    package static let graph = "https://graph.facebook.com/v21.0"
 
     private let applicationID: String
     private let secret: [UInt8]
@@ -9,7 +11,7 @@ package struct FacebookProvider: Sendable {
 
     /// - parameter baseURL: of the Graph API, with its version, without a slash at the end.
     package init(
-        applicationID: String, secret: String, baseURL: String = "https://graph.facebook.com/v21.0",
+        applicationID: String, secret: String, baseURL: String = graph,
         fetcher: any DocumentFetcher
     ) {
         self.applicationID = applicationID

@@ -33,6 +33,15 @@ package struct OpenIDProvider: Sendable {
             keys: RemoteKeys(.document(url: "https://appleid.apple.com/auth/keys"), fetcher: fetcher))
     }
 
+    /// Facebook's limited login; its other tokens are ``FacebookProvider``'s.
+    package static func facebook(applicationID: String, fetcher: any DocumentFetcher) -> OpenIDProvider {
+        OpenIDProvider(
+            id: FacebookProvider.id, issuers: ["https://www.facebook.com", "https://facebook.com"],
+            clientIDs: [applicationID],
+            keys: RemoteKeys(
+                .document(url: "https://limited.facebook.com/.well-known/oauth/openid/jwks/"), fetcher: fetcher))
+    }
+
     /// Any provider that publishes its configuration; `id` is `oidc.` and a name.
     package static func discovered(
         id: String, issuer: String, clientIDs: [String], fetcher: any DocumentFetcher

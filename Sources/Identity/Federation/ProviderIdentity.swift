@@ -28,4 +28,6 @@ package enum ProviderError: Error, Hashable, Sendable {
     case refused
     /// The provider cannot be asked at the moment.
     case unavailable
+    /// The provider is not set up here, or not for credentials of this kind.
+    case unsupported
 }

@@ -77,8 +77,10 @@ package final class TokenVerifier: Sendable {
         return (try? accessTokens.verify(token, now: now)) != nil
     }
 
-    /// See ``AccessTokens/exchange(assertion:now:)``.
-    package func exchange(assertion: [UInt8], now: Int64) throws(AccessTokenError) -> [UInt8] {
-        try accessTokens.exchange(assertion: assertion, now: now)
+    /// Answers a request to the server's `/token`; see ``AccessTokens/answer(grantType:assertion:now:)``.
+    package func answer(
+        grantType: [UInt8]?, assertion: [UInt8]?, now: Int64
+    ) -> (status: Int, body: JSONObject) {
+        accessTokens.answer(grantType: grantType, assertion: assertion, now: now)
     }
 }
