@@ -20,7 +20,7 @@ package struct AccessTokens: Sendable {
 
     // MARK: Giving
 
-    /// Exchanges an assertion, which a service account's key has signed (RFC 7523, section 3), for an access token. About 1 ms.
+    /// Exchanges an assertion, which a service account's key has signed (RFC 7523, section 3), for an access token. About 0.4 ms.
     ///
     /// - parameter now: seconds since 1970, everywhere here.
     package func exchange(assertion: [UInt8], now: Int64) throws(AccessTokenError) -> [UInt8] {

@@ -51,7 +51,7 @@ package final class KeyStore: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// Reads the keys in `folder`, or makes the first, which takes some 100 ms. What is due happens too, see ``rotate(now:)``.
+    /// Reads the keys in `folder`, or makes the first, which takes 0.1 to 0.6 s. What is due happens too, see ``rotate(now:)``.
     ///
     /// - parameter now: seconds since 1970.
     package init(folder: String, now: Int64) throws(KeyStoreError) {
@@ -102,7 +102,7 @@ package final class KeyStore: Sendable {
         }
     }
 
-    /// Makes the next key when it is time to publish it, and forgets those whose last token is over. Making a key takes some 100 ms: not on
+    /// Makes the next key when it is time to publish it, and forgets those whose last token is over. Making a key takes 0.1 to 0.6 s: not on
     /// an event loop, and one call at a time. Answers whether anything changed. After an error everything is as before.
     @discardableResult
     package func rotate(now: Int64) throws(KeyStoreError) -> Bool {

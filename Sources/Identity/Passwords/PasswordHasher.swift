@@ -32,8 +32,9 @@ package struct PasswordHasher: Sendable {
 
     package init(cost: Cost = .standard) { self.cost = cost }
 
-    /// The text to keep. The password must not be longer than ``passwordByteCountMax``.
+    /// The text to keep. A password longer than ``passwordByteCountMax`` is an error.
     package func hash(_ password: [UInt8]) throws(CryptographyError) -> String {
+        guard password.count <= Self.passwordByteCountMax else { throw CryptographyError("the password is too long") }
         var kept = KeptPassword(
             scheme: .scrypt(cost), salt: Cryptography.randomBytes(16), hash: [UInt8](repeating: 0, count: 32))
         kept.hash = try kept.hash(of: password)

@@ -56,8 +56,8 @@ package struct JSONWebToken: Sendable {
         return object
     }
 
-    /// Checks the signature with the keys that `find` has for the token's key name: one of them must have made it. About 30 µs for each RSA
-    /// key, 100 µs for P-256.
+    /// Checks the signature with the keys that `find` has for the token's key name: one of them must have made it. About 20 µs for each RSA
+    /// key, 60 µs for P-256.
     package func verify(_ find: (_ keyID: [UInt8]?) -> [VerificationKey]) throws(TokenError) {
         switch algorithm {
         case .none: throw .unsigned
@@ -98,9 +98,4 @@ package struct JSONWebToken: Sendable {
     }
 }
 
-extension JSONWebToken: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the token, which is a secret while it is valid.
-    package var description: String { "token" }
-
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension JSONWebToken: Secret {}

@@ -11,8 +11,4 @@ package struct RefreshToken: Sendable {
     package static func digest(of text: [UInt8]) -> [UInt8] { Cryptography.sha256(text) }
 }
 
-extension RefreshToken: CustomStringConvertible, CustomReflectable {
-    package var description: String { "refresh token" }
-
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
+extension RefreshToken: Secret {}

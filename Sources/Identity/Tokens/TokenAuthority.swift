@@ -27,7 +27,7 @@ package struct TokenAuthority: Sendable {
 
     // MARK: Making
 
-    /// An ID token, good for an hour. Signing takes about 1 ms.
+    /// An ID token, good for an hour. Signing takes about 0.3 ms.
     ///
     /// - parameter now: seconds since 1970, everywhere here.
     package func idToken(_ contents: IDTokenContents, now: Int64) throws(CryptographyError) -> [UInt8] {

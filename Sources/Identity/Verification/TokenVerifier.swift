@@ -1,6 +1,6 @@
 /// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a bearer. Any thread.
 ///
-/// In development everything is believed (auth 12): `owner` and Google's access tokens are administrators, other tokens are taken at their
+/// In development everything is believed (auth 12): `owner` in any case and Google's access tokens are administrators, other tokens are taken at their
 /// word. In production an administrator has an access token of this server, a user an ID token of this server or of an issuer that it was
 /// told to believe.
 package final class TokenVerifier: Sendable {
@@ -34,8 +34,8 @@ package final class TokenVerifier: Sendable {
     }
 
     private func trust(_ credential: [UInt8]) throws(TokenError) -> Caller {
-        let isOwner = credential.elementsEqual(AccessTokens.owner) || credential.starts(with: "ya29.".utf8)
-        if isOwner { return .administrator(expiresAt: nil) }
+        let isOwner = String(decoding: credential, as: UTF8.self).lowercased().utf8.elementsEqual(AccessTokens.owner)
+        if isOwner || credential.starts(with: "ya29.".utf8) { return .administrator(expiresAt: nil) }
         return .user(TokenUser(try IDToken(trusting: try JSONWebToken(parsing: credential)), isOwn: true))
     }
 
