@@ -65,7 +65,8 @@ package final class RemoteKeys: Sendable {
         let step = state.withLock { state -> Step in
             let fresh = state.known(keyID, until: state.keptUntil, now: now)
             if !fresh.isEmpty { return .answer(.success(fresh)) }
-            if !state.isFetching, let triedAt = state.triedAt, now < triedAt + Self.refetchSeconds {
+            // A clock that was set back does not keep it from asking.
+            if !state.isFetching, let triedAt = state.triedAt, 0..<Self.refetchSeconds ~= now - triedAt {
                 return .answer(Self.result(state, keyID, now: now))
             }
             guard state.waiting.count < Self.waitingMax else { return .answer(.failure(.keysUnavailable)) }
