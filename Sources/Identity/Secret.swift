@@ -1,4 +1,5 @@
-/// What must not get into logs and messages by way of its description: tokens, passwords, addresses with tokens in them.
+/// What must not get into logs and messages by way of its description: tokens, passwords, addresses with tokens in
+/// them.
 protocol Secret: CustomStringConvertible, CustomReflectable {}
 
 extension Secret {

@@ -4,8 +4,8 @@ import COpenSSL
 struct KeptPassword {
     enum Scheme: Hashable {
         case scrypt(PasswordHasher.Cost)
-        /// Firebase's: scrypt makes a key from password, salt and `separator`, with which the project's `signerKey` is encrypted (AES-256 in
-        /// counter mode, from zero); that is the hash.
+        /// Firebase's: scrypt makes a key from password, salt and `separator`, with which the project's `signerKey` is
+        /// encrypted (AES-256 in counter mode, from zero); that is the hash.
         case firebase(logarithm: Int, blockSize: Int, separator: [UInt8], signerKey: [UInt8])
         case pbkdf2(Digest, rounds: Int)
         case hmac(Digest, key: [UInt8], order: Order)
