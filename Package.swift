@@ -19,11 +19,12 @@ let rooms: [Room] = [
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
     Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
     Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "CSQLite"]),
+    Room(name: "Identity", uses: ["JSONTree", "COpenSSL", "CSQLite"]),
     Room(
         name: "HearthServer",
         uses: [
             "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "EventLoop",
-            "RealtimeDatabase", "TreeStorage",
+            "RealtimeDatabase", "TreeStorage", "Identity",
         ]),
     Room(
         name: "HearthClient",
@@ -31,7 +32,9 @@ let rooms: [Room] = [
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
-    Room(name: "HearthFuzzing", uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules"]),
+    Room(
+        name: "HearthFuzzing",
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "Identity"]),
 ]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
@@ -64,11 +67,14 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
-        .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["JSONTree", "COpenSSL"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench",
+                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient",
+                "HearthBench",
             ],
             swiftSettings: settings),
     ]
