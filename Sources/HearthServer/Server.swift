@@ -1,5 +1,6 @@
 package import EventLoop
 import Glibc
+import Identity
 import JSONTree
 package import RealtimeDatabase
 import SecurityRules
@@ -33,10 +34,14 @@ package final class Server: Sendable {
     /// Opens the data folder and begins to serve.
     package init(_ configuration: ServerConfiguration) throws(StartError) {
         try Self.check(configuration)
-        let indexes = try configuration.rulesFile.map { (file) throws(StartError) in try Self.indexes(of: file) } ?? []
         do {
             let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
+            let rules = try RulesInForce(
+                file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
+            try Self.check(rules, configuration)
+            let denials = DenialLog()
+            let authenticator = try Self.authenticator(configuration, folder)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let group = try EventLoopGroup(count: loopCount)
             let directory = DatabaseDirectory(
@@ -47,12 +52,13 @@ package final class Server: Sendable {
                 contexts.deliver(piece, of: stream)
             }
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, indexes: indexes,
-                loops: loopCount, log: log, readers: readers, readiness: readiness
+                folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
+                denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
+                readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
-                readiness: readiness, log: log)
+                rules: rules, denials: denials, authenticator: authenticator, readiness: readiness, log: log)
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
@@ -70,41 +76,61 @@ package final class Server: Sendable {
             self.group = group
             self.services = services
             address = listener.address
-            Self.tick(group.loops[0], databases)
+            Self.tick(group.loops[0], services)
         } catch let error as StorageError {
             throw .storage(error)
+        } catch let error as StartError {
+            throw error
+        } catch let error as RulesInForce.LoadError {
+            throw .configuration(error.message)
+        } catch let error as KeyStoreError {
+            throw .configuration(error.description)
         } catch {
             throw .system("\(error)")
         }
     }
 
-    /// Until rules exist everything is open, which is for development on one machine only.
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
-        guard configuration.isDevelopment else {
+        guard !configuration.isDevelopment || configuration.address.isLoopback else {
             throw .configuration(
-                "this version does not enforce rules yet and so serves in development mode only, where everything is open "
-                    + "to everyone on this machine: add --dev"
-            )
+                "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, not on "
+                    + "\(configuration.address)")
         }
-        guard configuration.address.isLoopback else {
-            throw .configuration(
-                "development mode listens on loopback only (127.0.0.1, ::1), not on \(configuration.address)")
-        }
+        // A folder that is not there yet has no rules, and need not be made to find that out.
+        let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
+        guard configuration.isDevelopment || mayHaveRules else { throw withoutRules }
         guard DataFolder.isValidName(configuration.defaultDatabase) else {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _")
         }
     }
 
-    /// Of a rules file only the indexes count so far.
-    private static func indexes(of file: String) throws(StartError) -> [IndexDefinition] {
-        guard let text = FileBytes.read(file) else {
-            throw .configuration("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
+    private static let withoutRules = StartError.configuration(
+        "without rules nobody may do anything: add --dev to develop, or --rules FILE")
+
+    /// Outside of development somebody must have thought about who may do what.
+    private static func check(_ rules: RulesInForce, _ configuration: ServerConfiguration) throws(StartError) {
+        if configuration.isDevelopment { return }
+        guard rules.file != nil || !rules.databasesWithOwn.isEmpty else {
+            throw withoutRules
         }
-        do throws(RulesError) {
-            return try RulesProgram(parsing: text).indexes
-        } catch {
-            throw .configuration("\(file):\(error)")
+        let open = rules.openRules
+        guard open.isEmpty || configuration.address.isLoopback || configuration.allowsOpenRules else {
+            throw .configuration(
+                "\(open.joined(separator: ", ")): these rules let everybody read or write everything, and "
+                    + "\(configuration.address) can be reached from elsewhere; --allow-open-rules if that is meant")
         }
+    }
+
+    private static func authenticator(
+        _ configuration: ServerConfiguration, _ folder: DataFolder
+    ) throws(KeyStoreError) -> Authenticator {
+        let now = WallClock.milliseconds / 1000
+        let mode: TokenAuthority.Mode =
+            configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder.path, now: now))
+        let verifier = TokenVerifier(
+            authority: TokenAuthority(project: configuration.project, mode: mode),
+            accounts: try ServiceAccounts(folder: folder.path))
+        return Authenticator(verifier: verifier, isDevelopment: configuration.isDevelopment)
     }
 
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections close.
@@ -151,14 +177,19 @@ package final class Server: Sendable {
         let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
         if let database = try? services.directory.use("") {
-            services.databases.post(database.index, [Request(connection: nobody, number: 0, operation: write)])
+            services.databases.post(
+                database.index,
+                [
+                    Request(connection: nobody, number: 0, principal: .administrator, operation: write)
+                ])
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ databases: DatabaseThread) {
+    private static func tick(_ loop: EventLoop, _ services: Services) {
         loop.execute {
-            databases.tick()
-            loop.schedule(after: .milliseconds(200)) { tick(loop, databases) }
+            services.databases.tick()
+            if services.rules.file != nil { services.helper.post { services.reloadRules() } }
+            loop.schedule(after: .milliseconds(200)) { tick(loop, services) }
         }
     }
 }

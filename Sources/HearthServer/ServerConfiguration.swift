@@ -8,8 +8,12 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
-    /// The rules file. Rules are not enforced yet, so a server that has one still needs development mode.
+    /// The rules of all databases that have none of their own; read again when the file changes.
     package var rulesFile: String?
+    /// Whether rules that let everybody read or write everything may face a public address.
+    package var allowsOpenRules = false
+    /// Whose users sign in here: what tokens name as their audience.
+    package var project = "hearth"
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
     package var databasesMax = 1024

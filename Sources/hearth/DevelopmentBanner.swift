@@ -16,17 +16,16 @@ struct DevelopmentBanner {
             case .process: "acknowledged writes survive a crash of the server"
             case .memory: "nothing is kept"
             }
-        let rules =
-            configuration.rulesFile.map { "\($0), read but not enforced: development mode" } ?? "development mode"
+        let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
         let isUsual = ServerAddress.usual == socket
         text = """
 
-            Hearth, in development mode: everyone on this machine may read and write everything.
+            Hearth, in development mode: on this machine only, and whoever says to be somebody is believed.
 
               WebSocket   \(socket)
               REST        \(rest)
               data        \(configuration.dataFolder)
-              rules       everything open (\(rules))
+              rules       \(rules)
               durability  \(configuration.durability.rawValue): \(survives)
 
             Watch a value:   \(Self.program) watch /welcome\(isUsual ? "" : " --url \(socket)")

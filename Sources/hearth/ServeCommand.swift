@@ -8,8 +8,10 @@ extension Command {
         options: [
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
-            .init(name: "dev", value: nil, help: "development mode: everything is open, on loopback only"),
-            .init(name: "rules", value: "FILE", help: "the rules file (only its .indexOn counts yet: needs --dev)"),
+            .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
+            .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
+            .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
+            .init(name: "project", value: "NAME", help: "what ID tokens name as their audience (default 'hearth')"),
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
@@ -84,6 +86,8 @@ extension ServerConfiguration {
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
+        allowsOpenRules = arguments.flag("allow-open-rules")
+        if let name = arguments["project"] { project = name }
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
