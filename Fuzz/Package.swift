@@ -5,6 +5,7 @@ import PackageDescription
 /// from the files in `Corpus/HTTPRequests`.
 let names = [
     "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
+    "RulesFiles", "RulesTests",
 ]
 
 let package = Package(

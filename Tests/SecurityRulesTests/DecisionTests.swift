@@ -296,23 +296,33 @@ struct DecisionTests {
     @Test("a denial says what refused")
     func denials() throws {
         let judge = RulesJudge(try program("{\"a\":{\".write\":true,\n \"$x\":{\".validate\":false}}}"))
-        let tree = MemoryTree(.null)
-        let context = RuleContext(auth: nil, now: 0)
-        #expect(
-            try judge.decide(.read(path("/a"), nil), context, in: tree)
-                == .denied(Denial(kind: .read, place: path("/a"))))
-        let write = RuleOperation.write([assignment("/a/q", "1"), assignment("/b", "1")])
-        let denial = Denial(
-            kind: .validate, place: path("/a/q"), position: RulePosition(of: 0, in: []))
-        guard case .denied(let found) = try judge.decide(write, context, in: tree) else {
-            Issue.record("allowed")
-            return
+        func denial(_ operation: RuleOperation) throws -> String {
+            let verdict = try judge.decide(operation, RuleContext(auth: nil, now: 0), in: MemoryTree(.null))
+            guard case .denied(let denial) = verdict else { return "allowed" }
+            return "\(denial.kind.rawValue) \(denial.place) \(denial.position?.description ?? "-")"
         }
-        #expect(found.kind == denial.kind)
-        #expect(found.place == denial.place)
-        #expect(found.position?.description == "2:20")
-        let other = RuleOperation.write([assignment("/b", "1")])
-        #expect(try judge.decide(other, context, in: tree) == .denied(Denial(kind: .write, place: path("/b"))))
+        #expect(try denial(.read(path("/a"), nil)) == ".read /a -")
+        #expect(try denial(.write([assignment("/a/q", "1"), assignment("/b", "1")])) == ".validate /a/q 2:20")
+        #expect(try denial(.write([assignment("/b", "1"), assignment("/a", "null")])) == ".write /b -")
+        #expect(try denial(.write([assignment("/a", "null")])) == "allowed")
+        #expect(try denial(.write([])) == "allowed")
+    }
+
+    @Test("an update of many deletions knows what is left", arguments: [0, 1, 2])
+    func manyDeletions(left: Int) throws {
+        let count = 600
+        let members = (0..<count).map { "\"k\($0)\":1" }.joined(separator: ",")
+        let tree = SpreadTree(Node(json("{\"list\":{\(members)}}")), spreadDepth: 2)
+        let judge = RulesJudge(
+            try program(
+                "{\"list\":{\".validate\":\"newData.hasChildren(['k0'])\",\"$k\":{\".write\":\"newData.parent().exists()\"}}}"
+            ))
+        let deletions = (left..<count).map { assignment("/list/k\($0)", "null") }
+        let context = RuleContext(auth: nil, now: 0)
+        #expect(try judge.decide(.write(deletions), context, in: tree).isAllowed == (left > 0))
+        #expect(
+            try judge.decide(.write(deletions.dropFirst() + [assignment("/list/k0", "1")]), context, in: tree).isAllowed
+        )
     }
 
     @Test("the places that a read looked at are known")

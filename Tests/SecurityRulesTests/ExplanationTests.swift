@@ -23,7 +23,7 @@ struct ExplanationTests {
                 "denied",
                 "r.json:1:38: .write of /users/$uid, asked for /users/ann, is false",
                 "    decided by auth.uid == $uid  (2:2)",
-                "    auth = an object", "    auth.uid = \"bob\"", "    $uid = \"ann\"",
+                "    auth.uid = \"bob\"", "    $uid = \"ann\"",
             ])
         #expect(
             try explain(rules, .write([assignment("/users/bob", "\"x\"")])) == [
@@ -31,7 +31,7 @@ struct ExplanationTests {
                 "r.json:1:38: .write of /users/$uid, asked for /users/bob, is false, because of an error: "
                     + "only two numbers or two strings have an order",
                 "    decided by newData.val() > now  (2:22)",
-                "    auth = an object", "    auth.uid = \"bob\"", "    $uid = \"bob\"", "    newData.val() = \"x\"",
+                "    auth.uid = \"bob\"", "    $uid = \"bob\"", "    newData.val() = \"x\"",
                 "    now = 5",
             ])
         #expect(
@@ -39,7 +39,7 @@ struct ExplanationTests {
                 "allowed",
                 "r.json:1:38: .write of /users/$uid, asked for /users/bob, is true",
                 "    auth != null && auth.uid == $uid && newData.val() > now",
-                "    auth = an object", "    auth.uid = \"bob\"", "    $uid = \"bob\"", "    newData.val() = 7",
+                "    auth.uid = \"bob\"", "    $uid = \"bob\"", "    newData.val() = 7",
                 "    now = 5",
             ])
     }

@@ -39,7 +39,7 @@ private struct Trees {
     /// The assignments of one write: no place at or below another.
     mutating func assignments(_ before: Node) -> [Assignment] {
         var assignments: [Assignment] = []
-        for _ in 0..<pick([1, 1, 1, 2, 3, 6]) {
+        for _ in 0..<pick([1, 1, 1, 2, 3, 6, 40]) {
             let path = path(0...3)
             if assignments.contains(where: { $0.target.path.contains(path) || path.contains($0.target.path) }) {
                 continue
@@ -79,9 +79,10 @@ struct ReferenceTests {
             let before = trees.node(3)
             let assignments = trees.assignments(before)
             let after = applying(assignments, to: before)
+            let remains = applying(assignments.filter { $0.value.isNull }, to: before)
             let base = SpreadTree(before, spreadDepth: step % 4)
             tree.write(assignments, over: base)
-            for _ in 0..<60 {
+            for _ in 0..<30 {
                 let path = trees.path(0...4)
                 let expected = after.value(at: path)
                 let found = try tree.value(at: path.encoded.span.bytes)
@@ -89,8 +90,12 @@ struct ReferenceTests {
                 #expect(found.exists == !expected.isNull, note)
                 #expect(found.hasChildren == !expected.children.isEmpty, note)
                 let priority = found.priority.map { $0.0.part($0.1) }
-                #expect(priority == expected.priority.map { Node($0).canonical }, note)
-                if case .text(let json, let range) = found, assignments.allSatisfy({ !$0.target.isPriority }) {
+                // Whether a place keeps its priority while all its children are replaced depends on which comes first.
+                let isReplaced = !before.value(at: path).isNull && remains.value(at: path).isNull
+                #expect(isReplaced || priority == expected.priority.map { Node($0).canonical }, note)
+                if case .text(let json, let range) = found, !isReplaced,
+                    assignments.allSatisfy({ !$0.target.isPriority })
+                {
                     #expect(json.part(range) == expected.canonical, note)
                 }
                 var keys: Set<[UInt8]> = []
@@ -120,13 +125,13 @@ struct ReferenceTests {
         }
     }
 
-    @Test("decisions are those of the second evaluator", arguments: 1...12 as ClosedRange<UInt64>)
+    @Test("decisions are those of the second evaluator", arguments: 1...8 as ClosedRange<UInt64>)
     func decisions(seed: UInt64) throws {
         var trees = Trees(random: SeededRandom(seed: seed))
         for step in 0..<8 {
             let rules = ReferenceRules(depth: 3, wildcards: [], &trees.random)
             let judge = RulesJudge(try program(rules.text))
-            for _ in 0..<12 {
+            for _ in 0..<10 {
                 let before = trees.node(3)
                 let claims = Self.claims(&trees)
                 let auth = try claims.map { try RuleAuth(json: Array($0.json.utf8)) }

@@ -62,6 +62,7 @@ extension ExplainedRule {
 private struct Trace {
     let program: RulesProgram
     let rule: Rule
+    private static let variablesMax = 50
     /// What each instruction came to. One that did not run is missing.
     let outcomes: [Int: Recorder.Outcome]
 
@@ -80,11 +81,14 @@ private struct Trace {
 
     var variables: [ExplainedRule.Part] {
         var parts: [ExplainedRule.Part] = []
-        for instruction in rule.instructions where outcomes[instruction] != nil {
+        var texts: Set<String> = []
+        for instruction in rule.instructions {
+            guard let outcome = outcomes[instruction], !outcome.isWhole else { continue }
             switch program.code.instructions[instruction] {
             case .now, .wildcard, .auth, .query, .test, .hasChildren, .value, .priority, .member, .index:
-                let part = part(instruction)
-                if !parts.contains(where: { $0.text == part.text }) { parts.append(part) }
+                guard texts.insert(program.text(of: instruction, in: rule)).inserted else { continue }
+                parts.append(part(instruction))
+                if parts.count == Self.variablesMax { return parts }
             default: continue
             }
         }

@@ -91,7 +91,7 @@ package final class RulesJudge {
             let depth = walk.count - 1
             let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
             let place = walk[depth]
-            let next = evaluator.place.withUnsafeBytes { program.places[place].child($0.part(segment)) }
+            let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
             guard let next else { return }
             append(next)
         }
@@ -105,7 +105,7 @@ package final class RulesJudge {
     /// Whether a rule on the way grants the operation, root first (rules 12).
     private func isGranted(_ kind: RuleKind) throws(RuleTreeError) -> Bool {
         for depth in walk.indices {
-            guard let rule = program.places[walk[depth]].rule(kind) else { continue }
+            guard let rule = program.rule(kind, at: walk[depth]) else { continue }
             let grants: Bool
             if let known = self.grants[depth] { grants = known } else { grants = try holds(rule, depth) }
             self.grants[depth] = grants
@@ -118,7 +118,7 @@ package final class RulesJudge {
     private func holds(_ rule: Int, _ depth: Int) throws(RuleTreeError) -> Bool {
         if steps != nil || coverage != nil { return try holdsExplained(rule, depth) }
         do throws(Fault) {
-            return try evaluator.run(program.rules[rule].root, depth: depth)
+            return try evaluator.run(program.root(of: rule), depth: depth)
         } catch {
             if let error = evaluator.treeError { throw error }
             return false
@@ -130,7 +130,7 @@ package final class RulesJudge {
         evaluator.recorder = recorder
         defer { evaluator.recorder = nil }
         let outcome: Result<Bool, Fault> = Result { () throws(Fault) in
-            try evaluator.run(program.rules[rule].root, depth: depth)
+            try evaluator.run(program.root(of: rule), depth: depth)
         }
         if let error = evaluator.treeError { throw error }
         coverage?.add(recorder)
@@ -147,7 +147,7 @@ package final class RulesJudge {
         // At the place and above it, unless the whole node is gone.
         let isSurelyThere = !assignment.target.isPriority && !assignment.value.isNull
         for depth in min(validated, walk.count)..<walk.count {
-            guard let rule = program.places[walk[depth]].validate else { continue }
+            guard let rule = program.rule(.validate, at: walk[depth]) else { continue }
             let isThere = try isSurelyThere ? true : exists(depth: depth)
             if isThere, try !holds(rule, depth) { return denial(by: rule, depth) }
         }
@@ -173,15 +173,15 @@ package final class RulesJudge {
 
     /// Asks the `.validate` of everything that a value carries below the evaluator's place.
     private func denial(of json: CanonicalJSON, _ range: Range<Int>, at place: Int) throws(RuleTreeError) -> Denial? {
-        guard program.places[place].validatesBelow else { return nil }
+        guard program.validatesBelow(place) else { return nil }
         let depth = evaluator.ends.count
         for child in json.children(in: range) {
             evaluator.append(child)
             defer { evaluator.truncate(to: depth) }
             let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
-            let next = evaluator.place.withUnsafeBytes { program.places[place].child($0.part(segment)) }
+            let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
             guard let next else { continue }
-            if let rule = program.places[next].validate, try !holds(rule, depth + 1) {
+            if let rule = program.rule(.validate, at: next), try !holds(rule, depth + 1) {
                 return denial(by: rule, depth + 1)
             }
             if let denial = try denial(of: json, child.value, at: next) { return denial }

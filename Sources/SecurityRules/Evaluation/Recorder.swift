@@ -15,6 +15,16 @@ final class Recorder {
     func note(_ instruction: Int, _ fault: Fault) { outcomes.append((instruction, .fault(fault))) }
 }
 
+extension Recorder.Outcome {
+    /// Something that only its parts tell about, such as `auth`.
+    var isWhole: Bool {
+        switch self {
+        case .value(.object), .value(.list), .value(.snapshot): true
+        default: false
+        }
+    }
+}
+
 extension Recorder.Outcome: CustomStringConvertible {
     /// As people read it: JSON for primitives.
     var description: String {

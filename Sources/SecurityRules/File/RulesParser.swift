@@ -66,20 +66,24 @@ struct RulesParser {
         guard places[index].depth <= Path.maximumDepth else {
             throw Mistake("Rules deeper than \(Path.maximumDepth) levels never apply.", at: reader.offset)
         }
+        var named: [(segment: [UInt8], place: Int)] = []
         try forEachMember { (parser, key, offset) throws(Mistake) in
             switch key.string {
             case ".read": parser.places[index].read = try parser.rule(.read, index)
             case ".write": parser.places[index].write = try parser.rule(.write, index)
             case ".validate": parser.places[index].validate = try parser.rule(.validate, index)
             case ".indexOn": try parser.indexes(pattern)
-            default: try parser.child(key, offset, of: index, pattern)
+            default:
+                if let child = try parser.child(key, offset, of: index, pattern) { named.append(child) }
             }
         }
+        places[index].setChildren(named)
     }
 
+    /// Answers the child if it is a named one.
     private mutating func child(
         _ key: RulesReader.Text, _ offset: Int, of parent: Int, _ pattern: IndexPattern
-    ) throws(Mistake) {
+    ) throws(Mistake) -> (segment: [UInt8], place: Int)? {
         guard try reader.peek() == UInt8(ascii: "{") else { throw Mistake("Expected '{'.", at: reader.offset) }
         let isWildcard = key.utf8.first == UInt8(ascii: "$")
         let segment = try Self.segment(
@@ -96,12 +100,11 @@ struct RulesParser {
             }
             places[parent].wildcard = index
             wildcards.append((key.utf8, depth))
-        } else {
-            places[parent].add(index, for: segment)
         }
         places.append(RulePlace(name: key.utf8, parent: parent, depth: depth))
         try place(index, IndexPattern(segments: pattern.segments + [isWildcard ? nil : segment]))
         if isWildcard { wildcards.removeLast() }
+        return isWildcard ? nil : (segment, index)
     }
 
     /// The encoded key of a child; of a wildcard its name is checked alike, and may be empty.

@@ -160,6 +160,8 @@ struct PatternParser {
         guard skipIf(UInt8(ascii: "}")), maximum.map({ $0 >= minimum }) ?? true else {
             throw mistake("'{' without a count", at: start)
         }
+        // So every part has a state, and their number bounds the work.
+        guard maximum != 0 else { throw mistake("a count of zero", at: start) }
         guard max(minimum, maximum ?? 0) <= Self.maximumCount else { throw mistake("too many repetitions", at: start) }
         return (minimum, maximum)
     }

@@ -36,10 +36,11 @@ struct RulePlace: Sendable {
         return wildcard
     }
 
-    mutating func add(_ child: Int, for segment: [UInt8]) {
-        let index = segments.firstIndex { segment.precedesBytewise($0) } ?? segments.count
-        segments.insert(segment, at: index)
-        children.insert(child, at: index)
+    /// Takes the named children, in any order.
+    mutating func setChildren(_ named: [(segment: [UInt8], place: Int)]) {
+        let sorted = named.sorted { $0.segment.precedesBytewise($1.segment) }
+        segments = sorted.map(\.segment)
+        children = sorted.map(\.place)
     }
 
     func rule(_ kind: RuleKind) -> Int? {

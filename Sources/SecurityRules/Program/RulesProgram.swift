@@ -39,13 +39,27 @@ package final class RulesProgram: Sendable {
         var place = 0
         var segments = path.segments
         while true {
-            if let rule = places[place].read, looksAtData(rules[rule]) { return true }
+            if let rule = rule(.read, at: place), looksAtData(rules[rule]) { return true }
             guard let segment = segments.next() else { return false }
-            let next = path.encoded.withUnsafeBytes { places[place].child($0.part(segment)) }
+            let next = path.encoded.withUnsafeBytes { child(of: place, $0.part(segment)) }
             guard let next else { return false }
             place = next
         }
     }
+
+    // Deciding walks the places all the time: through the pointer nothing of them is copied.
+
+    func child(of place: Int, _ segment: UnsafeRawBufferPointer) -> Int? {
+        places.withUnsafeBufferPointer { $0[place].child(segment) }
+    }
+
+    /// The rule of a kind that stands at a place.
+    func rule(_ kind: RuleKind, at place: Int) -> Int? { places.withUnsafeBufferPointer { $0[place].rule(kind) } }
+
+    func validatesBelow(_ place: Int) -> Bool { places.withUnsafeBufferPointer { $0[place].validatesBelow } }
+
+    /// The instruction that decides a rule.
+    func root(of rule: Int) -> Int { rules.withUnsafeBufferPointer { $0[rule].root } }
 
     private func looksAtData(_ rule: Rule) -> Bool {
         code.instructions[rule.instructions].contains { if case .snapshot = $0 { true } else { false } }

@@ -7,6 +7,11 @@ package final class WrittenTree: RuleTree {
     private(set) var values: [Assignment] = []
     /// In path order; none is at or below a place of `values`.
     private(set) var priorities: [Assignment] = []
+    /// How many of the values before each index are no deletions.
+    private var made: [Int] = []
+    /// Of places above many deletions: whether anything is left there. So a write of many is not looked through again and again.
+    private var left: [[UInt8]: Bool] = [:]
+    private static let fewAssignments = 16
 
     package init() {}
 
@@ -19,13 +24,14 @@ package final class WrittenTree: RuleTree {
 
     /// Becomes the tree after another write. Keeps its memory.
     func write(_ assignments: [Assignment], over base: any RuleTree) {
+        forget()
         self.base = base
-        values.removeAll(keepingCapacity: true)
-        priorities.removeAll(keepingCapacity: true)
         for assignment in assignments {
             if assignment.target.isPriority { priorities.append(assignment) } else { values.append(assignment) }
         }
         if values.count > 1 { values.sort { $0.target.path < $1.target.path } }
+        made.append(0)
+        for (index, assignment) in values.enumerated() { made.append(made[index] + (assignment.value.isNull ? 0 : 1)) }
         if priorities.count > 1 { priorities.sort { $0.target.path < $1.target.path } }
     }
 
@@ -34,6 +40,8 @@ package final class WrittenTree: RuleTree {
         base = nil
         values.removeAll(keepingCapacity: true)
         priorities.removeAll(keepingCapacity: true)
+        made.removeAll(keepingCapacity: true)
+        if !left.isEmpty { left = [:] }
     }
 
     package func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue {
@@ -120,11 +128,12 @@ package final class WrittenTree: RuleTree {
 
     /// Whether something below `path` gets a value, of the assignments from `index` on.
     private func isAnyMade(below path: UnsafeRawBufferPointer, from index: Int) -> Bool {
-        for assignment in values[index...] {
-            guard Self.contains(path, assignment) else { return false }
-            if !assignment.value.isNull { return true }
+        let end = values.partitioningIndex { assignment in
+            assignment.target.path.encoded.withUnsafeBytes { place in
+                !place.precedesBytewise(path) && !place.starts(withBytes: path)
+            }
         }
-        return false
+        return made[end] > made[index]
     }
 
     /// Whether anything of what was at `path` is left, when all that is written below it is deletions. Looks at few more children than
@@ -132,12 +141,14 @@ package final class WrittenTree: RuleTree {
     private func isLeft(_ value: RuleTreeValue, at path: UnsafeRawBufferPointer) throws(RuleTreeError) -> Bool {
         guard value.hasChildren else { return value.exists }
         let path = [UInt8](path)
+        if let known = left[path] { return known }
         var isLeft = false
         try forEachChild(of: value, at: path) { (segment) throws(RuleTreeError) in
             let child = path + segment
             isLeft = try self.value(at: child.span.bytes).exists
             return !isLeft
         }
+        if values.count > Self.fewAssignments { left[path] = isLeft }
         return isLeft
     }
 

@@ -5,7 +5,6 @@ enum StaticType: Hashable, Sendable {
     case string
     case null
     case pattern
-    case array
     case snapshot
     case method
     /// A primitive that is known only when the rule runs.
