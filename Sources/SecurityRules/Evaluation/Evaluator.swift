@@ -213,7 +213,7 @@ final class Evaluator {
     /// A member of `auth`. A property of what has none is null (rules 11).
     private func member(of target: Int, _ name: Int) throws(Fault) -> RuleValue {
         switch try value(target) {
-        case .object(let object): RuleValue(code.strings[name].withUnsafeBytes { object.member($0) })
+        case .object(let object): code.strings[name].withUnsafeBytes { object.member($0) }
         case .text(let text) where code.strings[name].elementsEqual("length".utf8): .number(Double(text.utf16Count))
         case .list(let list) where code.strings[name].elementsEqual("length".utf8): .number(Double(list.elements.count))
         default: .null
@@ -223,12 +223,12 @@ final class Evaluator {
     private func element(of target: Int, _ index: Int) throws(Fault) -> RuleValue {
         let owner = try value(target)
         switch (owner, try value(index)) {
-        case (.object(let object), .text(let name)): return RuleValue(name.withBytes { object.member($0) })
+        case (.object(let object), .text(let name)): return name.withBytes { object.member($0) }
         case (.object(let object), .number(let number)):
-            return RuleValue(RuleText(number: number).withBytes { object.member($0) })
+            return RuleText(number: number).withBytes { object.member($0) }
         case (.list(let list), .number(let number)):
             guard number >= 0, number < Double(list.elements.count), number == Double(Int(number)) else { return .null }
-            return RuleValue(list.elements[Int(number)])
+            return list.elements[Int(number)]
         default: return .null
         }
     }

@@ -8,7 +8,7 @@ package final class RuleAuth: Sendable {
 
     /// `auth` is exactly this JSON object, as administrators may choose it. Unlike values of the tree it may hold lists, nulls and any key.
     package init(json: [UInt8]) throws(JSONError) {
-        let value = try Claim(json: json)
+        let value = try RuleValue(claims: json)
         guard case .object(let object) = value else { throw JSONError(.unexpectedByte(json.first ?? 0), at: 0) }
         self.object = object
         uid = if case .text(let text) = object["uid"] { text.utf8 } else { [] }
@@ -16,55 +16,47 @@ package final class RuleAuth: Sendable {
 
     /// `auth` of a token: `uid`, `provider` and `token`, the claims as a JSON object.
     package init(uid: [UInt8], provider: [UInt8]?, claims: [UInt8]) throws(JSONError) {
-        var members: [(key: [UInt8], value: Claim)] = [(Array("uid".utf8), .text(RuleText(uid)))]
+        var members: [(key: [UInt8], value: RuleValue)] = [(Array("uid".utf8), .text(RuleText(uid)))]
         if let provider { members.append((Array("provider".utf8), .text(RuleText(provider)))) }
-        members.append((Array("token".utf8), try Claim(json: claims)))
+        members.append((Array("token".utf8), try RuleValue(claims: claims)))
         object = ClaimsObject(members)
         self.uid = uid
     }
 }
 
-/// A value below `auth`.
-enum Claim: Sendable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case text(RuleText)
-    case object(ClaimsObject)
-    case list(ClaimsList)
-}
-
+/// An object below `auth`.
 final class ClaimsObject: Sendable {
-    private let members: [(key: [UInt8], value: Claim)]
+    private let members: [(key: [UInt8], value: RuleValue)]
 
-    init(_ members: [(key: [UInt8], value: Claim)]) { self.members = members }
+    init(_ members: [(key: [UInt8], value: RuleValue)]) { self.members = members }
 
     /// Null if there is none. Tokens have few members; of equal keys the last one counts.
-    func member(_ key: UnsafeRawBufferPointer) -> Claim {
+    func member(_ key: UnsafeRawBufferPointer) -> RuleValue {
         for member in members.reversed() where member.key.withUnsafeBytes({ $0.equalsBytewise(key) }) {
             return member.value
         }
         return .null
     }
 
-    subscript(key: StaticString) -> Claim {
+    subscript(key: StaticString) -> RuleValue {
         member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 }
 
 final class ClaimsList: Sendable {
-    let elements: [Claim]
+    let elements: [RuleValue]
 
-    init(_ elements: [Claim]) { self.elements = elements }
+    init(_ elements: [RuleValue]) { self.elements = elements }
 }
 
-extension Claim {
+extension RuleValue {
     private static let maximumDepth = 32
 
-    init(json: [UInt8]) throws(JSONError) {
+    /// Reads JSON such as tokens hold.
+    init(claims json: [UInt8]) throws(JSONError) {
         self = try json.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in
             var reader = JSONReader(bytes)
-            let value = try Claim(&reader, depth: 0)
+            let value = try RuleValue(&reader, depth: 0)
             try reader.finish()
             return value
         }
@@ -74,20 +66,20 @@ extension Claim {
         guard depth < Self.maximumDepth else { throw JSONError(.tooDeep(limit: Self.maximumDepth), at: reader.offset) }
         switch try reader.peek() {
         case UInt8(ascii: "{"):
-            var members: [(key: [UInt8], value: Claim)] = []
+            var members: [(key: [UInt8], value: RuleValue)] = []
             try reader.forEachMember { (reader, key) throws(JSONError) in
                 let key = JSONStringText(raw: key, hasEscapes: true).utf8
-                members.append((key, try Claim(&reader, depth: depth + 1)))
+                members.append((key, try RuleValue(&reader, depth: depth + 1)))
             }
             self = .object(ClaimsObject(members))
         case UInt8(ascii: "["):
-            var elements: [Claim] = []
+            var elements: [RuleValue] = []
             try reader.expect(UInt8(ascii: "["))
             if try reader.peek() != UInt8(ascii: "]") {
-                elements.append(try Claim(&reader, depth: depth + 1))
+                elements.append(try RuleValue(&reader, depth: depth + 1))
                 while try reader.peek() == UInt8(ascii: ",") {
                     try reader.expect(UInt8(ascii: ","))
-                    elements.append(try Claim(&reader, depth: depth + 1))
+                    elements.append(try RuleValue(&reader, depth: depth + 1))
                 }
             }
             try reader.expect(UInt8(ascii: "]"))
@@ -95,21 +87,13 @@ extension Claim {
         default:
             let position = reader.offset
             let text = try reader.skipValue()
-            self = try Claim(leaf: text, at: position)
+            self = try RuleValue(claim: text, at: position)
         }
     }
 
-    private init(leaf text: UnsafeRawBufferPointer, at offset: Int) throws(JSONError) {
+    private init(claim text: UnsafeRawBufferPointer, at offset: Int) throws(JSONError) {
         let (json, _) = try CanonicalJSON.parse(Array(text))
-        if json.isNull {
-            self = .null
-        } else {
-            switch RuleValue(leaf: json, json.range) {
-            case .bool(let value): self = .bool(value)
-            case .number(let value): self = .number(value)
-            case .text(let text): self = .text(text)
-            default: throw JSONError(.unexpectedByte(text.first ?? 0), at: offset)
-            }
-        }
+        guard json.isNull || json.isLeaf else { throw JSONError(.unexpectedByte(text.first ?? 0), at: offset) }
+        self = RuleValue(leaf: json, json.range)
     }
 }

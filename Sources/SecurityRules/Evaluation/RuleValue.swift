@@ -26,17 +26,6 @@ struct Snapshot: Sendable {
 }
 
 extension RuleValue {
-    init(_ claim: Claim) {
-        switch claim {
-        case .null: self = .null
-        case .bool(let value): self = .bool(value)
-        case .number(let value): self = .number(value)
-        case .text(let text): self = .text(text)
-        case .object(let object): self = .object(object)
-        case .list(let list): self = .list(list)
-        }
-    }
-
     /// The primitive whose text, without a priority, is `range` of `json`.
     init(leaf json: CanonicalJSON, _ range: Range<Int>) {
         let bytes = json.bytes
