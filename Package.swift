@@ -17,12 +17,14 @@ let rooms: [Room] = [
     Room(name: "WireProtocol", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
     Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
-    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "CSQLite"]),
-    Room(name: "Identity", uses: ["JSONTree", "COpenSSL", "CSQLite"]),
+    Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
+    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "SQLite", "CSQLite"]),
+    Room(name: "Identity", uses: ["JSONTree", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
     Room(
         name: "HearthServer",
         uses: [
             "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
+            "Identity",
         ]),
     Room(
         name: "HearthClient",
@@ -66,7 +68,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
         .executableTarget(
             name: "hearth",
-            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench"],
+            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthBench"],
             swiftSettings: settings),
     ]
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }

@@ -1,5 +1,6 @@
 package import EventLoop
 import Glibc
+import Identity
 import JSONTree
 package import RealtimeDatabase
 import TreeStorage
@@ -49,9 +50,14 @@ package final class Server: Sendable {
                 folder: folder, directory: directory, limits: configuration.databaseLimits, indexes: indexes,
                 loops: loopCount, log: log, readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
+            let identity = try configuration.identity.map { identity in
+                try IdentityService(
+                    folder: folder.path, survivesPowerLoss: configuration.durability == .full, configuration: identity,
+                    log: log)
+            }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
-                readiness: readiness, log: log)
+                identity: identity, readiness: readiness, log: log)
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
@@ -71,6 +77,8 @@ package final class Server: Sendable {
             address = listener.address
             Self.tick(group.loops[0], databases)
         } catch let error as StorageError {
+            throw .storage(error)
+        } catch AccountFailure.storage(let error) {
             throw .storage(error)
         } catch {
             throw .system("\(error)")
@@ -116,6 +124,7 @@ package final class Server: Sendable {
         group.shutDown(grace: .seconds(5))
         group.join()
         services.helper.stop()
+        services.identity?.stop()
         services.log.info("server.stopped")
     }
 

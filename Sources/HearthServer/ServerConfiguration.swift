@@ -21,6 +21,8 @@ package struct ServerConfiguration: Sendable {
     package var compresses = false
     /// What realtime clients are told to reconnect to; nil for the host that they used.
     package var advertisedHost: String?
+    /// How accounts are served; nil for not at all.
+    package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()

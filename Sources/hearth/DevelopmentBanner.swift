@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import Identity
 import TreeStorage
 
 /// What `hearth serve --dev` shows when it is ready: where everything is, and lines to paste.
@@ -18,6 +19,12 @@ struct DevelopmentBanner {
             }
         let rules =
             configuration.rulesFile.map { "\($0), read but not enforced: development mode" } ?? "development mode"
+        let accounts =
+            switch configuration.identity?.options {
+            case nil: "none"
+            case let options?:
+                "\(rest) (project \(options.project)\(options.isDevelopment ? "" : ", as in production"))"
+            }
         let isUsual = ServerAddress.usual == socket
         text = """
 
@@ -25,6 +32,7 @@ struct DevelopmentBanner {
 
               WebSocket   \(socket)
               REST        \(rest)
+              accounts    \(accounts)
               data        \(configuration.dataFolder)
               rules       everything open (\(rules))
               durability  \(configuration.durability.rawValue): \(survives)

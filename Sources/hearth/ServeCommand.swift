@@ -24,6 +24,17 @@ extension Command {
             .init(name: "tls-cert", value: "FILE", help: "certificate chain in PEM form; read again on SIGHUP"),
             .init(name: "tls-key", value: "FILE", help: "its private key in PEM form"),
             .init(name: "advertise", value: "HOST:PORT", help: "what clients reconnect to (default: what they used)"),
+            .init(name: "no-auth", value: nil, help: "no accounts"),
+            .init(name: "project", value: "ID", help: "the project of the accounts (default demo-hearth)"),
+            .init(
+                name: "auth-production", value: nil, help: "accounts as in production, beside open data (needs --dev)"),
+            .init(
+                name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
+            .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
+            .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
+            .init(name: "mail-command", value: "COMMAND", help: "sends the mail at its input to $HEARTH_MAIL_TO"),
+            .init(name: "smtp", value: "HOST:PORT", help: "a mail relay that needs no credentials"),
+            .init(name: "mail-from", value: "ADDRESS", help: "the sender of mails, for --smtp"),
             .init(name: "log-level", value: "LEVEL", help: "debug, info (default), warning or error"),
             .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
         ]
@@ -84,6 +95,7 @@ extension ServerConfiguration {
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
+        if !arguments.flag("no-auth") { identity = try IdentityConfiguration(arguments, isDevelopment: isDevelopment) }
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)

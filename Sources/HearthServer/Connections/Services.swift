@@ -11,11 +11,13 @@ final class Services: Sendable {
     let helper: Worker<@Sendable () -> Void>
     let log: Log
     let requestMemory: RequestMemory
+    /// Nil if accounts are not served.
+    let identity: IdentityService?
     private let folder: DataFolder
 
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
-        readiness: Readiness, log: Log
+        identity: IdentityService?, readiness: Readiness, log: Log
     ) throws(SystemError) {
         self.configuration = configuration
         self.folder = folder
@@ -23,6 +25,7 @@ final class Services: Sendable {
         self.databases = databases
         self.readiness = readiness
         self.log = log
+        self.identity = identity
         requestMemory = RequestMemory(bytesMax: configuration.requestBytesTotalMax)
         helper = try Worker(name: "helper") {
             { batch in
