@@ -3,7 +3,9 @@ import PackageDescription
 
 /// One program for each public function of `HearthFuzzing`: the target `HTTPRequests` calls `fuzzHTTPRequests` and starts
 /// from the files in `Corpus/HTTPRequests`.
-let names = ["HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages"]
+let names = [
+    "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
+]
 
 let package = Package(
     name: "hearth-fuzz",

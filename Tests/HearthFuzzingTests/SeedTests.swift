@@ -15,6 +15,7 @@ struct SeedTests {
         "JSONValues": { fuzzJSONValues($0) },
         "Paths": { fuzzPaths($0) },
         "WireMessages": { fuzzWireMessages($0) },
+        "Tokens": { fuzzTokens($0) },
     ]
 
     /// `Fuzz/Corpus`, seen from this file.

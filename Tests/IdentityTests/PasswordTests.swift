@@ -95,3 +95,69 @@ struct PasswordTests {
         }
     }
 }
+
+struct PasswordImportTests {
+    private let hasher = PasswordHasher(cost: .init(logarithm: 4, blockSize: 8, rounds: 1))
+
+    private func accepts(_ request: String, password: String, salt: [UInt8], hash: [UInt8]) throws -> Bool {
+        // As the SDKs write it: Base64 of the alphabet for addresses, padded.
+        func encoded(_ bytes: [UInt8]) -> [UInt8] {
+            Base64.url.encode(bytes) + [UInt8](repeating: UInt8(ascii: "="), count: (3 - bytes.count % 3) % 3)
+        }
+        let kept = try PasswordImport(object(request)).kept(hash: encoded(hash), salt: encoded(salt))
+        return hasher.verify(bytes(password), against: kept) == .right(needsNewHash: true)
+    }
+
+    @Test("hashes of the kinds that an import may name verify")
+    func kinds() throws {
+        let (salt, password) = (bytes("salt"), "password")
+        let mac = Cryptography.hmacSHA256(bytes("passwordsalt"), key: bytes("key~~"))
+        #expect(
+            try accepts(
+                #"{"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5fn4=","passwordHashOrder":"PASSWORD_AND_SALT"}"#,
+                password: password, salt: salt, hash: mac))
+        #expect(
+            try accepts(
+                #"{"hashAlgorithm":"SHA256","rounds":"1"}"#, password: password, salt: salt,
+                hash: Cryptography.sha256(bytes("saltpassword"))))
+        #expect(
+            try accepts(
+                #"{"hashAlgorithm":"PBKDF_SHA1","rounds":4096}"#, password: password, salt: salt,
+                hash: hex("4b007901b765489abead49d926f721d065a429c1")))
+        #expect(
+            try accepts(
+                #"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024,"blockSize":8,"parallelization":16,"dkLen":64}"#,
+                password: password, salt: bytes("NaCl"),
+                hash: hex(
+                    "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"
+                )))
+    }
+
+    @Test(
+        "parameters that are missing or out of range are named",
+        arguments: [
+            ("{}", .missingAlgorithm), (#"{"hashAlgorithm":"BCRYPT"}"#, .unsupportedAlgorithm),
+            (#"{"hashAlgorithm":"HMAC_SHA3"}"#, .unsupportedAlgorithm),
+            (#"{"hashAlgorithm":"HMAC_SHA1"}"#, .invalidParameter("signerKey")),
+            (#"{"hashAlgorithm":"HMAC_SHA1","signerKey":""}"#, .invalidParameter("signerKey")),
+            (#"{"hashAlgorithm":"MD5"}"#, .invalidParameter("rounds")),
+            (#"{"hashAlgorithm":"PBKDF2_SHA256","rounds":0}"#, .invalidParameter("rounds")),
+            (
+                #"{"hashAlgorithm":"SCRYPT","signerKey":"AA==","rounds":8,"memoryCost":15}"#,
+                .invalidParameter("memoryCost")
+            ),
+            (#"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1000}"#, .invalidParameter("cpuMemCost")),
+            (#"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024}"#, .invalidParameter("blockSize")),
+        ] as [(String, PasswordImport.Failure)])
+    func refused(request: String, expected: PasswordImport.Failure) {
+        #expect(throws: expected) { try PasswordImport(object(request)) }
+    }
+
+    @Test("what is no Base64 is kept of nobody")
+    func noHash() throws {
+        let parameters = try PasswordImport(object(#"{"hashAlgorithm":"SHA1","rounds":1}"#))
+        #expect(parameters.kept(hash: bytes("!"), salt: []) == nil)
+        #expect(parameters.kept(hash: [], salt: []) == nil)
+        #expect(parameters.kept(hash: bytes("AA=="), salt: bytes("?")) == nil)
+    }
+}

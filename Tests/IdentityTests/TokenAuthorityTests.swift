@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 struct TokenAuthorityTests {
-    private let folder = TemporaryFolder()
-    private let now: Int64 = 1_700_000_000
+    private let folder = KeyFolder()
+    private let now = KeyFolder.start
 
     private func production(_ project: String = "demo-x") throws -> TokenAuthority {
         TokenAuthority(project: project, mode: .production(try KeyStore(folder: folder.path, now: now)))

@@ -32,6 +32,12 @@ package enum Cryptography {
 
     package static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] { hmac(EVP_sha256(), bytes, key: key) }
 
+    /// Two lower-case digits for each byte.
+    package static func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
     static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) -> [UInt8] {
         filled { out, count in EVP_Digest(bytes, bytes.count, out, &count, algorithm, nil) == 1 }
     }

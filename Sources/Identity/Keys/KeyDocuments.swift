@@ -1,6 +1,6 @@
 /// The two documents in which public keys are published (auth 7.2).
-enum KeyDocuments {
-    static func jwks(_ keys: [SigningKey]) -> [UInt8] {
+package enum KeyDocuments {
+    package static func jwks(_ keys: [SigningKey]) -> [UInt8] {
         let keys = keys.compactMap { key -> JSONValue? in
             guard let modulus = key.verificationKey.handle.number("n"),
                 let exponent = key.verificationKey.handle.number("e")

@@ -69,16 +69,21 @@ package struct TokenAuthority: Sendable {
         case .development: return try IDToken(trusting: token)
         case .production(let keys):
             try token.verify(keys.verificationKeys)
-            return try IDToken(token, issuer: issuer, project: project, now: now)
+            return try IDToken(token, issuer: issuer, audiences: [project], now: now)
         }
+    }
+
+    /// Reads an ID token whose signature was checked.
+    func read(_ token: JSONWebToken, now: Int64) throws(TokenError) -> IDToken {
+        try IDToken(token, issuer: Self.idTokenIssuer(project), audiences: [project], now: now)
     }
 }
 
 extension IDToken {
     /// Reads a token whose signature was checked, and checks what it says (auth 7.5).
-    init(_ token: JSONWebToken, issuer: String, project: String, now: Int64) throws(TokenError) {
+    init(_ token: JSONWebToken, issuer: String, audiences: [String], now: Int64) throws(TokenError) {
         try token.check(issuer: issuer)
-        try token.check(audience: project)
+        try token.check(audiences: audiences)
         try token.checkTimes(now: now)
         guard let issuedAt = try token.seconds("iat") else { throw .invalidClaim("iat") }
         uid = try token.name("sub", byteCountMax: TokenAuthority.uidByteCountMax)

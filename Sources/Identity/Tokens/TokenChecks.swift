@@ -30,15 +30,15 @@ extension JSONWebToken {
         guard claims["iss"]?.isText(issuer) == true else { throw .wrongIssuer }
     }
 
-    /// Checks that one of the token's audiences is the one given.
-    package func check(audience: String) throws(TokenError) {
-        let isMeant =
-            switch claims["aud"] {
-            case .string(let value)?: value.elementsEqual(audience.utf8)
-            case .array(let values)?: values.contains { $0.isText(audience) }
-            default: false
-            }
-        guard isMeant else { throw .wrongAudience }
+    /// Checks that the token is for `audience`: says it, or a list with it.
+    package func check(audience: String) throws(TokenError) { try check(audiences: [audience]) }
+
+    /// Checks that the token is for one of `audiences`.
+    package func check(audiences: [String]) throws(TokenError) {
+        let stated = claims["aud"].map { $0.array ?? [$0] } ?? []
+        guard stated.contains(where: { value in audiences.contains(where: value.isText) }) else {
+            throw .wrongAudience
+        }
     }
 
     /// A string that must be there and have 1 to `byteCountMax` bytes.

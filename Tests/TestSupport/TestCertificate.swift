@@ -1,34 +1,22 @@
 import COpenSSL
-import Glibc
-import Testing
 
 /// A self-signed certificate with its key, made for one test, in files that go with it.
-final class TestCertificate {
-    private let directory: String
-    var certificateFile: String { directory + "/certificate.pem" }
-    var keyFile: String { directory + "/key.pem" }
+package final class TestCertificate: Sendable {
+    private let folder = TemporaryFolder()
+    package var certificateFile: String { folder.path + "/certificate.pem" }
+    package var keyFile: String { folder.path + "/key.pem" }
 
     /// - parameter names: as in `DNS:localhost,IP:127.0.0.1`.
-    init(names: String = "DNS:localhost,IP:127.0.0.1") throws {
-        var template = [CChar]("/tmp/hearth-test-XXXXXX".utf8CString)
-        directory = String(cString: try #require(mkdtemp(&template)))
-        try write(names: names)
-    }
-
-    deinit {
-        unlink(certificateFile)
-        unlink(keyFile)
-        rmdir(directory)
-    }
+    package init(names: String = "DNS:localhost,IP:127.0.0.1") { write(names: names) }
 
     /// Makes another certificate and key in the same files.
-    func replace() throws { try write(names: "DNS:localhost") }
+    package func replace() { write(names: "DNS:localhost") }
 
-    private func write(names: String) throws {
+    private func write(names: String) {
         let generator = EVP_PKEY_CTX_new_from_name(nil, "ED25519", nil)
         defer { EVP_PKEY_CTX_free(generator) }
         var key: OpaquePointer?
-        try #require(EVP_PKEY_keygen_init(generator) == 1 && EVP_PKEY_generate(generator, &key) == 1)
+        precondition(EVP_PKEY_keygen_init(generator) == 1 && EVP_PKEY_generate(generator, &key) == 1)
         defer { EVP_PKEY_free(key) }
 
         let certificate = X509_new()
@@ -40,18 +28,18 @@ final class TestCertificate {
         X509_set_pubkey(certificate, key)
         let name = X509_get_subject_name(certificate)
         // Each certificate has a name of its own, or OpenSSL would take one for another's issuer.
-        X509_NAME_add_entry_by_txt(name, "CN", 0x1001, "Test \(directory) \(Int.random(in: 0...Int.max))", -1, -1, 0)
+        X509_NAME_add_entry_by_txt(name, "CN", 0x1001, "Test \(Int.random(in: 0...Int.max))", -1, -1, 0)
         X509_set_issuer_name(certificate, name)
         let alternatives = X509V3_EXT_conf_nid(nil, nil, NID_subject_alt_name, names)
-        try #require(X509_add_ext(certificate, alternatives, -1) == 1)
+        precondition(X509_add_ext(certificate, alternatives, -1) == 1)
         X509_EXTENSION_free(alternatives)
-        try #require(X509_sign(certificate, key, nil) > 0)
+        precondition(X509_sign(certificate, key, nil) > 0)
 
         let certificateOutput = BIO_new_file(certificateFile, "w")
-        try #require(PEM_write_bio_X509(certificateOutput, certificate) == 1)
+        precondition(PEM_write_bio_X509(certificateOutput, certificate) == 1)
         BIO_free(certificateOutput)
         let keyOutput = BIO_new_file(keyFile, "w")
-        try #require(PEM_write_bio_PrivateKey(keyOutput, key, nil, nil, 0, nil, nil) == 1)
+        precondition(PEM_write_bio_PrivateKey(keyOutput, key, nil, nil, 0, nil, nil) == 1)
         BIO_free(keyOutput)
     }
 }
