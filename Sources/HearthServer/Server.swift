@@ -53,7 +53,7 @@ package final class Server: Sendable {
             let identity = try configuration.identity.map { identity in
                 try IdentityService(
                     folder: folder.path, survivesPowerLoss: configuration.durability == .full, configuration: identity,
-                    log: log)
+                    fetcher: HTTPSFetcher(loop: group.loops[0], tls: try .client()), log: log)
             }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
@@ -75,11 +75,13 @@ package final class Server: Sendable {
             self.group = group
             self.services = services
             address = listener.address
-            Self.tick(group.loops[0], databases)
+            Self.tick(group.loops[0], databases, identity)
         } catch let error as StorageError {
             throw .storage(error)
         } catch AccountFailure.storage(let error) {
             throw .storage(error)
+        } catch let error as StartError {
+            throw error
         } catch {
             throw .system("\(error)")
         }
@@ -163,10 +165,11 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ databases: DatabaseThread) {
+    private static func tick(_ loop: EventLoop, _ databases: DatabaseThread, _ identity: IdentityService?) {
         loop.execute {
             databases.tick()
-            loop.schedule(after: .milliseconds(200)) { tick(loop, databases) }
+            identity?.tick()
+            loop.schedule(after: .milliseconds(200)) { tick(loop, databases, identity) }
         }
     }
 }

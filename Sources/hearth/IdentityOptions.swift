@@ -26,7 +26,16 @@ extension IdentityConfiguration {
             }
             publicURL = url
         }
+        trustFile = arguments["trust"]
         delivery = try Self.delivery(arguments, isDevelopment: options.isDevelopment)
+        if case .none = delivery {
+        } else if publicURL == nil, !options.isDevelopment {
+            // Or whoever asks for a mail would say where its link leads.
+            throw UsageError(message: "mails need --auth-url, the address to which their links lead")
+        }
+        if let count = try arguments.integer("auth-address-max", 1...1_000_000_000) {
+            options.attemptsPerAddressMax = count
+        }
     }
 
     private static func delivery(_ arguments: Arguments, isDevelopment: Bool) throws(UsageError) -> CodeDelivery {

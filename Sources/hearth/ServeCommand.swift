@@ -32,6 +32,10 @@ extension Command {
                 name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
             .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
             .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
+            .init(
+                name: "auth-address-max", value: "N", help: "sign-ins of a client address in 15 minutes (default 300)"),
+            .init(
+                name: "trust", value: "FILE", help: "providers whose users may sign in, and issuers whose tokens count"),
             .init(name: "mail-command", value: "COMMAND", help: "sends the mail at its input to $HEARTH_MAIL_TO"),
             .init(name: "smtp", value: "HOST:PORT", help: "a mail relay that needs no credentials"),
             .init(name: "mail-from", value: "ADDRESS", help: "the sender of mails, for --smtp"),

@@ -86,7 +86,6 @@ extension User {
                     "displayName": link.displayName.map { .text($0) },
                     "photoUrl": link.photoURL.map { .text($0) },
                     "phoneNumber": link.phone.map { .text($0) },
-                    "screenName": link.screenName.map { .text($0) },
                 ]))
         }
         return entries.isEmpty ? nil : .array(entries)

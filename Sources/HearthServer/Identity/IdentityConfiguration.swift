@@ -10,13 +10,17 @@ package struct IdentityConfiguration: Sendable {
     package var publicURL: String?
     /// Hosts to which links may lead on.
     package var authorizedDomains: Set<String> = ["localhost", "127.0.0.1"]
+    /// The file of issuers and providers that are believed, see ``TrustFile``.
+    package var trustFile: String?
     package var delivery = CodeDelivery.log
     /// Requests that may hash passwords or ask other servers, at a time.
     package var slowThreads = 2
     /// Other requests at a time.
     package var quickThreads = 2
-    /// How many requests may wait for each thread.
-    package var waitingMax = 512
+    /// How many requests may wait for each of the slow threads: clients give up after 30 s.
+    package var slowWaitingMax = 100
+    /// How many may wait for each of the others.
+    package var quickWaitingMax = 1000
 
     package init() {}
 

@@ -3,7 +3,7 @@ import Identity
 /// The members of a request, read as leniently as Google's JSON mapping does (auth 2): names in camel or snake case, numbers for strings
 /// and strings for numbers, null as nothing. Unknown members are left alone.
 struct IdentityFields {
-    private let object: JSONObject
+    let object: JSONObject
 
     init(_ object: JSONObject) { self.object = object }
 

@@ -13,7 +13,7 @@ struct IdentityRequest: Sendable {
     let apiKey: String?
     /// The bearer token; another scheme is as good as none (auth 2).
     let bearer: String?
-    /// Where the client is, without its port: what attempts are counted by.
+    /// Where the client is: what attempts are counted by.
     let client: String
     /// What the client calls this server.
     let origin: String
@@ -32,7 +32,7 @@ struct IdentityRequest: Sendable {
             let parts = field.split(separator: " ", maxSplits: 1)
             return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : nil
         }
-        client = peer?.host ?? ""
+        client = peer?.clientNetwork ?? ""
         origin = "\(isSecure ? "https" : "http")://\(String(decoding: head.host, as: UTF8.self))"
     }
 
@@ -47,10 +47,10 @@ struct IdentityRequest: Sendable {
         return IdentityFields(Self.object(ofForm: body))
     }
 
-    /// Parameters of a form or a query. Of one that comes twice, the last counts.
+    /// The first hundred parameters of a form or a query. Of one that comes twice, the last counts.
     static func object(ofForm bytes: [UInt8]) -> JSONObject {
         var object = JSONObject()
-        for parameter in QueryString(bytes[...]) {
+        for parameter in QueryString(bytes[...]).prefix(100) {
             guard let name = String(validating: parameter.name, as: UTF8.self),
                 let value = String(validating: parameter.value, as: UTF8.self)
             else { continue }

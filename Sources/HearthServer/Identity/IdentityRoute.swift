@@ -8,6 +8,8 @@ struct IdentityRoute: Hashable, Sendable {
         case signUp, signInWithPassword, signInWithCustomToken, signInWithIdp, signInWithEmailLink
         case lookUp, update, delete, sendCode, resetPassword, createAuthURI
         case token
+        /// Of administrators' programs, with a service account's key.
+        case accessToken
         case projectConfiguration, recaptchaParameters, passwordPolicy
         // Of administrators.
         case create, batchDelete, batchGet, batchCreate, query, createSessionCookie, configuration
@@ -33,6 +35,8 @@ struct IdentityRoute: Hashable, Sendable {
 
     /// Nil if the request is about something else.
     init?(_ head: RequestHead) {
+        // Data, which most requests are about.
+        if head.path.suffix(5).elementsEqual(".json".utf8) { return nil }
         let path = String(decoding: head.path, as: UTF8.self).replacing("%3A", with: ":").replacing("%3a", with: ":")
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()[...]
         guard let service = parts.first else { return nil }
@@ -44,15 +48,17 @@ struct IdentityRoute: Hashable, Sendable {
         case "emulator":
             self = Self.emulator(parts.dropFirst(), head.method)
             return
+        case "token":
+            guard parts.count == 1, head.method == .post else { return nil }
+            self.init(.accessToken)
+            return
         case "auth":
             guard parts.elementsEqual(["auth", "action"]) else { return nil }
             self.init(.actionPage)
             return
         case "identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com":
             parts = parts.dropFirst()
-        case "v1", "v2", "identitytoolkit", "robot", "service_accounts":
-            // The paths of data end with ".json".
-            if parts.last?.hasSuffix(".json") == true { return nil }
+        case "v1", "v2", "identitytoolkit", "robot", "service_accounts": break
         default: return nil
         }
         self = Self.service(parts, head.method)

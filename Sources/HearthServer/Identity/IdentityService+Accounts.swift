@@ -139,7 +139,7 @@ extension IdentityService {
             subject = .idToken(idToken)
         }
         let issued = try accounts.issueCode(
-            kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, isAdmin: isAdmin)
+            kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, from: isAdmin ? nil : request.client)
         var email = issued?.code.email
         if case .email(let asked)? = subject { email = email ?? asked }
         var members = JSONObject([

@@ -1,5 +1,7 @@
+import EventLoop
 import HTTPCodec
 import Identity
+import Synchronization
 
 /// Signing in by way of another provider (auth 5).
 extension IdentityService {
@@ -9,11 +11,11 @@ extension IdentityService {
         let realm = try realm(request, fields, isAdmin: false)
         if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
         let assertion = try ProviderAssertion(fields)
-        let who = try providerUser(assertion)
+        let who = try verified(assertion)
         let outcome: Accounts.FederatedOutcome
         do throws(AccountFailure) {
             outcome = try accounts.signIn(
-                who.user, linkingTo: try fields.bytes("idToken"),
+                who, linkingTo: try fields.bytes("idToken"),
                 createsAccount: try fields.bool("autoCreate") ?? true, in: realm)
         } catch {
             // With what the provider said the client can offer another way.
@@ -45,27 +47,46 @@ extension IdentityService {
         }
     }
 
-    /// Whom the provider has vouched for.
-    private func providerUser(_ assertion: ProviderAssertion) throws(AccountFailure) -> ProviderUser {
-        guard isDevelopment else {
-            throw .refused(.operationNotAllowed, "The identity provider configuration is not found.")
+    /// Whom the provider has vouched for. In development mode those that are not set up are taken at their word.
+    private func verified(_ assertion: ProviderAssertion) throws(AccountFailure) -> ProviderIdentity {
+        if isDevelopment, !providers.contains(assertion.provider) { return try assertion.trusted() }
+        let answer = Answer()
+        providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
+            answer.result.withLock { $0 = result }
+            answer.done.signal()
         }
-        return try assertion.trusted()
+        // Whoever fetches gives up before this.
+        guard answer.done.wait(atMost: .seconds(25)), let result = answer.result.withLock({ $0 }) else { throw .busy }
+        do throws(ProviderError) { return try result.get() } catch {
+            switch error {
+            case .unavailable: throw .busy
+            case .unsupported:
+                throw .refused(.operationNotAllowed, "The identity provider configuration is not found.")
+            case .token(.wrongNonce):
+                throw .refused(.missingOrInvalidNonce, "The nonce does not match that of the ID token.")
+            case .token(let error): throw .refused(.invalidIDPResponse, "\(error)")
+            case .refused: throw .refused(.invalidIDPResponse, "The provider does not accept the credential.")
+            }
+        }
     }
 
-    private static func members(_ assertion: ProviderAssertion, _ who: ProviderUser) -> JSONObject {
-        let user = who.user
-        var link = ProviderLink(provider: user.provider, rawID: user.rawID)
-        link.email = user.email
+    private final class Answer: Sendable {
+        let result = Mutex<Result<ProviderIdentity, ProviderError>?>(nil)
+        let done = Semaphore()
+    }
+
+    private static func members(_ assertion: ProviderAssertion, _ who: ProviderIdentity) -> JSONObject {
+        let link = ProviderLink(provider: who.provider, rawID: who.rawID)
+        let credential = assertion.credential
         return JSONObject([
             "kind": .text("identitytoolkit#VerifyAssertionResponse"), "context": .text(""),
-            "providerId": .text(user.provider), "federatedId": .text(link.federatedID),
-            "email": user.email.map { .text($0) }, "emailVerified": user.email.map { _ in .bool(user.emailVerified) },
-            "displayName": user.displayName.map { .text($0) }, "fullName": user.displayName.map { .text($0) },
+            "providerId": .text(who.provider), "federatedId": .text(link.federatedID),
+            "email": who.email.map { .text($0) }, "emailVerified": who.email.map { _ in .bool(who.isEmailVerified) },
+            "displayName": who.displayName.map { .text($0) }, "fullName": who.displayName.map { .text($0) },
             "firstName": who.firstName.map { .text($0) }, "lastName": who.lastName.map { .text($0) },
-            "photoUrl": user.photoURL.map { .text($0) }, "screenName": user.screenName.map { .text($0) },
-            "rawUserInfo": .string(who.profile), "oauthIdToken": assertion.idToken.map { .string($0) },
-            "oauthAccessToken": assertion.accessToken.map { .string($0) },
+            "photoUrl": who.photoURL.map { .text($0) }, "rawUserInfo": .string(who.profile),
+            "oauthIdToken": credential.idToken.map { .string($0) },
+            "oauthAccessToken": credential.accessToken.map { .string($0) },
         ])
     }
 }

@@ -14,10 +14,11 @@ extension IdentityService {
         guard entries.count <= Self.usersMax else {
             throw .request(.invalidArgument("At most \(Self.usersMax) users can be imported at a time."))
         }
+        let passwords = try passwordImport(fields, isNeeded: entries.contains { $0.has("passwordHash") })
         var users: [ImportedUser] = []
         var ids: Set<String> = []
         for entry in entries {
-            let user = try importedUser(entry, fields)
+            let user = try importedUser(entry, passwords)
             guard user.user.id.isEmpty || ids.insert(user.user.id).inserted else {
                 throw .refused(.duplicateLocalID, user.user.id)
             }
@@ -35,8 +36,19 @@ extension IdentityService {
             ]))
     }
 
+    private func passwordImport(_ fields: IdentityFields, isNeeded: Bool) throws(AccountFailure) -> PasswordImport? {
+        guard isNeeded else { return nil }
+        do throws(PasswordImport.Failure) { return try PasswordImport(fields.object) } catch {
+            switch error {
+            case .missingAlgorithm: throw .refused(.missingHashAlgorithm)
+            case .unsupportedAlgorithm: throw .refused(.invalidHashAlgorithm)
+            case .invalidParameter(let name): throw .request(.invalidArgument("Invalid value at '\(name)'"))
+            }
+        }
+    }
+
     private func importedUser(
-        _ entry: IdentityFields, _ parameters: IdentityFields
+        _ entry: IdentityFields, _ passwords: PasswordImport?
     ) throws(AccountFailure) -> ImportedUser {
         let now = accounts.now
         var user = User(id: try entry.text("localId") ?? "", createdAt: try entry.integer("createdAt") ?? now)
@@ -49,6 +61,10 @@ extension IdentityService {
         user.claims = try entry.text("customAttributes")
         user.lastLoginAt = try entry.integer("lastLoginAt")
         user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000)
+        if let hash = try entry.bytes("passwordHash") {
+            user.password = passwords?.kept(hash: hash, salt: try entry.bytes("salt") ?? [])
+            user.passwordUpdatedAt = try entry.integer("passwordUpdatedAt") ?? now
+        }
         for link in try entry.objects("providerUserInfo") {
             let provider = try link.text("providerId") ?? ""
             if provider == ProviderLink.password || provider == ProviderLink.phone { continue }
@@ -57,7 +73,6 @@ extension IdentityService {
             entry.email = try link.text("email")
             entry.displayName = try link.text("displayName")
             entry.photoURL = try link.text("photoUrl")
-            entry.screenName = try link.text("screenName")
             user.links.append(entry)
         }
         return ImportedUser(user: user, plainPassword: try entry.text("rawPassword"))

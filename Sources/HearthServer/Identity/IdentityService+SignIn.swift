@@ -93,7 +93,8 @@ extension IdentityService {
     private func customToken(_ text: [UInt8]) throws(AccountFailure) -> CustomToken {
         do throws(TokenError) {
             if isDevelopment { return try CustomToken(trusting: text) }
-            return try CustomToken(verifying: text, now: accounts.now / 1000) { _, _ in [] }
+            return try CustomToken(
+                verifying: text, now: accounts.now / 1000, keys: serviceAccounts.verificationKeys)
         } catch {
             switch error {
             case .invalidClaim("uid"): throw .refused(.missingIdentifier)
@@ -139,6 +140,15 @@ extension IdentityService {
                 "id_token": .string(signIn.idToken), "user_id": .text(signIn.user.id),
                 "project_id": .text(Self.projectNumber),
             ]))
+    }
+
+    /// An access token for an assertion that a service account's key has signed (auth 12.1).
+    func accessToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
+        let fields = try request.fields(allowsForm: true)
+        let (status, body) = verifier.answer(
+            grantType: try fields.bytes("grantType"), assertion: try fields.bytes("assertion"), now: accounts.now / 1000
+        )
+        return HTTPResponse(HTTPStatus(status), identity: body)
     }
 
     /// Projects have no numbers here; clients want one.

@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import Identity
 import RealtimeDatabase
+import Synchronization
 
 /// The endpoints about accounts (auth 1 to 7). Its calls wait; they are made on ``IdentityWorkers``.
 final class IdentityService: Sendable {
@@ -9,17 +10,24 @@ final class IdentityService: Sendable {
     let configuration: IdentityConfiguration
     /// Nil in development mode, where tokens are not signed.
     let keys: KeyStore?
+    /// Whom credentials are of, for everything that takes them.
+    let verifier: TokenVerifier
+    let serviceAccounts: ServiceAccounts
+    let providers: IdentityProviders
     let mail: CodeMailer
     /// The latest codes, for tools, in development mode.
     let issued = IssuedCodes()
     private let quick: IdentityWorkers
     private let slow: IdentityWorkers
     private let log: Log
+    private let isRotating = Atomic(false)
 
     var isDevelopment: Bool { accounts.options.isDevelopment }
 
+    /// - parameter fetcher: asks other providers and issuers.
     init(
-        folder: String, survivesPowerLoss: Bool, configuration: IdentityConfiguration, log: Log
+        folder: String, survivesPowerLoss: Bool, configuration: IdentityConfiguration, fetcher: any DocumentFetcher,
+        log: Log
     ) throws {
         self.configuration = configuration
         self.log = log
@@ -31,11 +39,43 @@ final class IdentityService: Sendable {
         accounts = try Accounts(
             file: folder + "/accounts.sqlite", survivesPowerLoss: survivesPowerLoss, options: configuration.options,
             mode: keys.map { .production($0) } ?? .development)
+        serviceAccounts = try ServiceAccounts(folder: folder)
+        let trust = try configuration.trustFile.map { try Self.trust($0, fetcher) }
+        providers = trust?.providers ?? IdentityProviders([])
+        verifier = TokenVerifier(
+            authority: accounts.authority(Realm(project: configuration.options.project)), accounts: serviceAccounts,
+            issuers: trust?.issuers ?? [])
         mail = try CodeMailer(configuration.delivery, log: log)
         quick = try IdentityWorkers(
-            name: "identity", count: configuration.quickThreads, capacity: configuration.waitingMax)
+            name: "identity", count: configuration.quickThreads, capacity: configuration.quickWaitingMax)
         slow = try IdentityWorkers(
-            name: "passwords", count: configuration.slowThreads, capacity: configuration.waitingMax)
+            name: "passwords", count: configuration.slowThreads, capacity: configuration.slowWaitingMax)
+    }
+
+    private static func trust(_ path: String, _ fetcher: any DocumentFetcher) throws -> TrustFile {
+        guard let text = FileBytes.read(path) else {
+            throw Server.StartError.configuration("cannot read the file of whom to trust, \(path)")
+        }
+        do throws(TrustFile.Failure) {
+            return try TrustFile(text, fetcher: fetcher, readFile: FileBytes.read)
+        } catch { throw Server.StartError.configuration("\(path): \(error)") }
+    }
+
+    /// Does what is due: called now and then.
+    func tick() {
+        guard let keys, keys.nextRotation <= accounts.now / 1000,
+            isRotating.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
+        else { return }
+        let isTaken = slow.post {
+            do throws(KeyStoreError) {
+                if try keys.rotate(now: self.accounts.now / 1000) { self.log.info("keys.rotated") }
+                self.isRotating.store(false, ordering: .relaxed)
+            } catch {
+                // Old keys go on signing. It is tried again when the server is started.
+                self.log.error("keys.failed", [("error", "\(error)")])
+            }
+        }
+        if !isTaken { isRotating.store(false, ordering: .relaxed) }
     }
 
     /// Finishes what is under way, and ends.
@@ -79,6 +119,7 @@ final class IdentityService: Sendable {
         case .resetPassword: try resetPassword(request)
         case .createAuthURI: try createAuthURI(request)
         case .token: try token(request)
+        case .accessToken: try accessToken(request)
         case .projectConfiguration: try projectConfiguration(request)
         case .recaptchaParameters: try recaptchaParameters(request)
         case .passwordPolicy: try passwordPolicy(request)
@@ -112,7 +153,9 @@ final class IdentityService: Sendable {
     /// Whether an administrator asks, as the credential says (auth 2). A client needs the key of an app.
     func isAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> Bool {
         if let bearer = request.bearer {
-            guard isDevelopment, bearer.lowercased() == "owner" || bearer.hasPrefix("ya29.") else {
+            // Case does not matter to the official emulator.
+            let isOwner = isDevelopment && bearer.lowercased() == "owner"
+            guard isOwner || verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000) else {
                 throw .request(.unauthenticated("Invalid Credentials", reason: "authError"))
             }
             return true

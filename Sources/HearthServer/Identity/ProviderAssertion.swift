@@ -25,39 +25,21 @@ struct ProviderAssertion {
         self.parameters = parameters
     }
 
-    var idToken: [UInt8]? { parameters["id_token"]?.utf8 }
-    var accessToken: [UInt8]? { parameters["access_token"]?.utf8 }
-    var nonce: [UInt8]? { parameters["nonce"]?.utf8 }
+    var credential: IdentityProviders.Credential {
+        IdentityProviders.Credential(
+            idToken: parameters["id_token"]?.utf8, accessToken: parameters["access_token"]?.utf8,
+            nonce: parameters["nonce"]?.utf8)
+    }
 
     /// What the provider says of the user, taken at its word: an unsigned token, or a plain JSON object (development only).
-    func trusted() throws(AccountFailure) -> ProviderUser {
-        guard let idToken else {
+    func trusted() throws(AccountFailure) -> ProviderIdentity {
+        guard let idToken = credential.idToken else {
             throw .request(.notImplemented("In development mode an id_token is needed; it may be a JSON object."))
         }
-        var claims = (try? JSONWebToken(parsing: idToken))?.claims
-        if claims == nil, idToken.first == UInt8(ascii: "{") {
-            claims = (try? JSONValue(parsing: idToken))?.object
-        }
+        let claims = (try? JSONWebToken(parsing: idToken))?.claims ?? (try? JSONValue(parsing: idToken))?.object
         guard let claims, let subject = claims["sub"]?.text, !subject.isEmpty else {
             throw .refused(.invalidIDPResponse, "Invalid Idp Response: id_token missing required fields.")
         }
-        var user = FederatedUser(provider: provider, rawID: subject)
-        user.email = claims["email"]?.text
-        user.emailVerified = claims["email_verified"]?.bool ?? claims["email_verified"]?.isText("true") ?? false
-        user.displayName = claims["name"]?.text
-        user.photoURL = claims["picture"]?.text
-        user.screenName = claims["screen_name"]?.text
-        return ProviderUser(
-            user: user, firstName: claims["given_name"]?.text, lastName: claims["family_name"]?.text,
-            profile: claims.bytes)
+        return ProviderIdentity(provider: provider, rawID: subject, claims: claims)
     }
-}
-
-/// A user of another provider, with what only the client wants to know.
-struct ProviderUser: Sendable {
-    let user: FederatedUser
-    let firstName: String?
-    let lastName: String?
-    /// All that the provider says: the text of a JSON object.
-    let profile: [UInt8]
 }

@@ -21,9 +21,16 @@ extension AccountFile {
         }
     }
 
-    private static let columns = """
-        id, email, password, passwordUpdatedAt, displayName, photoURL, phone, flags, claims, validSince, createdAt, lastLoginAt, \
-        lastRefreshAt, initialEmail
+    private static let columnNames = [
+        "id", "email", "password", "passwordUpdatedAt", "displayName", "photoURL", "phone", "flags", "claims",
+        "validSince", "createdAt", "lastLoginAt", "lastRefreshAt", "initialEmail",
+    ]
+    private static let columns = columnNames.joined(separator: ", ")
+
+    /// Takes nobody else's row away, whatever it says: that is an error.
+    private static let upsert = """
+        INSERT INTO users (realm, \(columns)) VALUES (?\(String(repeating: ", ?", count: columnNames.count)))
+        ON CONFLICT (realm, id) DO UPDATE SET \(columnNames.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
         """
 
     func user(_ realm: Realm, id: String) throws(AccountFailure) -> User? {
@@ -88,7 +95,7 @@ extension AccountFile {
 
     private func links(_ realm: Realm, of user: String) throws(AccountFailure) -> [ProviderLink] {
         let sql = """
-            SELECT provider, rawID, email, displayName, photoURL, screenName FROM links WHERE realm = ? AND user = ?
+            SELECT provider, rawID, email, displayName, photoURL FROM links WHERE realm = ? AND user = ?
             ORDER BY place
             """
         return try rows(sql, [.text(realm.key), .text(user)]) { row in
@@ -96,7 +103,6 @@ extension AccountFile {
             link.email = row.optionalText(2)
             link.displayName = row.optionalText(3)
             link.photoURL = row.optionalText(4)
-            link.screenName = row.optionalText(5)
             return link
         }
     }
@@ -111,7 +117,7 @@ extension AccountFile {
             note(Revocation(realm: realm, user: user.id, loss: .disabled))
         }
         try run(
-            "INSERT OR REPLACE INTO users (realm, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            Self.upsert,
             [
                 .text(realm.key), .text(user.id), .text(user.email), .text(user.password),
                 .integer(user.passwordUpdatedAt), .text(user.displayName), .text(user.photoURL), .text(user.phone),
@@ -123,10 +129,10 @@ extension AccountFile {
         try run("DELETE FROM links WHERE realm = ? AND user = ?", [.text(realm.key), .text(user.id)])
         for (place, link) in user.links.enumerated() {
             try run(
-                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     .text(realm.key), .text(link.provider), .text(link.rawID), .text(user.id), .integer(Int64(place)),
-                    .text(link.email), .text(link.displayName), .text(link.photoURL), .text(link.screenName),
+                    .text(link.email), .text(link.displayName), .text(link.photoURL),
                 ])
         }
     }

@@ -35,8 +35,7 @@ final class AccountFile: @unchecked Sendable {
         CREATE UNIQUE INDEX IF NOT EXISTS usersByPhone ON users (realm, phone) WHERE phone IS NOT NULL;
         CREATE TABLE IF NOT EXISTS links (
             realm TEXT NOT NULL, provider TEXT NOT NULL, rawID TEXT NOT NULL, user TEXT NOT NULL, place INTEGER NOT NULL,
-            email TEXT, displayName TEXT, photoURL TEXT, screenName TEXT,
-            PRIMARY KEY (realm, provider, rawID)) WITHOUT ROWID;
+            email TEXT, displayName TEXT, photoURL TEXT, PRIMARY KEY (realm, provider, rawID)) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS linksByUser ON links (realm, user);
         CREATE TABLE IF NOT EXISTS refreshTokens (
             hash BLOB PRIMARY KEY, realm TEXT NOT NULL, user TEXT NOT NULL, provider TEXT NOT NULL, claims TEXT,

@@ -57,14 +57,16 @@ extension Accounts {
 
     /// Makes a code, to be sent to its address.
     ///
-    /// - parameter isAdmin: an administrator asks: no limits, and who has no account is named.
+    /// - parameter address: of the client; nil for an administrator, who has no limits and is told who has no account.
     /// - returns: nil if nothing is to be sent, and nobody is to learn it.
     package func issueCode(
-        _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, isAdmin: Bool
+        _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, from address: String?
     ) throws(AccountFailure) -> IssuedCode? {
         if kind == .emailSignIn, !options.allowsEmailLinks { throw .refused(.operationNotAllowed) }
         if kind == .verifyAndChangeEmail, newEmail == nil { throw .refused(.missingNewEmail) }
-        let newEmail = try newEmail.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
+        let newEmail =
+            kind != .verifyAndChangeEmail
+            ? nil : try newEmail.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
         var token: IDToken?
         var email: String?
         switch subject {
@@ -72,31 +74,34 @@ extension Accounts {
         case .email(let text): email = try AccountNames.email(text)
         case nil: throw .refused(kind == .verifyAndChangeEmail ? .missingIDToken : .missingEmail)
         }
-        if let name = email ?? token?.userID, !isAdmin, !options.isDevelopment {
+        if let address, let name = email ?? token?.userID, !options.isDevelopment {
+            try admitAttempt(.mail, from: address)
             try admitAttempt(
                 "mail:\(realm.key):\(name)", max: options.mailsPerAccountMax,
                 else: kind == .resetPassword ? .resetPasswordExceedLimit : .tooManyAttempts)
         }
-        let (now, hides, who, address) = (now, hidesEmails && !isAdmin, token, email)
+        let (now, hides, who, asked) = (now, hidesEmails && address != nil, token, email)
         return try thread.run { (file) throws(AccountFailure) in
-            let user =
-                if let who { Optional(try file.user(realm, of: who)) } else if let address {
-                    try file.user(realm, email: address)
-                } else { nil as User? }
+            var user: User?
+            if let who { user = try file.user(realm, of: who) }
+            if let asked { user = try file.user(realm, email: asked) }
             if kind == .emailSignIn {
-                guard let address else { throw .refused(.missingEmail) }
-                return try file.issue(kind, to: address, user: user?.id, now: now, in: realm)
+                guard let asked else { throw .refused(.missingEmail) }
+                return try file.issue(kind, to: asked, user: user?.id, now: now, in: realm)
             }
-            guard let user else {
-                if kind == .resetPassword, hides { return nil }
-                throw .refused(kind == .resetPassword ? .emailNotFound : .userNotFound)
+            do throws(AccountFailure) {
+                guard let user else { throw .refused(kind == .resetPassword ? .emailNotFound : .userNotFound) }
+                guard let email = user.email else { throw .refused(.missingEmail) }
+                if user.isDisabled { throw .refused(.userDisabled) }
+                if let newEmail, try file.user(realm, email: newEmail) != nil { throw .refused(.emailExists) }
+                return try file.issue(kind, to: email, newEmail: newEmail, user: user.id, now: now, in: realm)
+            } catch {
+                guard hides, case .refused = error else { throw error }
+                // As long as it takes to make one.
+                let nobodys = try file.issue(kind, to: asked ?? "", user: nil, now: now, in: realm)
+                try file.removeCode(hash: OneTimeCode.hash(nobodys.text))
+                return nil
             }
-            guard let email = user.email else { throw .refused(.missingEmail) }
-            if user.isDisabled { throw .refused(.userDisabled) }
-            if let newEmail, kind == .verifyAndChangeEmail, try file.user(realm, email: newEmail) != nil {
-                throw .refused(.emailExists)
-            }
-            return try file.issue(kind, to: email, newEmail: newEmail, user: user.id, now: now, in: realm)
         }
     }
 

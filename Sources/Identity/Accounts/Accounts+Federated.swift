@@ -1,25 +1,9 @@
-/// Somebody whom another provider has vouched for.
-package struct FederatedUser: Sendable {
-    package var provider: String
-    package var rawID: String
-    package var email: String?
-    /// The provider knows that the address is the user's.
-    package var emailVerified = false
-    package var displayName: String?
-    package var photoURL: String?
-    package var screenName: String?
-
-    package init(provider: String, rawID: String) {
-        self.provider = provider
-        self.rawID = rawID
-    }
-
+extension ProviderIdentity {
     fileprivate var link: ProviderLink {
         var link = ProviderLink(provider: provider, rawID: rawID)
         link.email = email
         link.displayName = displayName
         link.photoURL = photoURL
-        link.screenName = screenName
         return link
     }
 }
@@ -36,12 +20,12 @@ extension Accounts {
     /// - parameter idToken: of the user who wants to add this way to sign in.
     /// - parameter createsAccount: false to prove only that the account is there.
     package func signIn(
-        _ federated: FederatedUser, linkingTo idToken: [UInt8]?, createsAccount: Bool, in realm: Realm
+        _ identity: ProviderIdentity, linkingTo idToken: [UInt8]?, createsAccount: Bool, in realm: Realm
     ) throws(AccountFailure) -> FederatedOutcome {
-        var federated = federated
-        federated.email = try federated.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
+        var identity = identity
+        identity.email = try identity.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
         let token = try idToken.map { (token) throws(AccountFailure) in try verify(token, in: realm) }
-        let (who, now, newID) = (federated, now, Self.makeID())
+        let (who, now, newID) = (identity, now, Self.makeID())
         let step = try thread.run { (file) throws(AccountFailure) in
             let owner = try file.user(realm, provider: who.provider, rawID: who.rawID)
             if let token {
@@ -55,7 +39,7 @@ extension Accounts {
                 return .admitted(try self.admit(user, by: who.provider, in: realm, file), emailRecycled: false)
             }
             if let email = who.email, let user = try file.user(realm, email: email) {
-                guard who.emailVerified else {
+                guard who.isEmailVerified else {
                     return .needsConfirmation(user: user.id, providers: user.providers.map(\.provider))
                 }
                 if user.isDisabled { throw .refused(.userDisabled) }
@@ -66,7 +50,7 @@ extension Accounts {
             guard createsAccount else { throw .refused(.userNotFound) }
             var user = User(id: newID, createdAt: now)
             user.email = who.email
-            user.emailVerified = who.emailVerified
+            user.emailVerified = who.isEmailVerified
             user.displayName = who.displayName
             user.photoURL = who.photoURL
             user.links = [who.link]
@@ -89,14 +73,14 @@ extension Accounts {
 
 extension AccountFile {
     /// A signed-in user adds a provider, and gets its address if there was none.
-    fileprivate func link(_ who: FederatedUser, to user: User, in realm: Realm) throws(AccountFailure) -> User {
+    fileprivate func link(_ who: ProviderIdentity, to user: User, in realm: Realm) throws(AccountFailure) -> User {
         var user = user
         if let email = who.email {
             if let other = try self.user(realm, email: email), other.id != user.id { throw .refused(.emailExists) }
             if user.email == nil {
                 user.email = email
-                user.emailVerified = who.emailVerified
-            } else if user.email == email, who.emailVerified {
+                user.emailVerified = who.isEmailVerified
+            } else if user.email == email, who.isEmailVerified {
                 user.emailVerified = true
             }
         }
@@ -109,7 +93,7 @@ extension AccountFile {
 
     /// The provider says that the address is theirs. Whoever registered it before without proving that loses every way in.
     fileprivate func join(
-        _ who: FederatedUser, to user: User, now: Int64, in realm: Realm
+        _ who: ProviderIdentity, to user: User, now: Int64, in realm: Realm
     ) throws(AccountFailure) -> (user: User, isRecycled: Bool) {
         var user = user
         if !user.emailVerified {

@@ -28,9 +28,7 @@ extension Accounts {
             guard new.password != nil else { throw .refused(.missingPassword) }
         }
         var user = try checked(new)
-        if !options.isDevelopment {
-            try admitAttempt("new:\(address)", max: options.newAccountsPerAddressMax)
-        }
+        try admitAttempt(.newAccount, from: address)
         user.password = try new.password.map { (password) throws(AccountFailure) in try hash(password) }
         user.passwordUpdatedAt = user.password.map { _ in user.createdAt }
         let made = user
@@ -89,18 +87,28 @@ extension Accounts {
         }
     }
 
+    enum Attempt: String {
+        case newAccount, signIn, mail
+    }
+
+    /// Counts what a client's address does, but in development mode, where all clients have the same one.
+    func admitAttempt(_ attempt: Attempt, from address: String) throws(AccountFailure) {
+        if options.isDevelopment { return }
+        try admitAttempt("\(attempt.rawValue):\(address)", max: options.attemptsPerAddressMax)
+    }
+
     /// Signs in with address and password. Takes as long for an unknown address as for a wrong password.
     package func signIn(
         email: String?, password: String?, in realm: Realm, from address: String
     ) throws(AccountFailure) -> SignIn {
         guard options.allowsPasswords else { throw .refused(.passwordLoginDisabled) }
-        guard let email else { throw .refused(.missingEmail) }
-        let address_ = try AccountNames.email(email)
+        guard let given = email else { throw .refused(.missingEmail) }
+        let email = try AccountNames.email(given)
         guard let password, !password.isEmpty else { throw .refused(.missingPassword) }
-        let accountKey = "password:\(realm.key):\(address_)"
-        if !options.isDevelopment { try admitAttempt("from:\(address)", max: options.attemptsPerAddressMax) }
+        let accountKey = "password:\(realm.key):\(email)"
+        try admitAttempt(.signIn, from: address)
         try admitAttempt(accountKey, max: options.attemptsPerAccountMax)
-        let user = try thread.run { (file) throws(AccountFailure) in try file.user(realm, email: address_) }
+        let user = try thread.run { (file) throws(AccountFailure) in try file.user(realm, email: email) }
         let verdict = hasher.verify(Array(password.utf8), against: user?.password)
         guard let user else { throw .refused(hidesEmails ? .invalidLoginCredentials : .emailNotFound) }
         if user.isDisabled, !hidesEmails { throw .refused(.userDisabled) }

@@ -18,10 +18,8 @@ package struct AccountOptions: Sendable {
     package var passwordCost = PasswordHasher.Cost.standard
     /// Wrong passwords for one account in ``attemptWindow``.
     package var attemptsPerAccountMax = 10
-    /// Sign-ins from one address in ``attemptWindow``.
+    /// Sign-ins from one address in ``attemptWindow``; and as many new accounts, and requests for mails.
     package var attemptsPerAddressMax = 300
-    /// New accounts from one address in ``attemptWindow``.
-    package var newAccountsPerAddressMax = 100
     /// Mails to one account in ``attemptWindow``.
     package var mailsPerAccountMax = 5
     package var attemptWindow = Duration.seconds(15 * 60)

@@ -103,7 +103,6 @@ package struct ProviderLink: Hashable, Sendable {
     package var email: String?
     package var displayName: String?
     package var photoURL: String?
-    package var screenName: String?
     package var phone: String?
 
     package init(provider: String, rawID: String) {

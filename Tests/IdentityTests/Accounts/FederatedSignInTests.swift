@@ -7,9 +7,9 @@ import Testing
         _ fixture: AccountsFixture, _ rawID: String, _ email: String? = nil, verified: Bool = false,
         provider: String = "google.com", linkingTo idToken: [UInt8]? = nil, creates: Bool = true
     ) throws -> Accounts.FederatedOutcome {
-        var user = FederatedUser(provider: provider, rawID: rawID)
+        var user = ProviderIdentity(provider: provider, rawID: rawID, profile: JSONObject())
         user.email = email
-        user.emailVerified = verified
+        user.isEmailVerified = verified
         user.displayName = "Name of \(rawID)"
         return try fixture.accounts.signIn(user, linkingTo: idToken, createsAccount: creates, in: fixture.realm)
     }

@@ -7,7 +7,7 @@ import Testing
         _ fixture: AccountsFixture, _ kind: OneTimeCode.Kind, for subject: Accounts.CodeSubject, newEmail: String? = nil
     ) throws -> IssuedCode {
         try #require(
-            try fixture.accounts.issueCode(kind, for: subject, newEmail: newEmail, in: fixture.realm, isAdmin: false))
+            try fixture.accounts.issueCode(kind, for: subject, newEmail: newEmail, in: fixture.realm, from: "test"))
     }
 
     @Test("a reset sets the password once, verifies the address, ends sessions and takes away other ways in")
@@ -138,6 +138,6 @@ import Testing
         _ = try issue(fixture, .resetPassword, for: .email("ann@example.com"))
         expectRefusal(.resetPasswordExceedLimit) { try issue(fixture, .resetPassword, for: .email("ann@example.com")) }
         _ = try fixture.accounts.issueCode(
-            .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm, isAdmin: true)
+            .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm, from: nil)
     }
 }
