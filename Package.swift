@@ -70,7 +70,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
-            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthBench"],
+            dependencies: [
+                "JSONTree", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthBench",
+            ],
             swiftSettings: settings),
     ]
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }

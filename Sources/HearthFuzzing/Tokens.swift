@@ -1,9 +1,10 @@
 import Identity
 
-/// Tokens as clients send them, and the documents in which others publish their keys. Nothing is believed that the one known key has not signed;
-/// what is read of a token or a JSON text reads the same when it is written again.
+/// Tokens as clients send them, and the documents in which others publish their keys. Nothing is believed that the one
+/// known key has not signed; what is read of a token or a JSON text reads the same when it is written again.
 ///
-/// Up to three lines are also taken for the parts of a token before they were encoded, so that a fuzzer reaches what is behind Base64.
+/// Up to three lines are also taken for the parts of a token before they were encoded, so that a fuzzer reaches what is
+/// behind Base64.
 public func fuzzTokens(_ bytes: UnsafeRawBufferPointer) {
     let text = [UInt8](bytes)
     readToken(text)

@@ -139,6 +139,19 @@ struct HTTPSFetcherTests {
         }
     }
 
+    @Test("a loop that has ended fetches nothing, and says so")
+    func ended() async throws {
+        let loop = try EventLoop(name: "fetch")
+        try loop.start()
+        loop.stop()
+        loop.join()
+        let fetcher = HTTPSFetcher(loop: loop, tls: try .client())
+        let result = await withCheckedContinuation { continuation in
+            fetcher.fetch(DocumentRequest(url: "https://localhost/")) { continuation.resume(returning: $0) }
+        }
+        #expect(error(result) == FetchError("the server is stopping"))
+    }
+
     @Test("more requests than are allowed at a time fail at once, and make room when they end")
     func tooMany() async throws {
         let silent = try Peer("", usesTLS: false)

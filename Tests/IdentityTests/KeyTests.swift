@@ -40,6 +40,22 @@ struct KeyTests {
         #expect(!"\(copy)".contains("PRIVATE") && "\(copy)" == "signing key k")
     }
 
+    @Test("signatures on P-256 verify, also those whose numbers are short")
+    func curve() throws {
+        let key = TestCurveKey()
+        let publicKey = try VerificationKey(pem: key.publicPEM)
+        #expect(publicKey.algorithm == .es256)
+        // One in 128 has a number that begins with a byte of zero.
+        for index in 0..<400 {
+            let message = bytes("message \(index)")
+            var signature = key.sign(message)
+            let isGood = publicKey.verifies(signature, of: message)
+            signature[index % 64] ^= 1
+            #expect(isGood && !publicKey.verifies(signature, of: message), "\(signature)")
+        }
+        #expect(!publicKey.verifies(key.sign([]) + [0], of: []))
+    }
+
     @Test(
         "keys that are weak, broken or for something else are refused",
         arguments: [

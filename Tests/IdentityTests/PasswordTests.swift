@@ -18,6 +18,14 @@ struct PasswordTests {
         #expect(hasher.verify(bytes("pass"), against: try hasher.hash(bytes("pass\0word"))) == .wrong)
     }
 
+    @Test("a password that is too long is neither hashed nor right")
+    func tooLong() throws {
+        let long = [UInt8](repeating: 0x78, count: PasswordHasher.passwordByteCountMax + 1)
+        #expect(throws: CryptographyError.self) { try hasher.hash(long) }
+        let kept = try hasher.hash(bytes("secret"))
+        #expect(hasher.verify(long, against: kept) == .wrong)
+    }
+
     @Test("a hash of another cost verifies and asks to be made anew")
     func otherCost() throws {
         let kept = try hasher.hash(bytes("secret"))

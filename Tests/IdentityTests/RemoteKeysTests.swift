@@ -43,6 +43,9 @@ struct RemoteKeysTests {
         fetcher[url] = document([TestKeys.second, TestKeys.first])
         #expect(find(keys, TestKeys.second.id, now: now + 60) == .success(1))
         #expect(fetcher.requests.count == 2)
+        // The clock is set back.
+        #expect(find(keys, "other", now: now - 10_000) == .failure(.unknownKey))
+        #expect(fetcher.requests.count == 3)
     }
 
     @Test("an age that is too long or too short is bounded")

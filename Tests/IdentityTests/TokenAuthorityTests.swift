@@ -104,6 +104,6 @@ struct TokenAuthorityTests {
         let (a, b) = (RefreshToken(), RefreshToken())
         #expect(a.text != b.text && a.text.count == 43 && a.digest != b.digest && a.digest.count == 32)
         #expect(RefreshToken.digest(of: a.text) == a.digest)
-        #expect("\(a)" == "refresh token")
+        #expect("\(a)" == "(secret)")
     }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 
-/// The parts of an `https:` address. Plain `http:` is taken for this machine alone: elsewhere nobody could tell who answers.
+/// The parts of an `https:` address. Plain `http:` is taken for this machine alone: elsewhere nobody could tell who
+/// answers.
 struct FetchAddress: Hashable {
     let isSecure: Bool
     /// Without brackets.

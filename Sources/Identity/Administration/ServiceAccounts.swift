@@ -13,8 +13,8 @@ package struct ServiceAccountKey: Sendable {
 
 /// The public halves of the service accounts' keys, in a file of the data folder. Any thread.
 ///
-/// The command line adds and removes keys while a server runs. A server notices when it is asked for a key: it looks at the file's date,
-/// which takes a microsecond.
+/// The command line adds and removes keys while a server runs. A server notices when it is asked for a key: it looks at
+/// the file's date, which takes a microsecond.
 package final class ServiceAccounts: Sendable {
     private struct State {
         var keys: [ServiceAccountKey] = []
@@ -44,7 +44,8 @@ package final class ServiceAccounts: Sendable {
         return state.withLock { $0.keys }
     }
 
-    /// The keys that may have signed a token of `issuer`: that of the token's key name, or all of the account if it has none.
+    /// The keys that may have signed a token of `issuer`: that of the token's key name, or all of the account if it has
+    /// none.
     package func verificationKeys(_ keyID: [UInt8]?, issuer: [UInt8]) -> [VerificationKey] {
         keys.filter { key in
             key.email.utf8.elementsEqual(issuer) && (keyID.map { key.id.utf8.elementsEqual($0) } ?? true)
@@ -86,8 +87,8 @@ package final class ServiceAccounts: Sendable {
 
     // MARK: Changing
 
-    /// Makes a key, keeps its public half, and answers the file for the administrator's programs, in Google's format for service accounts
-    /// (auth 12.1). The private key is nowhere else. Takes some 100 ms.
+    /// Makes a key, keeps its public half, and answers the file for the administrator's programs, in Google's format
+    /// for service accounts (auth 12.1). The private key is nowhere else. Takes 0.1 to 0.6 s.
     ///
     /// - parameter tokenURI: where the programs exchange the key for access tokens: this server's `/token`.
     package func makeKey(

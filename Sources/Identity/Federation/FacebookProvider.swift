@@ -1,4 +1,5 @@
-/// Facebook's access tokens, checked with its Graph API (auth 5): first that the token was given to this application, then whose it is.
+/// Facebook's access tokens, checked with its Graph API (auth 5): first that the token was given to this application,
+/// then whose it is.
 package struct FacebookProvider: Sendable {
     package static let id = "facebook.com"
     /// Where the Graph API is.

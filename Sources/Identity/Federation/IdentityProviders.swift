@@ -6,7 +6,7 @@ package struct IdentityProviders: Sendable {
     }
 
     /// What a client brings from a provider.
-    package struct Credential: Sendable {
+    package struct Credential: Secret, Sendable {
         package var idToken: [UInt8]?
         package var accessToken: [UInt8]?
         package var nonce: [UInt8]?

@@ -1,5 +1,5 @@
-/// A provider that vouches for its users with ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): Google, Apple, Facebook's limited login,
-/// or any other.
+/// A provider that vouches for its users with ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): Google, Apple,
+/// Facebook's limited login, or any other.
 package struct OpenIDProvider: Sendable {
     package typealias Answer = @Sendable (Result<ProviderIdentity, ProviderError>) -> Void
 
@@ -51,10 +51,11 @@ package struct OpenIDProvider: Sendable {
             keys: RemoteKeys(.discovery(issuer: issuer), fetcher: fetcher))
     }
 
-    /// Checks an ID token: signature, issuer, audience, times and nonce. Never waits: `answer` is called at once or when keys have been
-    /// fetched.
+    /// Checks an ID token: signature, issuer, audience, times and nonce. Never waits: `answer` is called at once or
+    /// when keys have been fetched.
     ///
-    /// - parameter nonce: what the client has made up for this sign-in. The token holds it or the SHA-256 of it in hexadecimal.
+    /// - parameter nonce: what the client has made up for this sign-in. The token holds it or the SHA-256 of it in
+    /// hexadecimal.
     /// - parameter now: seconds since 1970.
     package func verify(_ idToken: [UInt8], nonce: [UInt8]?, now: Int64, answer: @escaping Answer) {
         let token: JSONWebToken

@@ -15,8 +15,8 @@
 ///       ]
 ///     }
 ///
-/// Tokens of the issuers are shown to the database as they are; what they say of a `uid` is believed. With a credential of the providers
-/// users sign in, and get tokens of this server.
+/// Tokens of the issuers are shown to the database as they are; what they say of a `uid` is believed. With a credential
+/// of the providers users sign in, and get tokens of this server.
 package struct TrustFile: Sendable {
     /// What is wrong, for people.
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -10,8 +10,8 @@ package enum JSONValueError: Error, Hashable, Sendable {
 extension JSONValue {
     package static let depthMax = 32
 
-    /// Reads a whole JSON text (RFC 8259), strictly: valid UTF-8 without unpaired surrogates, every member once, at most
-    /// ``depthMax`` levels. The caller bounds its length.
+    /// Reads a whole JSON text (RFC 8259), strictly: valid UTF-8 without unpaired surrogates, every member once, at
+    /// most ``depthMax`` levels. The caller bounds its length.
     package init(parsing text: [UInt8]) throws(JSONValueError) {
         self = try text.span.bytes.withUnsafeBytes { (text) throws(JSONValueError) in
             guard isValidUTF8(text) else { throw .syntax(JSONError(.invalidUTF8, at: 0)) }

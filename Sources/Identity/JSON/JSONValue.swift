@@ -1,7 +1,7 @@
 import JSONTree
 
-/// Any JSON value, decoded: what tokens, keys and account requests hold. Such texts are small and read once, so ease comes
-/// before speed; data of the tree is ``CanonicalJSON``, which cannot hold a key like `google.com`.
+/// Any JSON value, decoded: what tokens, keys and account requests hold. Such texts are small and read once, so ease
+/// comes before speed; data of the tree is ``CanonicalJSON``, which cannot hold a key like `google.com`.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -83,7 +83,8 @@ package struct JSONObject: Hashable, Sendable {
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a member; nil if there is none, which is not the value null. Setting nil removes it, a new one goes to the end.
+    /// The value of a member; nil if there is none, which is not the value null. Setting nil removes it, a new one goes
+    /// to the end.
     package subscript(_ name: String) -> JSONValue? {
         get { self[Array(name.utf8)] }
         set { self[Array(name.utf8)] = newValue }

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// A certificate by which a key vouches for itself (RFC 5280): a wrapping for the public key that readers of tokens expect (auth 7.2).
+/// A certificate by which a key vouches for itself (RFC 5280): a wrapping for the public key that readers of tokens
+/// expect (auth 7.2).
 enum Certificate {
     /// The PEM text; valid in the given seconds since 1970.
     static func selfSigned(by key: KeyHandle, validity: Range<Int64>) throws(CryptographyError) -> [UInt8] {

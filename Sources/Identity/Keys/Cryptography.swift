@@ -28,9 +28,13 @@ package enum Cryptography {
         a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
     }
 
-    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { digest(EVP_sha256(), bytes) }
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        always { () throws(CryptographyError) in try digest(EVP_sha256(), bytes) }
+    }
 
-    package static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] { hmac(EVP_sha256(), bytes, key: key) }
+    package static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+        always { () throws(CryptographyError) in try hmac(EVP_sha256(), bytes, key: key) }
+    }
 
     /// Two lower-case digits for each byte.
     package static func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
@@ -38,20 +42,28 @@ package enum Cryptography {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) -> [UInt8] {
-        filled { out, count in EVP_Digest(bytes, bytes.count, out, &count, algorithm, nil) == 1 }
+    /// Fails for algorithms that this machine's OpenSSL is told not to have.
+    static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
+        var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        guard EVP_Digest(bytes, bytes.count, &out, &count, algorithm, nil) == 1 else { throw .last("make a digest") }
+        return Array(out.prefix(Int(count)))
     }
 
-    static func hmac(_ algorithm: OpaquePointer, _ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
-        filled { out, count in HMAC(algorithm, key, Int32(key.count), bytes, bytes.count, out, &count) != nil }
-    }
-
-    private static func filled(_ body: (UnsafeMutablePointer<UInt8>, inout UInt32) -> Bool) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
-            var written: UInt32 = 0
-            // Hashing memory fails only when there is none left.
-            precondition(body(buffer.baseAddress!, &written), "no memory for a digest")
-            count = Int(written)
+    /// Fails as ``digest(_:_:)``.
+    static func hmac(
+        _ algorithm: OpaquePointer, _ bytes: [UInt8], key: [UInt8]
+    ) throws(CryptographyError) -> [UInt8] {
+        var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        guard HMAC(algorithm, key, Int32(key.count), bytes, bytes.count, &out, &count) != nil else {
+            throw .last("make a digest")
         }
+        return Array(out.prefix(Int(count)))
+    }
+
+    /// SHA-256 is everywhere: it fails only when there is no memory left.
+    private static func always(_ body: () throws(CryptographyError) -> [UInt8]) -> [UInt8] {
+        do throws(CryptographyError) { return try body() } catch { preconditionFailure("\(error)") }
     }
 }

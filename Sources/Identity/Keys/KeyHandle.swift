@@ -42,7 +42,7 @@ final class KeyHandle: @unchecked Sendable {
 // MARK: Making
 
 extension KeyHandle {
-    /// A new RSA key pair. Takes some 100 ms, with a wide spread.
+    /// A new RSA key pair. Takes 0.1 to 0.6 s.
     static func makeRSA(bitCount: Int) throws(CryptographyError) -> KeyHandle {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else { throw .last("make a key") }
         defer { EVP_PKEY_CTX_free(context) }
@@ -90,7 +90,8 @@ extension KeyHandle {
         return KeyHandle(key)
     }
 
-    /// The public key of a PEM text that holds one, or of the first certificate in it. Nobody has to vouch for the certificate.
+    /// The public key of a PEM text that holds one, or of the first certificate in it. Nobody has to vouch for the
+    /// certificate.
     static func publicKey(pem: [UInt8]) throws(CryptographyError) -> KeyHandle {
         let key = try Memory.reading(pem) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }
         if let key { return KeyHandle(key) }

@@ -16,14 +16,16 @@ package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The keys that sign this server's tokens: kept in a file, changed from time to time, published for whoever verifies. Any thread.
+/// The keys that sign this server's tokens: kept in a file, changed from time to time, published for whoever verifies.
+/// Any thread.
 ///
-/// A new key is published for ``leadSeconds`` before it signs, so that nobody who keeps the documents for as long as they say is surprised
-/// by it, and stays published until every token that it signed is over.
+/// A new key is published for ``leadSeconds`` before it signs, so that nobody who keeps the documents for as long as
+/// they say is surprised by it, and stays published until every token that it signed is over.
 package final class KeyStore: Sendable {
     /// How long a key signs: 30 days.
     package static let rotationSeconds: Int64 = 30 * 86_400
-    /// How long the published documents may be kept (`Cache-Control: max-age`), and how long a key is published before it signs: 6 hours.
+    /// How long the published documents may be kept (`Cache-Control: max-age`), and how long a key is published before
+    /// it signs: 6 hours.
     package static let leadSeconds: Int64 = 6 * 3_600
     /// The longest life of a token: a session cookie's 14 days (auth 6).
     package static let tokenSecondsMax: Int64 = 14 * 86_400
@@ -51,7 +53,8 @@ package final class KeyStore: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// Reads the keys in `folder`, or makes the first, which takes some 100 ms. What is due happens too, see ``rotate(now:)``.
+    /// Reads the keys in `folder`, or makes the first, which takes 0.1 to 0.6 s. What is due happens too, see
+    /// ``rotate(now:)``.
     ///
     /// - parameter now: seconds since 1970.
     package init(folder: String, now: Int64) throws(KeyStoreError) {
@@ -102,8 +105,9 @@ package final class KeyStore: Sendable {
         }
     }
 
-    /// Makes the next key when it is time to publish it, and forgets those whose last token is over. Making a key takes some 100 ms: not on
-    /// an event loop, and one call at a time. Answers whether anything changed. After an error everything is as before.
+    /// Makes the next key when it is time to publish it, and forgets those whose last token is over. Making a key takes
+    /// 0.1 to 0.6 s: not on an event loop, and one call at a time. Answers whether anything changed. After an error
+    /// everything is as before.
     @discardableResult
     package func rotate(now: Int64) throws(KeyStoreError) -> Bool {
         guard nextRotation <= now else { return false }

@@ -8,7 +8,8 @@ package enum SignatureAlgorithm: String, Hashable, Sendable {
     case es256 = "ES256"
 }
 
-/// A public key, and the one algorithm that it is good for: a token does not choose (RFC 8725, section 3.1). Any thread.
+/// A public key, and the one algorithm that it is good for: a token does not choose (RFC 8725, section 3.1). Any
+/// thread.
 package final class VerificationKey: Sendable {
     package let algorithm: SignatureAlgorithm
     let handle: KeyHandle
@@ -33,8 +34,8 @@ package final class VerificationKey: Sendable {
         try self.init(try KeyHandle.publicKey(pem: pem))
     }
 
-    /// From a JSON Web Key (RFC 7517; RFC 7518, section 6) of type `RSA`, or `EC` on `P-256`. One that says that it is for something other
-    /// than signatures is refused.
+    /// From a JSON Web Key (RFC 7517; RFC 7518, section 6) of type `RSA`, or `EC` on `P-256`. One that says that it is
+    /// for something other than signatures is refused.
     package convenience init(jwk: JSONObject) throws(CryptographyError) {
         if let use = jwk["use"], !use.isText("sig") { throw CryptographyError("a key is not for signatures") }
         func number(_ name: String) throws(CryptographyError) -> [UInt8] {

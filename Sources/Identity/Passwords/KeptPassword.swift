@@ -4,8 +4,8 @@ import COpenSSL
 struct KeptPassword {
     enum Scheme: Hashable {
         case scrypt(PasswordHasher.Cost)
-        /// Firebase's: scrypt makes a key from password, salt and `separator`, with which the project's `signerKey` is encrypted (AES-256 in
-        /// counter mode, from zero); that is the hash.
+        /// Firebase's: scrypt makes a key from password, salt and `separator`, with which the project's `signerKey` is
+        /// encrypted (AES-256 in counter mode, from zero); that is the hash.
         case firebase(logarithm: Int, blockSize: Int, separator: [UInt8], signerKey: [UInt8])
         case pbkdf2(Digest, rounds: Int)
         case hmac(Digest, key: [UInt8], order: Order)
@@ -59,12 +59,19 @@ struct KeptPassword {
                     cost: PasswordHasher.Cost(logarithm: logarithm, blockSize: blockSize, rounds: 1), byteCount: 32))
         case .pbkdf2(let digest, let rounds): try pbkdf2(password, digest, rounds: rounds)
         case .hmac(let digest, let key, let order):
-            Cryptography.hmac(digest.algorithm, order.join(salt: salt, password: password), key: key)
+            try Cryptography.hmac(digest.algorithm, order.join(salt: salt, password: password), key: key)
         case .plain(let digest, let rounds, let order):
-            (1..<max(rounds, 1)).reduce(
-                Cryptography.digest(digest.algorithm, order.join(salt: salt, password: password))
-            ) { hash, _ in Cryptography.digest(digest.algorithm, hash) }
+            try plain(order.join(salt: salt, password: password), digest, rounds: rounds)
         }
+    }
+
+    private func plain(
+        _ bytes: [UInt8], _ digest: Digest, rounds: Int
+    ) throws(CryptographyError) -> [UInt8] {
+        guard 0...Self.roundsMax ~= rounds else { throw CryptographyError("too many rounds") }
+        var hash = try Cryptography.digest(digest.algorithm, bytes)
+        for _ in 1..<max(rounds, 1) { hash = try Cryptography.digest(digest.algorithm, hash) }
+        return hash
     }
 
     private func scrypt(

@@ -1,9 +1,11 @@
-/// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event loop.
+/// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event
+/// loop.
 ///
-/// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (auth 9). So costs can be raised,
-/// and hashes of other systems stand beside these.
+/// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (auth 9). So
+/// costs can be raised, and hashes of other systems stand beside these.
 package struct PasswordHasher: Sendable {
-    /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds` times.
+    /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds`
+    /// times.
     package struct Cost: Hashable, Sendable {
         package var logarithm: Int
         package var blockSize: Int
@@ -21,7 +23,8 @@ package struct PasswordHasher: Sendable {
 
     package enum Verdict: Hashable, Sendable {
         case wrong
-        /// `needsNewHash`: hash it again, now that it is known, because it was kept with another cost or in another way.
+        /// `needsNewHash`: hash it again, now that it is known, because it was kept with another cost or in another
+        /// way.
         case right(needsNewHash: Bool)
     }
 
@@ -32,8 +35,9 @@ package struct PasswordHasher: Sendable {
 
     package init(cost: Cost = .standard) { self.cost = cost }
 
-    /// The text to keep. The password must not be longer than ``passwordByteCountMax``.
+    /// The text to keep. A password longer than ``passwordByteCountMax`` is an error.
     package func hash(_ password: [UInt8]) throws(CryptographyError) -> String {
+        guard password.count <= Self.passwordByteCountMax else { throw CryptographyError("the password is too long") }
         var kept = KeptPassword(
             scheme: .scrypt(cost), salt: Cryptography.randomBytes(16), hash: [UInt8](repeating: 0, count: 32))
         kept.hash = try kept.hash(of: password)
@@ -42,7 +46,8 @@ package struct PasswordHasher: Sendable {
 
     /// Compares a password with what was kept of one.
     ///
-    /// - parameter kept: the text, or nil for a user who does not exist or has no password: that takes as long as a wrong password.
+    /// - parameter kept: the text, or nil for a user who does not exist or has no password: that takes as long as a
+    /// wrong password.
     package func verify(_ password: [UInt8], against kept: String?) -> Verdict {
         guard password.count <= Self.passwordByteCountMax, let kept = kept.flatMap(KeptPassword.init) else {
             _ = try? hash([])

@@ -13,7 +13,8 @@ package struct CustomToken: Sendable {
 
     /// Reads and checks a signed one.
     ///
-    /// - parameter keys: the keys of a service account of this project, by the token's key name, if it has one, and issuer.
+    /// - parameter keys: the keys of a service account of this project, by the token's key name, if it has one, and
+    /// issuer.
     /// - parameter now: seconds since 1970.
     package init(
         verifying text: [UInt8], now: Int64, keys: (_ keyID: [UInt8]?, _ issuer: [UInt8]) -> [VerificationKey]

@@ -1,7 +1,7 @@
 /// What the registered claims of RFC 7519, section 4.1, have to say.
 extension JSONWebToken {
-    /// How far the clock of whoever made a token may be ahead, in seconds. Nothing is added to the end of a token: who needs more time
-    /// asks for a new one.
+    /// How far the clock of whoever made a token may be ahead, in seconds. Nothing is added to the end of a token: who
+    /// needs more time asks for a new one.
     package static let clockSkewSeconds: Int64 = 60
 
     /// Checks `exp`, which must be there, `nbf` and `iat`. All times are seconds since 1970.
@@ -13,7 +13,8 @@ extension JSONWebToken {
         }
     }
 
-    /// The seconds of a claim, a fraction cut off; nil if it is missing. Not a number, a negative or an unreasonable one is an error.
+    /// The seconds of a claim, a fraction cut off; nil if it is missing. Not a number, a negative or an unreasonable
+    /// one is an error.
     package func seconds(_ name: TokenError.StaticName) throws(TokenError) -> Int64? {
         switch claims[name.text] {
         case nil: return nil

@@ -14,7 +14,8 @@ package enum Caller: Sendable {
         }
     }
 
-    /// The caller that results from the wish to act as somebody: `authvar` of the realtime protocol, `auth_variable_override` of REST.
+    /// The caller that results from the wish to act as somebody: `authvar` of the realtime protocol,
+    /// `auth_variable_override` of REST.
     ///
     /// - parameter auth: a JSON text. null is nobody.
     /// - returns: nil if the wish is not an administrator's, or the text is no JSON object.
@@ -45,7 +46,8 @@ package struct TokenUser: Sendable {
     package let issuedAt: Int64
     /// nil for a token that does not end.
     package let expiresAt: Int64?
-    /// The token is this server's own, so its accounts know the user, who may be disabled or whose tokens may be revoked.
+    /// The token is this server's own, so its accounts know the user, who may be disabled or whose tokens may be
+    /// revoked.
     package let isOwn: Bool
 
     init(_ token: IDToken, isOwn: Bool) {

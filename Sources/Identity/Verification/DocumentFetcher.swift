@@ -5,11 +5,9 @@ package struct DocumentRequest: Hashable, Sendable {
     package init(url: String) { self.url = url }
 }
 
-extension DocumentRequest: CustomStringConvertible, CustomReflectable {
-    /// The address without its query, which may hold secrets.
+extension DocumentRequest: Secret {
+    /// The address without its query.
     package var description: String { "GET \(url.prefix { $0 != "?" })" }
-
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 package struct FetchedDocument: Sendable {

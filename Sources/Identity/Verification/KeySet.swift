@@ -2,15 +2,16 @@
 package struct KeySet: Sendable {
     private let keys: [(id: [UInt8]?, key: VerificationKey)]
 
+    /// Further entries are not looked at.
     package static let keysMax = 64
     /// The longest text that is read.
     package static let byteCountMax = 1 << 20
 
-    /// From a text in one of three forms: a JWK set (RFC 7517, section 5), an object of PEM certificates or public keys by name
-    /// (auth 7.2), or one such PEM. Keys that cannot be used here are left out; nil if none can be.
+    /// From a text in one of three forms: a JWK set (RFC 7517, section 5), an object of PEM certificates or public keys
+    /// by name (auth 7.2), or one such PEM. Keys that cannot be used here are left out; nil if none can be.
     package init?(_ text: [UInt8]) {
         guard text.count <= Self.byteCountMax else { return nil }
-        keys = Array(Self.read(text).prefix(Self.keysMax))
+        keys = Self.read(text)
         if keys.isEmpty { return nil }
     }
 
@@ -20,12 +21,12 @@ package struct KeySet: Sendable {
         }
         guard let object = (try? JSONValue(parsing: text))?.object else { return [] }
         if let set = object["keys"]?.array {
-            return set.compactMap { entry in
+            return set.prefix(keysMax).compactMap { entry in
                 guard let jwk = entry.object, let key = try? VerificationKey(jwk: jwk) else { return nil }
                 return (jwk["kid"]?.utf8, key)
             }
         }
-        return object.members.compactMap { member in
+        return object.members.prefix(keysMax).compactMap { member in
             guard let pem = member.value.utf8, let key = try? VerificationKey(pem: pem) else { return nil }
             return (member.name, key)
         }

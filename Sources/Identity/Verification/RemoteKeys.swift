@@ -1,18 +1,20 @@
 import Synchronization
 
-/// The keys of an issuer, fetched from where it publishes them, kept for as long as it says, and fetched again when a token names an
-/// unknown one. Any thread.
+/// The keys of an issuer, fetched from where it publishes them, kept for as long as it says, and fetched again when a
+/// token names an unknown one. Any thread.
 package final class RemoteKeys: Sendable {
     package enum Location: Hashable, Sendable {
         /// A document that ``KeySet`` reads.
         case document(url: String)
-        /// `ISSUER/.well-known/openid-configuration`, whose `jwks_uri` is the document (OpenID Connect Discovery 1.0, section 4).
+        /// `ISSUER/.well-known/openid-configuration`, whose `jwks_uri` is the document (OpenID Connect Discovery 1.0,
+        /// section 4).
         case discovery(issuer: String)
     }
 
     package typealias Answer = @Sendable (Result<[VerificationKey], TokenError>) -> Void
 
-    /// An unknown key name makes the document be fetched again at most this often, so that forged tokens make no traffic.
+    /// An unknown key name makes the document be fetched again at most this often, so that forged tokens make no
+    /// traffic.
     package static let refetchSeconds: Int64 = 60
     /// Bounds of how long the document is kept, whatever its issuer says.
     package static let keptSeconds: ClosedRange<Int64> = 60...86_400
@@ -57,15 +59,16 @@ package final class RemoteKeys: Sendable {
         self.fetcher = fetcher
     }
 
-    /// Finds the keys that may have signed a token. Never waits: calls `answer` at once if they are known, else when they are fetched, on
-    /// whatever thread the fetcher has. Fails with `unknownKey` or `keysUnavailable`.
+    /// Finds the keys that may have signed a token. Never waits: calls `answer` at once if they are known, else when
+    /// they are fetched, on whatever thread the fetcher has. Fails with `unknownKey` or `keysUnavailable`.
     ///
     /// - parameter now: seconds since 1970.
     package func find(_ keyID: [UInt8]?, now: Int64, answer: @escaping Answer) {
         let step = state.withLock { state -> Step in
             let fresh = state.known(keyID, until: state.keptUntil, now: now)
             if !fresh.isEmpty { return .answer(.success(fresh)) }
-            if !state.isFetching, let triedAt = state.triedAt, now < triedAt + Self.refetchSeconds {
+            // A clock that was set back does not keep it from asking.
+            if !state.isFetching, let triedAt = state.triedAt, 0..<Self.refetchSeconds ~= now - triedAt {
                 return .answer(Self.result(state, keyID, now: now))
             }
             guard state.waiting.count < Self.waitingMax else { return .answer(.failure(.keysUnavailable)) }

@@ -1,8 +1,9 @@
-/// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a bearer. Any thread.
+/// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
+/// bearer. Any thread.
 ///
-/// In development everything is believed (auth 12): `owner` and Google's access tokens are administrators, other tokens are taken at their
-/// word. In production an administrator has an access token of this server, a user an ID token of this server or of an issuer that it was
-/// told to believe.
+/// In development everything is believed (auth 12): `owner` in any case and Google's access tokens are administrators,
+/// other tokens are taken at their word. In production an administrator has an access token of this server, a user an
+/// ID token of this server or of an issuer that it was told to believe.
 package final class TokenVerifier: Sendable {
     package typealias Answer = @Sendable (Result<Caller, TokenError>) -> Void
 
@@ -16,8 +17,8 @@ package final class TokenVerifier: Sendable {
         accessTokens = AccessTokens(authority: authority, accounts: accounts)
     }
 
-    /// Checks a credential. Never waits: calls `answer` at once, or, if the keys of another issuer have to be fetched first, later and on
-    /// another thread. Takes about 50 µs when the keys are there.
+    /// Checks a credential. Never waits: calls `answer` at once, or, if the keys of another issuer have to be fetched
+    /// first, later and on another thread. Takes about 50 µs when the keys are there.
     ///
     /// - parameter now: seconds since 1970.
     package func verify(_ credential: [UInt8], now: Int64, answer: @escaping Answer) {
@@ -34,13 +35,13 @@ package final class TokenVerifier: Sendable {
     }
 
     private func trust(_ credential: [UInt8]) throws(TokenError) -> Caller {
-        let isOwner = credential.elementsEqual(AccessTokens.owner) || credential.starts(with: "ya29.".utf8)
-        if isOwner { return .administrator(expiresAt: nil) }
+        let isOwner = String(decoding: credential, as: UTF8.self).lowercased().utf8.elementsEqual(AccessTokens.owner)
+        if isOwner || credential.starts(with: "ya29.".utf8) { return .administrator(expiresAt: nil) }
         return .user(TokenUser(try IDToken(trusting: try JSONWebToken(parsing: credential)), isOwn: true))
     }
 
-    /// Nil for a token whose key is not one of this server's. Others may have the same issuer: a project that moved here from Firebase has
-    /// its old tokens too.
+    /// Nil for a token whose key is not one of this server's. Others may have the same issuer: a project that moved
+    /// here from Firebase has its old tokens too.
     private func ownUser(_ token: JSONWebToken, now: Int64) throws(TokenError) -> TokenUser? {
         guard case .production(let keys) = authority.mode else { return nil }
         let candidates = keys.verificationKeys(token.keyID)
