@@ -36,9 +36,4 @@ import Testing
             values.merge(found ?? [:]) { $1 }
         }
     }
-
-    @Test("there is something to replay")
-    func isThere() {
-        #expect(!ProtocolDocument.shared.blocks("accounts").isEmpty)
-    }
 }

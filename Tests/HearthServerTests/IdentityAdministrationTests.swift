@@ -15,7 +15,8 @@ import Testing
     private func makeAccount() throws -> JSONObject {
         let accounts = try ServiceAccounts(folder: folder.path)
         let file = try accounts.makeKey(
-            email: "backend@example.com", project: "demo-hearth", tokenURI: "http://localhost/token", now: 1_700_000_000)
+            email: "backend@example.com", project: "demo-hearth", tokenURI: "http://localhost/token", now: 1_700_000_000
+        )
         return try #require(try JSONValue(parsing: file).object)
     }
 
@@ -49,7 +50,8 @@ import Testing
         let list = "/v1/projects/demo-hearth/accounts:batchGet"
         let fields = ["Authorization: Bearer \(token)"]
         #expect(try client.ask("GET", list, nil, fields).status == 200)
-        #expect(try client.ask("GET", "/v1/projects/other/accounts:batchGet", nil, fields).error == "INVALID_PROJECT_ID")
+        #expect(
+            try client.ask("GET", "/v1/projects/other/accounts:batchGet", nil, fields).error == "INVALID_PROJECT_ID")
         #expect(try client.ask("GET", list, nil, ["Authorization: Bearer \(assertion)"]).status == 401)
         let id = try #require(account["private_key_id"]?.text)
         #expect(try ServiceAccounts(folder: folder.path).removeKey(id))
