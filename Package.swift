@@ -15,24 +15,27 @@ let rooms: [Room] = [
     Room(name: "WebSocketCodec", uses: ["CZlib"]),
     Room(name: "HTTPCodec"),
     Room(name: "WireProtocol", uses: ["JSONTree"]),
+    Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
-    Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
+    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
     Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
-    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "SQLite", "CSQLite"]),
+    Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
     Room(name: "Identity", uses: ["JSONTree", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
     Room(
         name: "HearthServer",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
-            "Identity",
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "EventLoop",
+            "RealtimeDatabase", "TreeStorage", "Identity",
         ]),
     Room(
         name: "HearthClient",
         uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop"],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree"]),
+    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
-    Room(name: "HearthFuzzing", uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "Identity"]),
+    Room(
+        name: "HearthFuzzing",
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "Identity"]),
 ]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
@@ -71,7 +74,8 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthBench",
+                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient",
+                "HearthBench",
             ],
             swiftSettings: settings),
     ]

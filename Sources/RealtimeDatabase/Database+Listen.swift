@@ -5,6 +5,12 @@ extension Database {
     private static let assembledWhileRefusingBytesMax = 32 << 20
 
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
+        do throws(Failure) {
+            try checkAllowed(toRead: path, in: turn)
+        } catch {
+            turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
+            return
+        }
         switch read(path, .get, for: request) {
         case .value(let value):
             turn.readBytes += value.bytes.count
@@ -23,10 +29,11 @@ extension Database {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        let result = read(path, .listen, for: request)
+        let result = read(path, listenedToFor: request, in: turn)
         if case .failed(let failure) = result {
             // To the client a listener that failed is none, even if it had one there before.
             endListener(path, of: connection, in: &turn)
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
@@ -34,12 +41,23 @@ extension Database {
             turn.readBytes += value.bytes.count
             turn.outputs.append(.initial(connection, path, value))
         }
-        move(sessions[connection, default: SessionListens()].add(path, request: request.number), connection, in: &turn)
+        let steps = sessions[connection, default: SessionListens(request.principal)].add(path, request: request.number)
+        move(steps, connection, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
             turn.outputs.append(.reply(connection, number: request.number, .listening))
         }
+    }
+
+    private func read(_ path: Path, listenedToFor request: Request, in turn: borrowing Turn) -> ReadResult {
+        let listener = ReadDependencies.Listener(connection: request.connection, name: .plain(path))
+        do throws(Failure) {
+            try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
+        } catch {
+            return .failed(error)
+        }
+        return read(path, .listen, for: request)
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
@@ -56,7 +74,10 @@ extension Database {
     }
 
     func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
-        if let steps = sessions[connection]?.remove(path, request: request) { move(steps, connection, in: &turn) }
+        if let steps = sessions[connection]?.remove(path, request: request) {
+            move(steps, connection, in: &turn)
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        }
         if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
     }
 
@@ -70,13 +91,21 @@ extension Database {
     private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
         for path in session.memberships { _ = listeners.leave(path, connection.kind, loop: connection.loop) }
-        for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
+        for query in session.queries.values { leave(query.live, query.form, loop: connection.loop) }
+        if dependencies.isEmpty { return }
+        for path in session.paths {
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        }
+        for name in session.queries.keys {
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
+        }
     }
 
     /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the same data.
     package func takeListeners(of other: Database) {
         listeners = other.listeners
         sessions = other.sessions
+        dependencies = other.dependencies
     }
 
     private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {

@@ -9,6 +9,7 @@ extension Database {
         do throws(Failure) {
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
+            try checkAllowed(toRead: path, query, in: turn)
             let value = try selection(query, at: path, bytesMax: Self.selectedBytesMax)
             turn.readBytes += value.bytes.count
             reply = .value(value)
@@ -20,21 +21,24 @@ extension Database {
 
     /// As for a plain listener: first the data, then the membership, then the reply (wire-protocol 2.3).
     func listen(
-        _ path: Path, _ query: Query, _ form: ListenerForm, hash: [UInt8]?, for request: Request, in turn: inout Turn
+        _ path: Path, _ query: Query, _ form: ListenerForm, hash: [UInt8]?, text: [UInt8], for request: Request,
+        in turn: inout Turn
     ) {
         let connection = request.connection
+        let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
             if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
             // REST refuses what SDKs are only warned of.
             if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
+            try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value = try selection(live.query, at: path, members: live.window, bytesMax: Self.selectedBytesMax)
             if !Self.isCurrent(hash, value) {
                 turn.readBytes += value.bytes.count
                 turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))
             }
-            join(live, form, connection, in: &turn)
+            join(QueryListener(live: live, form: form, asked: query, text: text), request, in: &turn)
             let reply: Reply = hasIndex(for: query, at: path) ? .listening : .listeningUnindexed
             turn.outputs.append(.reply(connection, number: request.number, reply))
         } catch {
@@ -45,19 +49,30 @@ extension Database {
     }
 
     func endQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
-        guard let (live, form) = sessions[connection]?.queries.removeValue(forKey: name) else { return }
-        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
-        if let group = leave(live, form, loop: connection.loop) { turn.outputs.append(.leave(group, connection)) }
+        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
+        removeQueryListener(name, of: connection, in: &turn)
     }
 
-    private func join(_ live: LiveQuery, _ form: ListenerForm, _ connection: ConnectionID, in turn: inout Turn) {
+    private func removeQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
+        guard let listener = sessions[connection]?.queries.removeValue(forKey: name) else { return }
+        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
+        if let group = leave(listener.live, listener.form, loop: connection.loop) {
+            turn.outputs.append(.leave(group, connection))
+        }
+    }
+
+    private func join(_ listener: QueryListener, _ request: Request, in turn: inout Turn) {
+        let (live, form, connection) = (listener.live, listener.form, request.connection)
         if let old = sessions[connection]?.queries[form.name] {
-            if old.live === live, old.form == form { return }
-            endQueryListener(form.name, of: connection, in: &turn)
+            if old.live === live, old.form == form {
+                sessions[connection]?.queries[form.name] = listener
+                return
+            }
+            removeQueryListener(form.name, of: connection, in: &turn)
         }
         if live.isEmpty { listeners.add(live) }
         let group = live.join(form, loop: connection.loop) { listeners.makeGroup() }
-        sessions[connection, default: SessionListens()].queries[form.name] = (live, form)
+        sessions[connection, default: SessionListens(request.principal)].queries[form.name] = listener
         turn.outputs.append(.join(group, connection))
     }
 

@@ -72,8 +72,9 @@ extension Database {
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
-            case .owe(let assignments, let connection):
+            case .owe(let assignments, let connection, by: let principal):
                 var writes = owed[connection] ?? OwedWrites()
+                writes.principal = principal
                 for assignment in assignments { writes.set(assignment) }
                 take(writes, of: connection)
             case .cancelOwed(let path, let connection):
@@ -100,9 +101,7 @@ extension Database {
         sequence = storeSequence
         entries = IndexEntries(store: rows.store)
         indexBuild = nil
-        try setIndexes(definitions)
-        owed = try rows.store.owedWrites()
-        owedChanged = []
+        try load()
         try replay(operations)
         // What was paid by turns that are lost is owed again.
         orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
@@ -136,7 +135,7 @@ extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
         case .join, .leave: true
-        case .push, .pushQuery, .initial, .initialQuery, .reply, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .reply, .revoked, .stream: false
         }
     }
 

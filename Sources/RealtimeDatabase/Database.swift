@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
 ///
@@ -28,6 +29,11 @@ package final class Database {
 
     var listeners: ListenerTrie
     var sessions: [ConnectionID: SessionListens] = [:]
+    /// Decides what is allowed; nil when everything is.
+    var judge: RulesJudge?
+    var explainsDenials = false
+    var denials: [DeniedRequest] = []
+    var dependencies = ReadDependencies()
     /// What connections want written when they end, by their number, and for whom that changed since the last freeze.
     var owed: [UInt64: OwedWrites] = [:]
     var owedChanged: Set<UInt64> = []
@@ -76,8 +82,14 @@ package final class Database {
         listeners = ListenerTrie(database: index)
     }
 
-    /// Reads what is owed to connections of an earlier process. To be called before anything is replayed.
-    package func loadOwed() throws(StorageError) { owed = try rows.store.owedWrites() }
+    /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called before anything else.
+    package func load() throws(StorageError) {
+        catalog = try rows.store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
+        catalogChanged = false
+        owed = try rows.store.owedWrites()
+        owedChanged = []
+        setIndexes(definitions)
+    }
 
     // MARK: Turns
 
@@ -135,12 +147,15 @@ package final class Database {
     struct Turn {
         var record: LogRecord
         var outputs: [Output]
+        /// Of the request that is worked on.
+        var principal = Principal.nobody
         /// Bytes of the values that were read, to be sent or to be compared.
         var readBytes = 0
     }
 
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
+        turn.principal = request.principal
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply
@@ -148,7 +163,7 @@ package final class Database {
                 let stored = try set(target, value, expecting: expected, in: &turn)
                 reply = echoes ? .value(stored) : .done
             } catch {
-                reply = .failed(error)
+                reply = .failed(hiding(error, at: target.path, from: connection, in: turn))
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
@@ -161,12 +176,16 @@ package final class Database {
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
-        case .listenQuery(let path, let query, let form, let hash):
-            listen(path, query, form, hash: hash, for: request, in: &turn)
+        case .listenQuery(let path, let query, let form, let hash, let text):
+            listen(path, query, form, hash: hash, text: text, for: request, in: &turn)
         case .unlistenQuery(let name):
             endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
+        case .become(let reply):
+            if let reply { turn.outputs.append(.reply(connection, number: request.number, reply)) }
+            sessions[connection]?.principal = request.principal
+            judgeListeners(of: connection, in: &turn)
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
         case .onDisconnect(let entries):
             let reply = Self.reply { () throws(Failure) in try owe(entries, for: connection, in: &turn) }

@@ -54,7 +54,7 @@ extension ClientMessage {
         }
         if action.equals("auth") || action.equals("gauth") {
             guard let credential = body.credential else { throw .missing("credential \"cred\"") }
-            return .authenticate(credential: credential)
+            return .authenticate(credential: credential, acting: body.acting)
         }
         if action.equals("unauth") { return .unauthenticate }
         // The JavaScript SDK misspells the last one (wire-protocol 2.2).

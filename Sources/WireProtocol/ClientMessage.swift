@@ -40,8 +40,9 @@ package enum ClientRequest: Hashable, Sendable {
     case noEvents(tag: Int64)
     /// `s`: statistics of the client, not kept.
     case statistics
-    /// `auth` and `gauth`.
-    case authenticate(credential: [UInt8])
+    /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as `auth`,
+    /// `null` for nobody (`noauth`).
+    case authenticate(credential: [UInt8], acting: [UInt8]? = nil)
     case unauthenticate
     /// `appcheck` and its opposite.
     case appCheck

@@ -68,9 +68,14 @@ package enum ClientMessageWriter {
             out.append(literal: #""nev","b":{"t":"#)
             out.append(decimal: tag)
         case .statistics: out.append(literal: #""s","b":{"c":{}"#)
-        case .authenticate(let credential):
+        case .authenticate(let credential, let acting):
             out.append(literal: #""auth","b":{"cred":"#)
             JSONText.appendQuoted(credential, to: &out)
+            if let acting {
+                let isNobody = acting.elementsEqual("null".utf8)
+                out.append(literal: isNobody ? #","noauth":"# : #","authvar":"#)
+                out.append(contentsOf: isNobody ? Array("true".utf8) : acting)
+            }
         case .unauthenticate: out.append(literal: #""unauth","b":{"#)
         case .appCheck: out.append(literal: #""appcheck","b":{"#)
         case .unknown(let action):

@@ -12,6 +12,8 @@ struct MessageBody {
     private(set) var tag: Int64?
     private(set) var credential: [UInt8]?
     private(set) var events: EventKinds?
+    /// The text of `authvar`, or `null` for `noauth`.
+    private(set) var acting: [UInt8]?
     private var mistake: RequestError?
 
     /// A body that is missing.
@@ -55,6 +57,11 @@ struct MessageBody {
             hash = try string("hash \"h\"", from: &reader)?.utf8
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
+        } else if key.equals("authvar") {
+            let text = try reader.skipValue()
+            acting = acting ?? Array(text)
+        } else if key.equals("noauth") {
+            if try reader.skipValue().equals("true") { acting = Array("null".utf8) }
         } else if key.equals("q") {
             query = Array(try reader.skipValue())
         } else if key.equals("e") {

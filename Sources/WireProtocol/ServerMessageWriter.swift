@@ -121,6 +121,29 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of a
+    /// query apart by the query object, which is that of the request; those of events have a tag (Protocol.md, "Additions").
+    package static func appendRevoke(_ path: Path, query: [UInt8]?, tag: Int64? = nil, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"c","b":{"p":"#)
+        out.append(quoted: path)
+        if let query {
+            out.append(literal: #","q":["#)
+            out.append(contentsOf: query)
+            out.append(literal: "]")
+        }
+        append(tag, to: &out)
+        out.append(literal: "}}}")
+    }
+
+    /// Push `ac`: the credential does not hold any more; SDKs fetch another and come back (wire-protocol 7).
+    package static func appendCredentialRevoked(status: StaticString, text: String, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"ac","b":{"s":""#)
+        out.append(literal: status)
+        out.append(literal: #"","d":"#)
+        JSONText.appendQuoted(Array(text.utf8), to: &out)
+        out.append(literal: "}}}")
+    }
+
     private static func append(_ tag: Int64?, to out: inout [UInt8]) {
         guard let tag else { return }
         out.append(literal: #","t":"#)

@@ -17,24 +17,18 @@ struct DevelopmentBanner {
             case .process: "acknowledged writes survive a crash of the server"
             case .memory: "nothing is kept"
             }
-        let rules =
-            configuration.rulesFile.map { "\($0), read but not enforced: development mode" } ?? "development mode"
-        let accounts =
-            switch configuration.identity?.options {
-            case nil: "none"
-            case let options?:
-                "\(rest) (project \(options.project)\(options.isDevelopment ? "" : ", as in production"))"
-            }
+        let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
+        let accounts = configuration.identity.map { _ in "\(rest) (project \(configuration.project))" } ?? "none"
         let isUsual = ServerAddress.usual == socket
         text = """
 
-            Hearth, in development mode: everyone on this machine may read and write everything.
+            Hearth, in development mode: on this machine only, and whoever says to be somebody is believed.
 
               WebSocket   \(socket)
               REST        \(rest)
               accounts    \(accounts)
               data        \(configuration.dataFolder)
-              rules       everything open (\(rules))
+              rules       \(rules)
               durability  \(configuration.durability.rawValue): \(survives)
 
             Watch a value:   \(Self.program) watch /welcome\(isUsual ? "" : " --url \(socket)")

@@ -5,14 +5,7 @@ extension IdentityConfiguration {
     /// What the options of `hearth serve` say about accounts.
     init(_ arguments: Arguments, isDevelopment: Bool) throws(UsageError) {
         self.init()
-        options.isDevelopment = isDevelopment && !arguments.flag("auth-production")
-        options.protectsEmails = !options.isDevelopment
-        if let project = arguments["project"] {
-            guard Realm.isValidName(project) else {
-                throw UsageError(message: "--project must be 1 to 64 letters, digits, -, _, . and :, not '\(project)'")
-            }
-            options.project = project
-        }
+        options.protectsEmails = !isDevelopment
         func list(_ name: String) -> Set<String>? {
             arguments[name].map { text in
                 Set(text.split(separator: ",").map { $0.trimmingPrefix(" ") }.map { String($0) })
@@ -26,10 +19,9 @@ extension IdentityConfiguration {
             }
             publicURL = url
         }
-        trustFile = arguments["trust"]
-        delivery = try Self.delivery(arguments, isDevelopment: options.isDevelopment)
+        delivery = try Self.delivery(arguments, isDevelopment: isDevelopment)
         if case .none = delivery {
-        } else if publicURL == nil, !options.isDevelopment {
+        } else if publicURL == nil, !isDevelopment {
             // Or whoever asks for a mail would say where its link leads.
             throw UsageError(message: "mails need --auth-url, the address to which their links lead")
         }

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Chapter 19 of Protocol.md") struct AccountsDocumentTests {
+@Suite("Chapter 20 of Protocol.md") struct AccountsDocumentTests {
     /// Finds the values of `<name>`s in a text.
     private static func match(_ pattern: String, _ text: String) -> [String: String]? {
         var values: [String: String] = [:]

@@ -9,8 +9,7 @@ import Testing
     @Test("a reset in production: a page with a form, which is sent, and safe headers")
     func page() throws {
         let folder = TemporaryFolder()
-        let client = try IdentityClient {
-            $0.options.isDevelopment = false
+        let client = try IdentityClient(isDevelopment: false) {
             $0.publicURL = "https://auth.example.com"
             $0.delivery = .command("cat > \(folder.path)/mail.part; mv \(folder.path)/mail.part \(folder.path)/mail")
         }

@@ -9,13 +9,13 @@ import Testing
     private let folder = TemporaryFolder()
 
     private func client() throws -> IdentityClient {
-        try IdentityClient({ $0.options.isDevelopment = false }, folder: folder.path)
+        try IdentityClient(isDevelopment: false, folder: folder.path)
     }
 
     private func makeAccount() throws -> JSONObject {
         let accounts = try ServiceAccounts(folder: folder.path)
         let file = try accounts.makeKey(
-            email: "backend@example.com", project: "demo-hearth", tokenURI: "http://localhost/token", now: 1_700_000_000
+            email: "backend@example.com", project: "hearth", tokenURI: "http://localhost/token", now: 1_700_000_000
         )
         return try #require(try JSONValue(parsing: file).object)
     }
@@ -47,7 +47,7 @@ import Testing
                 ["Content-Type: application/x-www-form-urlencoded"])
         }
         let token = try #require(try exchange()["access_token"])
-        let list = "/v1/projects/demo-hearth/accounts:batchGet"
+        let list = "/v1/projects/hearth/accounts:batchGet"
         let fields = ["Authorization: Bearer \(token)"]
         #expect(try client.ask("GET", list, nil, fields).status == 200)
         #expect(

@@ -2,6 +2,7 @@ import HTTPCodec
 import HearthServer
 import Identity
 import JSONTree
+import TestSupport
 import Testing
 
 /// A server with accounts, and a client that asks its endpoints.
@@ -9,10 +10,19 @@ final class IdentityClient {
     let server: RealtimeTestServer
     let rest: RESTClient
 
-    init(_ configure: (inout IdentityConfiguration) -> Void = { _ in }, folder: String? = nil) throws {
+    /// For the rules, without which there is no production.
+    private let ownFolder = TemporaryFolder()
+
+    init(
+        isDevelopment: Bool = true, folder: String? = nil,
+        _ configure: (inout IdentityConfiguration) -> Void = { _ in }
+    ) throws {
+        let rules = ownFolder.path + "/rules.json"
+        TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: rules)
         server = try RealtimeTestServer { configuration in
             var identity = IdentityConfiguration()
-            identity.options.isDevelopment = true
+            configuration.isDevelopment = isDevelopment
+            configuration.rulesFile = rules
             identity.options.protectsEmails = false
             identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
             configure(&identity)
@@ -48,7 +58,7 @@ final class IdentityClient {
     }
 
     /// An operation of administrators.
-    func admin(_ operation: String, _ body: String, project: String = "demo-hearth") throws -> Answer {
+    func admin(_ operation: String, _ body: String, project: String = "hearth") throws -> Answer {
         try ask(
             "POST", "/identitytoolkit.googleapis.com/v1/projects/\(project)/\(operation)", body,
             ["authorization: Bearer owner"])
@@ -70,7 +80,7 @@ final class IdentityClient {
 
     /// The code that was sent last.
     func lastCode() throws -> JSONObject {
-        let codes = try ask("GET", "/emulator/v1/projects/demo-hearth/oobCodes").members["oobCodes"]?.array
+        let codes = try ask("GET", "/emulator/v1/projects/hearth/oobCodes").members["oobCodes"]?.array
         return try #require(codes?.last?.object)
     }
 }

@@ -111,7 +111,7 @@ import Testing
         let header = try client.ask(
             "POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp", "{}", ["x-goog-api-key: k"])
         #expect(header.status == 200)
-        let list = "/identitytoolkit.googleapis.com/v1/projects/demo-hearth/accounts:batchGet"
+        let list = "/identitytoolkit.googleapis.com/v1/projects/hearth/accounts:batchGet"
         for (fields, status, message) in [
             ([], 401, "Login Required."), (["Authorization: Bearer nobody"], 401, "Invalid Credentials"),
             (["Authorization: Basic owner"], 401, "Login Required."), (["AUTHORIZATION: bearer OWNER"], 200, nil),
@@ -152,7 +152,7 @@ import Testing
         let token = try JSONWebToken(parsing: Array(try #require(signIn["idToken"]).utf8))
         #expect(token.claims["admin"]?.bool == true)
         for index in 2...5 { _ = try client.admin("accounts", #"{"localId":"u\#(index)"}"#) }
-        let list = "/identitytoolkit.googleapis.com/v1/projects/demo-hearth/accounts:batchGet?maxResults=3"
+        let list = "/identitytoolkit.googleapis.com/v1/projects/hearth/accounts:batchGet?maxResults=3"
         let first = try client.ask("GET", list, nil, ["authorization: Bearer owner"])
         #expect(first.members["users"]?.array?.map { $0.object?["localId"]?.text } == ["u1", "u2", "u3"])
         #expect(first["nextPageToken"] == "u3")
@@ -175,7 +175,7 @@ import Testing
         #expect(try client.signIn("i1@example.com")["localId"] == "i1")
         // Another project is another place.
         #expect(try client.admin("accounts:lookup", #"{"localId":["i1"]}"#, project: "p2").members["users"] == nil)
-        #expect(try client.ask("DELETE", "/emulator/v1/projects/demo-hearth/accounts").status == 200)
+        #expect(try client.ask("DELETE", "/emulator/v1/projects/hearth/accounts").status == 200)
         #expect(try client.admin("accounts:query", #"{"returnUserInfo":false}"#)["recordsCount"] == "0")
     }
 
@@ -190,7 +190,7 @@ import Testing
         let seen = try client.ask("POST", "\(base)/getAccountInfo?key=k", #"{"idToken":"\#(token)"}"#)
         #expect(seen.members["users"]?.array?.first?.object?["email"]?.text == "ann@example.com")
         let list = try client.ask(
-            "POST", "\(base)/downloadAccount", #"{"targetProjectId":"demo-hearth","maxResults":5}"#,
+            "POST", "\(base)/downloadAccount", #"{"targetProjectId":"hearth","maxResults":5}"#,
             ["authorization: Bearer owner"])
         #expect(list.members["users"]?.array?.count == 1)
         // Without the name of the service, and with escapes in the path.
@@ -288,7 +288,7 @@ import Testing
         let told = try client.post("createAuthUri", body)
         #expect(told.members["registered"]?.bool == true)
         #expect(told.members["signinMethods"]?.array?.map(\.text) == ["password"])
-        let path = "/emulator/v1/projects/demo-hearth/config"
+        let path = "/emulator/v1/projects/hearth/config"
         let set = try client.ask("PATCH", path, #"{"emailPrivacyConfig":{"enableImprovedEmailPrivacy":true}}"#)
         #expect(set.object("emailPrivacyConfig")?["enableImprovedEmailPrivacy"]?.bool == true)
         let hidden = try client.post("createAuthUri", body)
@@ -306,14 +306,13 @@ import Testing
 
     @Test("in production the doors of the development are closed, and tokens are signed (auth 12)")
     func production() throws {
-        let client = try IdentityClient {
-            $0.options.isDevelopment = false
+        let client = try IdentityClient(isDevelopment: false) {
             $0.options.protectsEmails = true
             $0.apiKeys = ["app"]
         }
         for (method, path) in [
-            ("GET", "/"), ("DELETE", "/emulator/v1/projects/demo-hearth/accounts"),
-            ("GET", "/emulator/v1/projects/demo-hearth/oobCodes"),
+            ("GET", "/"), ("DELETE", "/emulator/v1/projects/hearth/accounts"),
+            ("GET", "/emulator/v1/projects/hearth/oobCodes"),
             ("GET", "/emulator/action?mode=verifyEmail&oobCode=x"),
         ] {
             #expect(try client.ask(method, path).status == 404, "\(path)")

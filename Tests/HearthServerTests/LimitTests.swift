@@ -219,7 +219,8 @@ import TreeStorage
             #expect(try peer.receiveMessage() == response(1, "ok", "{}"))
             peer.hangUp()
             // The name is forgotten when the server has noticed.
-            while try client.ask("GET", "/.inspect/databases.json").text != #"[{"name":"default"}]"# {}
+            while try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text != #"[{"name":"default"}]"# {
+            }
         }
     }
 
@@ -235,7 +236,7 @@ import TreeStorage
         #expect(try peer.receiveMessage() == response(2))
         peer.hangUp()
         #expect(
-            try server.connectREST().ask("GET", "/.inspect/databases.json").text
+            try server.connectREST().ask("GET", "/.inspect/databases.json", RESTClient.owner).text
                 == #"[{"name":"default"},{"name":"new"}]"#)
         #expect(try server.connectREST().ask("GET", "/a/b.json?ns=new").text == "5")
     }

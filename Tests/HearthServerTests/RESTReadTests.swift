@@ -22,7 +22,7 @@ import Testing
         #expect(exchange.listens == listens)
         if case .listen(let path, hash: nil) = exchange.operation { #expect(listens && path == "a/b") }
         let filtered = try RESTRequests.exchange("GET /a.json?orderBy=%22$key%22&limitToLast=2", ["Accept: \(types)"])
-        guard case .listenQuery("a", let query, .eventStream, hash: nil) = filtered.operation else {
+        guard case .listenQuery("a", let query, .eventStream, hash: nil, text: _) = filtered.operation else {
             #expect(types == "*/*" || types == "text/event-streams")
             return
         }

@@ -97,7 +97,7 @@ import Testing
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         for (query, fields) in [
-            ("auth=eyJhbGciOiJub25lIn0.e30.", []), ("auth=secret", []), ("access_token=owner", []),
+            ("auth=eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.", []), ("auth=owner", []), ("access_token=owner", []),
             ("auth_variable_override=%7B%22uid%22:%22s%20v%22%7D", ["authorization: Bearer owner"]),
             ("auth_variable_override=null&ac=x", ["Authorization: Bearer ya29.x"]), ("sse=true&dryRun=true", []),
         ] as [(String, [String])] {
@@ -198,7 +198,7 @@ import Testing
         #expect(try client.receive().text == "1")
         // What was only read from is not there.
         let names = #"[{"name":"default"},{"name":"one"}]"#
-        #expect(try client.ask("GET", "/.inspect/databases.json?ns=any").text == names)
+        #expect(try client.ask("GET", "/.inspect/databases.json?ns=any", RESTClient.owner).text == names)
         let malformed = try client.ask("GET", "/x.json?ns=a.b")
         #expect(malformed.status == 403)
         #expect(malformed.text == "{\n  \"error\" : \"Invalid Firebase database name\"\n}\n")
@@ -218,7 +218,9 @@ import Testing
                 "Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?"
             ),
             ("GET", "/a.json?orderBy=name", nil, 400, "orderBy must be a valid JSON encoded path"),
-            ("PUT", "/.settings/rules.json", "{}", 501, "this version has no rules and no settings"),
+            ("GET", "/a.json?auth=secret", nil, 401, "Could not parse auth token."),
+            ("PUT", "/.settings/rules.json", "{}", 401, "Unauthorized request."),
+            ("GET", "/.inspect/databases.json", nil, 401, "Unauthorized request."),
             ("TRACE", "/a.json", nil, 405, "this method is not supported here"),
             ("PUT", "/healthz", "1", 405, "this method is not supported here"),
             ("GET", "/.ws", nil, 426, "this is a WebSocket endpoint"),

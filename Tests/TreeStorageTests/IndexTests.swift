@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import TestSupport
 import Testing
 

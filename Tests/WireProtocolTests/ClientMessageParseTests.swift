@@ -70,7 +70,15 @@ struct ClientMessageParseTests {
             ("u", #"{"p":"/a"}"#, .unlisten(try path("a"), query: nil, tag: nil)),
             ("s", #"{"c":{"sdk.node.12-18-0":1}}"#, .statistics),
             ("auth", #"{"cred":"eyJ"}"#, .authenticate(credential: Array("eyJ".utf8))),
-            ("gauth", #"{"cred":"owner","noauth":true}"#, .authenticate(credential: Array("owner".utf8))),
+            (
+                "gauth", #"{"cred":"owner","noauth":true,"authvar":{"uid":"a"}}"#,
+                .authenticate(credential: Array("owner".utf8), acting: Array("null".utf8))
+            ),
+            (
+                "gauth", #"{"noauth":false,"authvar":{"uid":"a","token":{"x.y":[1]}},"cred":"owner"}"#,
+                .authenticate(
+                    credential: Array("owner".utf8), acting: Array(#"{"uid":"a","token":{"x.y":[1]}}"#.utf8))
+            ),
             ("unauth", "{}", .unauthenticate),
             ("appcheck", #"{"token":"x"}"#, .appCheck),
             ("unappcheck", "{}", .appCheck),

@@ -52,6 +52,14 @@ struct ClientMessageWriterTests {
             ),
             (.noEvents(tag: 3), #"{"t":"d","d":{"r":5,"a":"nev","b":{"t":3}}}"#),
             (.authenticate(credential: Array("e\"J".utf8)), #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"e\"J"}}}"#),
+            (
+                .authenticate(credential: Array("x".utf8), acting: Array(#"{"uid":"a"}"#.utf8)),
+                #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"x","authvar":{"uid":"a"}}}}"#
+            ),
+            (
+                .authenticate(credential: Array("x".utf8), acting: Array("null".utf8)),
+                #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"x","noauth":true}}}"#
+            ),
             (.unauthenticate, #"{"t":"d","d":{"r":5,"a":"unauth","b":{}}}"#),
             (.statistics, #"{"t":"d","d":{"r":5,"a":"s","b":{"c":{}}}}"#),
         ]
@@ -98,7 +106,9 @@ extension RandomTrees {
         case 0: return .get(path(), query: queryObject())
         case 1: return .listen(path(), query: query, tag: tag, hash: hash)
         case 2: return .unlisten(path(), query: query, tag: tag)
-        case 3: return .authenticate(credential: bytes())
+        case 3:
+            let acting = pick([nil, "null", #"{"uid":"a","token":{"x.y":[1]}}"#] as [String?])
+            return .authenticate(credential: bytes(), acting: acting.map { Array($0.utf8) })
         case 4: return pick([.unauthenticate, .statistics, .appCheck, .unknown(action: Array("zz".utf8))])
         case 5, 6, 7:
             let (base, assignments) = merge()

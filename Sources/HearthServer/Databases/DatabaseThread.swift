@@ -1,5 +1,6 @@
 import EventLoop
 import RealtimeDatabase
+import SecurityRules
 import Synchronization
 import TreeStorage
 
@@ -17,6 +18,8 @@ package final class DatabaseThread: Sendable {
         case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
+        /// Some databases have other rules now.
+        case rulesChanged
         /// Go on with the making of an index.
         case buildIndex(UInt32)
         /// The loops have passed on so much that there is room for more.
@@ -36,8 +39,8 @@ package final class DatabaseThread: Sendable {
 
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
-        loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
+        denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -50,7 +53,8 @@ package final class DatabaseThread: Sendable {
         self.committer = committer
         self.applier = applier
         let host = DatabaseHost(
-            limits: limits, indexes: indexes, loops: loops, log: log, committer: committer, applier: applier,
+            limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
+            committer: committer, applier: applier,
             readers: readers, readiness: readiness, backlog: backlog, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
@@ -72,6 +76,9 @@ package final class DatabaseThread: Sendable {
 
     /// Somebody does not use a database any more; what was posted for it comes first.
     func release(_ database: UInt32) { worker.post(.released(database)) }
+
+    /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
+    func rulesChanged() { worker.post(.rulesChanged) }
 
     func tick() { worker.post(.tick) }
 

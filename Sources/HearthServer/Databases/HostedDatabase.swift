@@ -55,8 +55,8 @@ final class HostedDatabase {
         database = Database(
             index: index, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
-        try database.loadOwed()
-        try database.setIndexes(host.indexes)
+        try database.load()
+        takeRules()
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
@@ -67,6 +67,14 @@ final class HostedDatabase {
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - appliedSequence)"),
             ])
+    }
+
+    /// Decides by the rules that are in force now.
+    func takeRules() {
+        lastTime = max(lastTime, WallClock.milliseconds)
+        database.setRules(host.rules.program(for: name), explains: host.explainsDenials, now: lastTime)
+        release()
+        postBuild()
     }
 
     /// The server ends, and with it all connections.
@@ -131,6 +139,8 @@ final class HostedDatabase {
         lastTime = max(lastTime, WallClock.milliseconds)
         let (record, count) = database.process(requests, now: lastTime, readBytesMax: host.limits.turnReadBytesMax)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
+        let denials = database.takeDenials()
+        if !denials.isEmpty { host.denials.add(denials, in: name) }
         release()
         if let error = database.tornBy { recover(because: error) }
         if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
@@ -234,7 +244,7 @@ final class HostedDatabase {
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
-            case .disconnect, .unlisten, .unlistenQuery, .dropListener: held.append(request)
+            case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
             case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }

@@ -55,6 +55,9 @@ final class HostedDatabases {
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)
+        case .rulesChanged:
+            for database in open.values { database.takeRules() }
+            for database in unwritten.values { database.takeRules() }
         case .buildIndex(let index): open[index]?.buildIndex()
         case .tick:
             ticks += 1
@@ -71,10 +74,10 @@ final class HostedDatabases {
         if let database = open[index] { return database.run(requests) }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
-        if isUnwritten, !requests.contains(where: { $0.operation.writes }) {
-            let database = unwritten[index] ?? UnwrittenDatabase(index: index, host: host)
+        if isUnwritten {
+            let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
             unwritten[index] = database
-            return database.run(requests)
+            if !requests.contains(where: database.mayWrite) { return database.run(requests) }
         }
         do throws(StorageError) {
             try openDatabase(index).run(requests)

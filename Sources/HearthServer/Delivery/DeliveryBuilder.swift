@@ -60,6 +60,7 @@ struct DeliveryBuilder {
                 let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: true))
             }
+        case .revoked(let connection, let path, let listener): revoke(connection, path, listener)
         case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
         }
     }
@@ -91,6 +92,18 @@ struct DeliveryBuilder {
                 entries[loop].append(entry(address.group, runs.count - 1))
             }
         }
+    }
+
+    private mutating func revoke(_ connection: ConnectionID, _ path: Path, _ listener: RevokedListener) {
+        if connection.kind == .http { return entries[connection.loop].append(.cancelEvents(connection)) }
+        let range = Self.frame(&bytes, &message) { out in
+            switch listener {
+            case .plain: ServerMessageWriter.appendRevoke(path, query: nil, to: &out)
+            case .query(let query): ServerMessageWriter.appendRevoke(path, query: query, to: &out)
+            case .events(let tag): ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, to: &out)
+            }
+        }
+        entries[connection.loop].append(.frames(connection, range, answers: false))
     }
 
     /// The first event of a stream.
@@ -163,7 +176,7 @@ extension Output {
         switch self {
         case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
-        case .reply, .initial, .initialQuery, .join, .leave, .stream: false
+        case .reply, .initial, .initialQuery, .join, .leave, .revoked, .stream: false
         }
     }
 }
@@ -186,6 +199,7 @@ extension Failure {
         case .nothingThere: "invalid_argument"
         case .noIndex: "no_index"
         case .tooLarge: "too_big"
+        case .denied: "permission_denied"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
         }

@@ -31,8 +31,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var drains = 0
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
-    /// The server shuts down: the answer under way is the last one.
-    private var isEnding = false
+    /// Until its credential ends.
+    var expiry: Timer?
+    /// The answer under way is the last one.
+    var isEnding = false
 
     enum Work {
         /// There is none, or all that is left of its answer waits in the stream.
@@ -229,15 +231,18 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)
-            perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
-                Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
-            } then: { connection, exchange in
-                connection.ask(exchange, claim, writer)
+            identify(head, writer) { connection, authentication in
+                connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
+                    Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
+                } then: { connection, exchange in
+                    connection.ask(exchange, authentication, claim, writer)
+                }
             }
         case .databases:
-            respond(HTTPResponse.databases(context.services.databaseNames), with: writer)
-        case .settings:
-            respond(HTTPResponse(.notImplemented, error: "this version has no rules and no settings"), with: writer)
+            admit(head, writer) { connection in
+                connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
+            }
+        case .settings: answerSettings(head, body, writer)
         case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
         case .longPoll: poll(head, writer)
         case .identity(let route): askIdentity(route, head, body, claim, writer)
@@ -261,14 +266,22 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    private func ask(_ exchange: Result<RESTExchange, RESTError>, _ claim: MemoryClaim?, _ writer: ResponseWriter) {
+    private func ask(
+        _ exchange: Result<RESTExchange, RESTError>, _ authentication: Authentication, _ claim: MemoryClaim?,
+        _ writer: ResponseWriter
+    ) {
         do {
             let exchange = try exchange.get()
             let database = try context.services.directory.use(exchange.databaseName)
             work = .waiting(exchange, writer)
             context.submit(
-                Request(connection: id, number: 0, operation: exchange.operation, claim: claim), to: database.index)
-            if exchange.listens { listening = database } else { context.release(database) }
+                Request(
+                    connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
+                    claim: claim),
+                to: database.index)
+            guard exchange.listens else { return context.release(database) }
+            listening = database
+            expire(at: authentication.expiresAt)
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
@@ -314,6 +327,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     func endUse() {
         if let database = listening { context.release(database) }
         listening = nil
+        expiry?.cancel()
+        expiry = nil
     }
 
     func timedOut(_ stream: Stream) {

@@ -2,6 +2,7 @@ package import Identity
 
 /// How a server serves accounts.
 package struct IdentityConfiguration: Sendable {
+    /// Project and mode are those of the server.
     package var options = AccountOptions()
     /// The keys of an app are no secret; nil takes any.
     package var apiKeys: Set<String>?
@@ -10,8 +11,6 @@ package struct IdentityConfiguration: Sendable {
     package var publicURL: String?
     /// Hosts to which links may lead on.
     package var authorizedDomains: Set<String> = ["localhost", "127.0.0.1"]
-    /// The file of issuers and providers that are believed, see ``TrustFile``.
-    package var trustFile: String?
     package var delivery = CodeDelivery.log
     /// Requests that may hash passwords or ask other servers, at a time.
     package var slowThreads = 2

@@ -49,9 +49,9 @@ extension IdentityService {
 
     /// Whom the provider has vouched for. In development mode those that are not set up are taken at their word.
     private func verified(_ assertion: ProviderAssertion) throws(AccountFailure) -> ProviderIdentity {
-        if isDevelopment, !providers.contains(assertion.provider) { return try assertion.trusted() }
+        if isDevelopment, !trust.providers.contains(assertion.provider) { return try assertion.trusted() }
         let answer = Answer()
-        providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
+        trust.providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
             answer.result.withLock { $0 = result }
             answer.done.signal()
         }

@@ -94,7 +94,7 @@ extension IdentityService {
         do throws(TokenError) {
             if isDevelopment { return try CustomToken(trusting: text) }
             return try CustomToken(
-                verifying: text, now: accounts.now / 1000, keys: serviceAccounts.verificationKeys)
+                verifying: text, now: accounts.now / 1000, keys: trust.serviceAccounts.verificationKeys)
         } catch {
             switch error {
             case .invalidClaim("uid"): throw .refused(.missingIdentifier)
@@ -145,7 +145,7 @@ extension IdentityService {
     /// An access token for an assertion that a service account's key has signed (auth 12.1).
     func accessToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let fields = try request.fields(allowsForm: true)
-        let (status, body) = verifier.answer(
+        let (status, body) = trust.verifier.answer(
             grantType: try fields.bytes("grantType"), assertion: try fields.bytes("assertion"), now: accounts.now / 1000
         )
         return HTTPResponse(HTTPStatus(status), identity: body)

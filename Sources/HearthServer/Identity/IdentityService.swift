@@ -2,80 +2,40 @@ import EventLoop
 import HTTPCodec
 import Identity
 import RealtimeDatabase
-import Synchronization
+import TreeStorage
 
 /// The endpoints about accounts (auth 1 to 7). Its calls wait; they are made on ``IdentityWorkers``.
 final class IdentityService: Sendable {
     let accounts: Accounts
     let configuration: IdentityConfiguration
-    /// Nil in development mode, where tokens are not signed.
-    let keys: KeyStore?
-    /// Whom credentials are of, for everything that takes them.
-    let verifier: TokenVerifier
-    let serviceAccounts: ServiceAccounts
-    let providers: IdentityProviders
+    let trust: Trust
     let mail: CodeMailer
     /// The latest codes, for tools, in development mode.
     let issued = IssuedCodes()
     private let quick: IdentityWorkers
     private let slow: IdentityWorkers
     private let log: Log
-    private let isRotating = Atomic(false)
 
     var isDevelopment: Bool { accounts.options.isDevelopment }
 
-    /// - parameter fetcher: asks other providers and issuers.
     init(
-        folder: String, survivesPowerLoss: Bool, configuration: IdentityConfiguration, fetcher: any DocumentFetcher,
+        _ configuration: IdentityConfiguration, _ server: ServerConfiguration, _ folder: DataFolder, _ trust: Trust,
         log: Log
     ) throws {
         self.configuration = configuration
+        self.trust = trust
         self.log = log
-        if configuration.options.isDevelopment {
-            keys = nil
-        } else {
-            keys = try KeyStore(folder: folder, now: WallClock.milliseconds / 1000)
-        }
+        var options = configuration.options
+        options.project = server.project
+        options.isDevelopment = server.isDevelopment
         accounts = try Accounts(
-            file: folder + "/accounts.sqlite", survivesPowerLoss: survivesPowerLoss, options: configuration.options,
-            mode: keys.map { .production($0) } ?? .development)
-        serviceAccounts = try ServiceAccounts(folder: folder)
-        let trust = try configuration.trustFile.map { try Self.trust($0, fetcher) }
-        providers = trust?.providers ?? IdentityProviders([])
-        verifier = TokenVerifier(
-            authority: accounts.authority(Realm(project: configuration.options.project)), accounts: serviceAccounts,
-            issuers: trust?.issuers ?? [])
+            file: folder.path + "/accounts.sqlite", survivesPowerLoss: server.durability == .full, options: options,
+            mode: trust.mode)
         mail = try CodeMailer(configuration.delivery, log: log)
         quick = try IdentityWorkers(
             name: "identity", count: configuration.quickThreads, capacity: configuration.quickWaitingMax)
         slow = try IdentityWorkers(
             name: "passwords", count: configuration.slowThreads, capacity: configuration.slowWaitingMax)
-    }
-
-    private static func trust(_ path: String, _ fetcher: any DocumentFetcher) throws -> TrustFile {
-        guard let text = FileBytes.read(path) else {
-            throw Server.StartError.configuration("cannot read the file of whom to trust, \(path)")
-        }
-        do throws(TrustFile.Failure) {
-            return try TrustFile(text, fetcher: fetcher, readFile: FileBytes.read)
-        } catch { throw Server.StartError.configuration("\(path): \(error)") }
-    }
-
-    /// Does what is due: called now and then.
-    func tick() {
-        guard let keys, keys.nextRotation <= accounts.now / 1000,
-            isRotating.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
-        else { return }
-        let isTaken = slow.post {
-            do throws(KeyStoreError) {
-                if try keys.rotate(now: self.accounts.now / 1000) { self.log.info("keys.rotated") }
-                self.isRotating.store(false, ordering: .relaxed)
-            } catch {
-                // Old keys go on signing. It is tried again when the server is started.
-                self.log.error("keys.failed", [("error", "\(error)")])
-            }
-        }
-        if !isTaken { isRotating.store(false, ordering: .relaxed) }
     }
 
     /// Finishes what is under way, and ends.
@@ -130,8 +90,8 @@ final class IdentityService: Sendable {
         case .query: try query(request)
         case .createSessionCookie: try createSessionCookie(request)
         case .configuration: try projectSettings(request, needsCredential: true)
-        case .certificates: keyDocument(keys?.certificates)
-        case .webKeys: keyDocument(keys?.jwks ?? Array(#"{"keys":[]}"#.utf8))
+        case .certificates: keyDocument(trust.keys?.certificates)
+        case .webKeys: keyDocument(trust.keys?.jwks ?? Array(#"{"keys":[]}"#.utf8))
         case .actionPage: actionPage(request)
         case .ready, .emulatorAccounts, .emulatorConfiguration, .emulatorCodes, .emulatorVerificationCodes,
             .emulatorAction:
@@ -155,7 +115,7 @@ final class IdentityService: Sendable {
         if let bearer = request.bearer {
             // Case does not matter to the official emulator.
             let isOwner = isDevelopment && bearer.lowercased() == "owner"
-            guard isOwner || verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000) else {
+            guard isOwner || trust.verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000) else {
                 throw .request(.unauthenticated("Invalid Credentials", reason: "authError"))
             }
             return true

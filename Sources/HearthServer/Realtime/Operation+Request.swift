@@ -11,7 +11,8 @@ extension Operation {
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
         case .listen(let path, let query, let tag?, let hash):
-            self = .listenQuery(path, query?.query ?? .everything, .tagged(tag), hash: hash)
+            self = .listenQuery(
+                path, query?.query ?? .everything, .tagged(tag), hash: hash, text: query?.text ?? Array("{}".utf8))
         case .listen(let path, let query, nil, let hash):
             self = query.selectsEverything ? .listen(path, hash: hash) : .relay(.failed(.untaggedQuery))
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
@@ -22,11 +23,8 @@ extension Operation {
         case .events(let path, let query, let tag, let kinds):
             self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
-        case .statistics, .appCheck: self = .relay(.done)
-        case .authenticate:
-            // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
-            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8))))
-        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8))))
+        // Who the client is is the session's business.
+        case .statistics, .appCheck, .authenticate, .unauthenticate: self = .relay(.done)
         case .unknown(let action):
             // No more of it than helps to find the mistake.
             let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""

@@ -5,7 +5,7 @@ import Synchronization
 /// How accounts are served.
 package struct AccountOptions: Sendable {
     /// The project of clients, which name none.
-    package var project = "demo-hearth"
+    package var project = "hearth"
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word, limits are off.
     package var isDevelopment = false
     /// Nobody learns who has an account (auth 8: e-mail enumeration protection).

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// The indexes of a database, each with the number that its entries carry.
 ///
@@ -16,10 +17,9 @@ struct IndexCatalog {
 
     init() {}
 
-    /// Takes over from what the store knows: `number TAB complete TAB pattern TAB index` on each line, after the next number.
-    init(_ definitions: [IndexDefinition], stored: [UInt8]?) {
-        var known: [IndexDefinition: Index] = [:]
-        let lines = String(decoding: stored ?? [], as: UTF8.self).split(separator: "\n")
+    /// Reads what the store knows: `number TAB complete TAB pattern TAB index` on each line, after the next number.
+    init(stored: [UInt8]) {
+        let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
         for (place, line) in lines.enumerated() {
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
             if place == 0, let first = UInt32(line) { next = first }
@@ -28,8 +28,14 @@ struct IndexCatalog {
                 let index = QueryIndex(description: String(fields[3]))
             else { continue }
             let definition = IndexDefinition(pattern: pattern, index: index)
-            known[definition] = Index(number: number, definition: definition, isComplete: fields[1] == "1")
+            indexes.append(Index(number: number, definition: definition, isComplete: fields[1] == "1"))
         }
+    }
+
+    /// Keeps those that are defined, and adds what is missing.
+    mutating func set(_ definitions: [IndexDefinition]) {
+        let known = Dictionary(indexes.map { ($0.definition, $0) }) { first, _ in first }
+        indexes = []
         for definition in definitions where !indexes.contains(where: { $0.definition == definition }) {
             if let index = known[definition] {
                 indexes.append(index)
@@ -52,19 +58,5 @@ struct IndexCatalog {
 
     mutating func complete(_ number: UInt32) {
         for place in indexes.indices where indexes[place].number == number { indexes[place].isComplete = true }
-    }
-}
-
-extension QueryIndex {
-    /// Reads what `description` gives.
-    package init?(description text: String) {
-        switch text {
-        case ".value": self = .value
-        case ".key": self = .key
-        case ".priority": self = .priority
-        default:
-            guard let path = try? Path(parsing: text), !path.isRoot else { return nil }
-            self = .child(path)
-        }
     }
 }

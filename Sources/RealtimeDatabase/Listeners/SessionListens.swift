@@ -21,10 +21,15 @@ struct SessionListens {
     /// In path order, so what lies below a path stands right behind it.
     private var entries: [Entry] = []
     /// Queries, each independent of all other listeners.
-    var queries: [ListenerForm.Name: (live: LiveQuery, form: ListenerForm)] = [:]
+    var queries: [ListenerForm.Name: QueryListener] = [:]
+    /// Whom the rules judge.
+    var principal: Principal
+
+    init(_ principal: Principal = .nobody) { self.principal = principal }
 
     var isEmpty: Bool { entries.isEmpty && queries.isEmpty }
     var count: Int { entries.count + queries.count }
+    var paths: [Path] { entries.map(\.path) }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
 

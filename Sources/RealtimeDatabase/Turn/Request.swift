@@ -30,15 +30,18 @@ package struct Request: Sendable {
     package var connection: ConnectionID
     /// The request's number on its connection, given back with the reply.
     package var number: Int64
+    package var principal: Principal
     package var operation: Operation
     /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
     package var claim: (any AnyObject & Sendable)?
 
     package init(
-        connection: ConnectionID, number: Int64, operation: Operation, claim: (any AnyObject & Sendable)? = nil
+        connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
+        claim: (any AnyObject & Sendable)? = nil
     ) {
         self.connection = connection
         self.number = number
+        self.principal = principal
         self.operation = operation
         self.claim = claim
     }
@@ -81,7 +84,8 @@ package enum Operation: Sendable {
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is
     /// that of what it already has.
-    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil)
+    /// `text` is that of the client's query object.
+    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil, text: [UInt8] = [])
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.
@@ -90,6 +94,8 @@ package enum Operation: Sendable {
     case onDisconnect([(target: WriteTarget, value: IncomingValue)])
     /// Nothing at and below a place is to be written then any more.
     case cancelOnDisconnect(Path)
+    /// The connection's requests are made by the principal of this one from now on; its listeners must be allowed to that one.
+    case become(Reply?)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
     /// The connection ended; nothing is answered.
@@ -103,7 +109,8 @@ extension Operation {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             0
         }
@@ -114,7 +121,8 @@ extension Operation {
         switch self {
         case .get, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
-        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .relay,
+        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             false
         }
@@ -123,7 +131,8 @@ extension Operation {
     package var writes: Bool {
         switch self {
         case .set, .update, .onDisconnect: true
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             false
         }

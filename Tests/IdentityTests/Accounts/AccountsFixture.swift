@@ -9,7 +9,7 @@ final class AccountsFixture {
     let folder: TemporaryFolder
     let accounts: Accounts
     let clock: ManualClock
-    let realm = Realm(project: "demo-hearth")
+    let realm = Realm(project: "hearth")
 
     final class ManualClock: Sendable {
         /// Milliseconds since 1970.

@@ -18,10 +18,13 @@ struct DatabaseBench {
         database = Database(index: 7, store: store, sequence: sequence, packing: packing)
     }
 
-    mutating func process(_ operations: Operation..., by connection: ConnectionID = Self.writer) {
+    mutating func process(
+        _ operations: Operation..., by connection: ConnectionID = Self.writer, as principal: Principal = .nobody
+    ) {
         let requests = operations.map { operation in
             self.requests += 1
-            return Request(connection: connection, number: self.requests, operation: operation)
+            return Request(
+                connection: connection, number: self.requests, principal: principal, operation: operation)
         }
         if let record = database.process(requests, now: 1000) { log.append(record) }
     }
@@ -29,7 +32,7 @@ struct DatabaseBench {
     /// Another process has the same store and the log, of which it finds these records; the store has everything up to `sequence`.
     static func reopened(_ store: MemoryRowStore, sequence: UInt64, log: [LogRecord]) throws -> DatabaseBench {
         var bench = DatabaseBench(store: store, sequence: sequence)
-        try bench.database.loadOwed()
+        try bench.database.load()
         for record in log where record.lastSequence > sequence { try bench.database.replay(record.operations()) }
         bench.database.orphanAll()
         bench.process()
@@ -77,11 +80,14 @@ struct DatabaseBench {
         case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
         case .join(_, let connection): "join \(connection.loop)"
         case .leave(_, let connection): "leave \(connection.loop)"
+        case .revoked(let connection, let path, _): "revoke \(path) of \(connection.loop)"
         case .stream(let read): "stream \(read.path)"
         case .reply(_, let number, .done): "\(number) done"
         case .reply(_, let number, .listening): "\(number) listening"
         case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"
         case .reply(_, let number, .value(let value)): "\(number) \(value)"
+        case .reply(_, let number, .failed(.denied(let why))):
+            "\(number) \(Failure.denied(why).message)"
         case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
         }
     }

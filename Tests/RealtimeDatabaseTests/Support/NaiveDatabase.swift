@@ -37,6 +37,7 @@ struct NaiveDatabase {
         case .listen: return .listening
         case .listenQuery: return .listening
         case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
+        case .become(let reply): return reply
         case .relay(let reply): return reply
         case .dropListener, .disconnect: return nil
         }

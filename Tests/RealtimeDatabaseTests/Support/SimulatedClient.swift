@@ -67,6 +67,7 @@ struct SimulatedClient {
         case .pushQuery(let push, _): receive(push, isInitial: false)
         case .reply(_, let number, let reply): finish(number, reply)
         case .stream(let read): stream = read
+        case .revoked: failure = failure ?? "\(connection.raw) lost a listener"
         case .join, .leave: break
         }
     }
@@ -74,9 +75,9 @@ struct SimulatedClient {
     private mutating func receive(_ push: QueryPush, isInitial: Bool) {
         let name = push.form.name
         let asked = waiting.first { request in
-            if case .listenQuery(_, _, let form, _) = request.operation { form.name == name } else { false }
+            if case .listenQuery(_, _, let form, _, _) = request.operation { form.name == name } else { false }
         }
-        if isInitial, case .listenQuery(let path, let query, let form, _)? = asked?.operation {
+        if isInitial, case .listenQuery(let path, let query, let form, _, _)? = asked?.operation {
             queries[name] = SimulatedQuery(path: path, query: query, form: form)
         }
         guard queries[name] != nil else {
@@ -123,9 +124,10 @@ struct SimulatedClient {
         case (.listen(let path, _), .listening): listening.insert(path)
         case (.listen(let path, _), _): listening.remove(path)
         case (.unlisten(let path), _): listening.remove(path)
-        case (.listenQuery(_, _, let form, _), .listening), (.listenQuery(_, _, let form, _), .listeningUnindexed):
+        case (.listenQuery(_, _, let form, _, _), .listening),
+            (.listenQuery(_, _, let form, _, _), .listeningUnindexed):
             queries[form.name]?.isSettled = true
-        case (.listenQuery(_, _, let form, _), _): queries[form.name] = nil
+        case (.listenQuery(_, _, let form, _, _), _): queries[form.name] = nil
         case (.unlistenQuery(let name), _): queries[name] = nil
         default: break
         }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 @testable import RealtimeDatabase
 
@@ -50,7 +51,7 @@ struct SimulatedHost {
         let database = Database(
             index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
             assembledBytesMax: sizes.assembledBytesMax, packing: sizes.packing)
-        try? database.setIndexes(sizes.indexes)
+        database.setIndexes(sizes.indexes)
         return database
     }
 
@@ -116,12 +117,12 @@ struct SimulatedHost {
                     expect(value == model.tree.value(at: path), "initial data of \(path)")
                 case .initialQuery(_, let push):
                     if case .change(.set(let assignment)) = push.content,
-                        case .listenQuery(let path, let query, _, _) = request.operation
+                        case .listenQuery(let path, let query, _, _, _) = request.operation
                     {
                         expect(
                             assignment.value == model.selection(query, at: path), "initial data of a query at \(path)")
                     }
-                case .join, .leave: break
+                case .join, .leave, .revoked: break
                 }
             }
             if mayFail, case .failed(.unavailable) = reply {
@@ -332,7 +333,8 @@ struct SimulatedHost {
                 expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
                 clients[connection]?.receive(output)
             }
-        case .initial(let connection, _, _), .initialQuery(let connection, _): clients[connection]?.receive(output)
+        case .initial(let connection, _, _), .initialQuery(let connection, _), .revoked(let connection, _, _):
+            clients[connection]?.receive(output)
         case .stream(let read): clients[read.connection]?.receive(output)
         case .reply(let connection, let number, _):
             expect(sequences[connection]?[number] ?? 0 <= logEnd, "an answer before its turn is durable")

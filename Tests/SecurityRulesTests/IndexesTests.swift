@@ -1,7 +1,7 @@
 import JSONTree
 import Testing
 
-@testable import RealtimeDatabase
+@testable import SecurityRules
 
 @Suite("The indexes of a rules file")
 struct RulesIndexesTests {
@@ -13,27 +13,30 @@ struct RulesIndexesTests {
                 ".read": true, /* ".indexOn": ["no"] */
                 ".indexOn": "top",
                 "users": { ".indexOn": ["name", ".value", "address/city"] },
-                "rooms": { "$room": { ".write": "auth != null // no comment", "messages": { ".indexOn": ["ts"] } } }
+                "rooms": { "$room": { ".write": "auth != null", "messages": { ".indexOn": ["ts"] } } }
               }
             }
             """
-        let found = try RulesIndexes(parsing: Array(file.utf8)).definitions.map { "\($0.pattern.text) \($0.index)" }
+        let found = try RulesProgram(parsing: Array(file.utf8)).indexes.map { "\($0.pattern.text) \($0.index)" }
         #expect(found == [" top", "users name", "users .value", "users address/city", "rooms/$/messages ts"])
     }
 
     @Test(
         "or a mistake with its place",
         arguments: [
-            ("{\"rules\":{\n  \"a\": {\".indexOn\": 5}}}", "2:21: '.indexOn' is a string or an array of strings"),
+            (
+                "{\"rules\":{\n  \"a\": {\".indexOn\": 5}}}",
+                "2:21: Invalid indexOn expression. Must be either a string or an array of strings"
+            ),
             (
                 "{\"rules\":{\".indexOn\": [\"a\", \".nothing\"]}}",
-                "1:29: '.nothing' is neither a path below a child nor '.value'"
+                "1:29: '.nothing' is neither '.value' nor the path of a child to order by."
             ),
-            ("{}", "1:1: a rules file is an object with the member \"rules\""),
+            ("{}", "1:1: The top level needs the property 'rules'."),
         ])
     func mistakes(file: String, message: String) {
         #expect {
-            try RulesIndexes(parsing: Array(file.utf8))
+            try RulesProgram(parsing: Array(file.utf8))
         } throws: { "\($0)" == message }
     }
 
@@ -41,7 +44,7 @@ struct RulesIndexesTests {
     func truncation() {
         let file = Array("{\"rules\":{\"a\":{\".indexOn\":[\"b\",\"c\"]} /* x */ }}".utf8)
         for count in 0..<file.count {
-            #expect(throws: RulesError.self) { try RulesIndexes(parsing: Array(file[..<count])) }
+            #expect(throws: RulesError.self) { try RulesProgram(parsing: Array(file[..<count])) }
         }
     }
 }
