@@ -18,8 +18,9 @@ let rooms: [Room] = [
     Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
     Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
-    Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "CSQLite"]),
-    Room(name: "Identity", uses: ["JSONTree", "COpenSSL", "CSQLite"]),
+    Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
+    Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
+    Room(name: "Identity", uses: ["JSONTree", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
     Room(
         name: "HearthServer",
         uses: [

@@ -41,9 +41,10 @@ package final class Server: Sendable {
                 file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
             try Self.check(rules, configuration)
             let denials = DenialLog()
-            let authenticator = try Self.authenticator(configuration, folder)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let group = try EventLoopGroup(count: loopCount)
+            let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
+            let trust = try Trust(configuration, folder, fetcher: fetcher)
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
@@ -56,9 +57,13 @@ package final class Server: Sendable {
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
+            let identity = try configuration.identity.map {
+                try IdentityService($0, configuration, folder, trust, log: log)
+            }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
-                rules: rules, denials: denials, authenticator: authenticator, readiness: readiness, log: log)
+                identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
+                log: log)
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
@@ -83,6 +88,8 @@ package final class Server: Sendable {
             throw error
         } catch let error as RulesInForce.LoadError {
             throw .configuration(error.message)
+        } catch AccountFailure.storage(let error) {
+            throw .storage(error)
         } catch let error as KeyStoreError {
             throw .configuration(error.description)
         } catch {
@@ -121,18 +128,6 @@ package final class Server: Sendable {
         }
     }
 
-    private static func authenticator(
-        _ configuration: ServerConfiguration, _ folder: DataFolder
-    ) throws(KeyStoreError) -> Authenticator {
-        let now = WallClock.milliseconds / 1000
-        let mode: TokenAuthority.Mode =
-            configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder.path, now: now))
-        let verifier = TokenVerifier(
-            authority: TokenAuthority(project: configuration.project, mode: mode),
-            accounts: try ServiceAccounts(folder: folder.path))
-        return Authenticator(verifier: verifier, isDevelopment: configuration.isDevelopment)
-    }
-
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections close.
     /// Not from an event loop.
     package func stop() {
@@ -143,6 +138,7 @@ package final class Server: Sendable {
         group.shutDown(grace: .seconds(5))
         group.join()
         services.helper.stop()
+        services.identity?.stop()
         services.log.info("server.stopped")
     }
 
@@ -188,6 +184,7 @@ package final class Server: Sendable {
     private static func tick(_ loop: EventLoop, _ services: Services) {
         loop.execute {
             services.databases.tick()
+            services.tick()
             if services.rules.file != nil { services.helper.post { services.reloadRules() } }
             loop.schedule(after: .milliseconds(200)) { tick(loop, services) }
         }

@@ -25,6 +25,10 @@ package struct ServerConfiguration: Sendable {
     package var compresses = false
     /// What realtime clients are told to reconnect to; nil for the host that they used.
     package var advertisedHost: String?
+    /// The file of issuers and providers that are believed, see ``TrustFile``.
+    package var trustFile: String?
+    /// How accounts are served; nil for not at all.
+    package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()

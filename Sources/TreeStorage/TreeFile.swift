@@ -1,5 +1,5 @@
-import CSQLite
 package import RealtimeDatabase
+import SQLite
 import Synchronization
 
 /// The rows of one database in a SQLite file, and how far in the commit log they reach.

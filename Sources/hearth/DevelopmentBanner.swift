@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import Identity
 import TreeStorage
 
 /// What `hearth serve --dev` shows when it is ready: where everything is, and lines to paste.
@@ -17,6 +18,7 @@ struct DevelopmentBanner {
             case .memory: "nothing is kept"
             }
         let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
+        let accounts = configuration.identity.map { _ in "\(rest) (project \(configuration.project))" } ?? "none"
         let isUsual = ServerAddress.usual == socket
         text = """
 
@@ -24,6 +26,7 @@ struct DevelopmentBanner {
 
               WebSocket   \(socket)
               REST        \(rest)
+              accounts    \(accounts)
               data        \(configuration.dataFolder)
               rules       \(rules)
               durability  \(configuration.durability.rawValue): \(survives)

@@ -138,9 +138,16 @@ final class LoopContext: @unchecked Sendable {
         _ connection: HTTPConnection, _ work: @escaping @Sendable () -> Result,
         then body: @escaping @Sendable (HTTPConnection, Result) -> Void
     ) {
+        let goOn = continuation(of: connection, body)
+        services.helper.post { goOn(work()) }
+    }
+
+    /// What takes a result from another thread to a connection, if it still is there.
+    func continuation<Result: Sendable>(
+        of connection: HTTPConnection, _ body: @escaping @Sendable (HTTPConnection, Result) -> Void
+    ) -> @Sendable (Result) -> Void {
         let id = connection.id.raw
-        services.helper.post {
-            let result = work()
+        return { result in
             self.loop.execute {
                 if let connection = self.exchanges[id] { body(connection, result) }
             }

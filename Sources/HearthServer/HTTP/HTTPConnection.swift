@@ -16,6 +16,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
+    /// What its body may have at most, if it is about accounts.
+    private var identityBodyBytesMax: Int?
     /// For the body, if it is large.
     private var claim: MemoryClaim?
     /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
@@ -96,6 +98,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             switch event {
             case .head(let head):
                 self.head = head
+                identityBodyBytesMax = head.hasBody ? bodyBytesMax(ofIdentity: head) : nil
                 if head.expectsContinue {
                     var interim: [UInt8] = []
                     ResponseWriter.appendContinue(to: &interim)
@@ -126,6 +129,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// Keeps the body of a write. Memory for all of it is taken at once, but only when a part of it has really come.
     private func append(_ bytes: UnsafeRawBufferPointer) {
         guard let head, head.method != .get, head.method != .head, head.method != .delete else { return }
+        if let bytesMax = identityBodyBytesMax, body.count + bytes.count > bytesMax {
+            body = []
+            return respond(HTTPResponse(.contentTooLarge, error: "Payload is too large"), with: ResponseWriter())
+        }
         if let length = head.contentLength, body.count + bytes.count > LargeBody.bytesMin, body.capacity < length {
             body.reserveCapacity(length)
         }
@@ -214,7 +221,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
         let writer = ResponseWriter(answering: head)
-        let route = Route(head)
+        let route = Route(head, servesAccounts: context.services.identity != nil)
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
         }
@@ -238,6 +245,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .settings: answerSettings(head, body, writer)
         case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
         case .longPoll: poll(head, writer)
+        case .identity(let route): askIdentity(route, head, body, claim, writer)
         case .notWebSocket:
             respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
         case .unknown: respond(RESTError.notFound.response, with: writer)

@@ -18,12 +18,17 @@ enum Route: Equatable {
     case notWebSocket
     /// `/.lp`
     case longPoll
+    /// Accounts.
+    case identity(IdentityRoute)
     case unknown
 
-    init(_ head: RequestHead) {
+    /// - parameter servesAccounts: their endpoints are there.
+    init(_ head: RequestHead, servesAccounts: Bool = false) {
         let path = head.path
         if head.method == .options {
             self = .preflight
+        } else if servesAccounts, let route = IdentityRoute(head) {
+            self = .identity(route)
         } else if path.elementsEqual("/healthz".utf8) {
             self = .health
         } else if path.elementsEqual("/readyz".utf8) {

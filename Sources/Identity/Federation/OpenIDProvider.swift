@@ -103,16 +103,7 @@ package struct OpenIDProvider: Sendable {
     }
 
     private func identity(_ token: JSONWebToken) throws(TokenError) -> ProviderIdentity {
-        let claims = token.claims
         let subject = String(decoding: try token.name("sub", byteCountMax: 255), as: UTF8.self)
-        var identity = ProviderIdentity(provider: id, rawID: subject, profile: claims)
-        identity.email = claims["email"]?.text
-        // Apple writes a text.
-        identity.isEmailVerified = claims["email_verified"]?.bool ?? claims["email_verified"]?.isText("true") ?? false
-        identity.displayName = claims["name"]?.text
-        identity.firstName = claims["given_name"]?.text
-        identity.lastName = claims["family_name"]?.text
-        identity.photoURL = claims["picture"]?.text
-        return identity
+        return ProviderIdentity(provider: id, rawID: subject, claims: token.claims)
     }
 }

@@ -14,10 +14,22 @@ package struct ProviderIdentity: Sendable {
     /// All that the provider says, a JSON text.
     package let profile: [UInt8]
 
-    init(provider: String, rawID: String, profile: JSONObject) {
+    package init(provider: String, rawID: String, profile: JSONObject) {
         self.provider = provider
         self.rawID = rawID
         self.profile = profile.bytes
+    }
+
+    /// What the standard claims of an ID token say (OpenID Connect Core 1.0, section 5.1).
+    package init(provider: String, rawID: String, claims: JSONObject) {
+        self.init(provider: provider, rawID: rawID, profile: claims)
+        email = claims["email"]?.text
+        // Apple writes a text.
+        isEmailVerified = claims["email_verified"]?.bool ?? claims["email_verified"]?.isText("true") ?? false
+        displayName = claims["name"]?.text
+        firstName = claims["given_name"]?.text
+        lastName = claims["family_name"]?.text
+        photoURL = claims["picture"]?.text
     }
 }
 

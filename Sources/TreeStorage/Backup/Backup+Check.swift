@@ -1,7 +1,7 @@
-import CSQLite
 import Glibc
 import JSONTree
 import RealtimeDatabase
+import SQLite
 
 extension Backup {
     /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that

@@ -1,9 +1,9 @@
 import CSQLite
-import RealtimeDatabase
+package import RealtimeDatabase
 
 /// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
-final class Connection {
-    enum Mode {
+package final class Connection {
+    package enum Mode {
         case readWrite
         case readOnly
         /// As `readWrite`; other files can be attached by their URIs (``uri(readOnly:)``).
@@ -11,7 +11,7 @@ final class Connection {
     }
 
     /// The URI that attaches a file to be read.
-    static func uri(readOnly path: String) -> String {
+    package static func uri(readOnly path: String) -> String {
         var uri = "file:"
         for byte in path.utf8 {
             switch byte {
@@ -30,7 +30,7 @@ final class Connection {
     /// Settings of the library for the whole process.
     private static let library: Void = { _ = sqlite3_config_no_memory_statistics() }()
 
-    init(path: String, mode: Mode) throws(StorageError) {
+    package init(path: String, mode: Mode) throws(StorageError) {
         Self.library
         var handle: OpaquePointer?
         let flags =
@@ -56,12 +56,12 @@ final class Connection {
     deinit { sqlite3_close_v2(handle) }
 
     /// Runs statements without parameters or rows.
-    func execute(_ sql: String) throws(StorageError) {
+    package func execute(_ sql: String) throws(StorageError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    func prepare(_ sql: String) throws(StorageError) -> Statement {
+    package func prepare(_ sql: String) throws(StorageError) -> Statement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code) }
@@ -69,12 +69,12 @@ final class Connection {
     }
 
     /// The first column of the first row, as an integer.
-    func integer(_ sql: String) throws(StorageError) -> Int64? {
+    package func integer(_ sql: String) throws(StorageError) -> Int64? {
         try prepare(sql).firstInteger()
     }
 
     /// Runs `body` in one transaction, which is undone when it throws.
-    func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    package func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         try execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
             try body()
@@ -82,6 +82,20 @@ final class Connection {
         } catch {
             // A full disk ends the transaction by itself; then there is nothing to roll back.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Runs `body` inside a transaction so that all it did is undone when it throws, and nothing else.
+    package func savepoint<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        // These fail only if the whole transaction has ended by itself, which its end then reports.
+        try? execute("SAVEPOINT part")
+        do throws(Failure) {
+            let result = try body()
+            try? execute("RELEASE part")
+            return result
+        } catch {
+            try? execute("ROLLBACK TO part; RELEASE part")
             throw error
         }
     }

@@ -1,8 +1,8 @@
 import CSQLite
-import RealtimeDatabase
+package import RealtimeDatabase
 
 /// A prepared statement. Parameters count from 1, columns from 0.
-final class Statement {
+package final class Statement {
     private let handle: OpaquePointer
     private let connection: Connection
 
@@ -15,11 +15,23 @@ final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
-    func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
+    package func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
 
-    func bind(_ index: Int32, _ value: String) { sqlite3_bind_text(handle, index, value, -1, Self.copied) }
+    package func bind(_ index: Int32, _ value: String) {
+        sqlite3_bind_text(handle, index, value, Int32(clamping: value.utf8.count), Self.copied)
+    }
 
-    func bind(_ index: Int32, _ value: [UInt8]) {
+    package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
+
+    package func bind(_ index: Int32, _ value: String?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
+    package func bind(_ index: Int32, _ value: Int64?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
+    package func bind(_ index: Int32, _ value: [UInt8]) {
         _ = value.withUnsafeBytes { bytes in
             // An empty array has no address, and a null pointer would bind NULL.
             if let address = bytes.baseAddress, bytes.count > 0 {
@@ -31,7 +43,7 @@ final class Statement {
     }
 
     /// Steps to the next row; false at the end.
-    func step() throws(StorageError) -> Bool {
+    package func step() throws(StorageError) -> Bool {
         let code = sqlite3_step(handle)
         switch code {
         case SQLITE_ROW: return true
@@ -41,28 +53,37 @@ final class Statement {
     }
 
     /// Runs a statement that answers no rows, and makes it ready for the next time.
-    func run() throws(StorageError) {
+    package func run() throws(StorageError) {
         defer { reset() }
         _ = try step()
     }
 
     /// Runs a statement for the first column of its first row, and makes it ready for the next time. A statement that is not reset, even
     /// after an error, keeps its old parameters.
-    func firstInteger() throws(StorageError) -> Int64? {
+    package func firstInteger() throws(StorageError) -> Int64? {
         defer { reset() }
         return try step() ? integer(0) : nil
     }
 
-    func reset() { sqlite3_reset(handle) }
+    package func reset() { sqlite3_reset(handle) }
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    func text(_ column: Int32) -> String { sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "" }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-    func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
+    /// Empty for NULL.
+    package func text(_ column: Int32) -> String {
+        withBlob(column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    package func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    package func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
 
     /// The bytes are valid only within `body`.
-    func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = sqlite3_column_blob(handle, column)
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
