@@ -19,6 +19,7 @@ public struct DataSnapshot: Sendable {
     /// The last key of the place; nil for the root.
     public var key: String? { ref.key }
 
+    /// Whether there is anything.
     public func exists() -> Bool { !node.isNull }
 
     /// The whole value, without priorities; O(value). Null if there is nothing.
@@ -30,10 +31,13 @@ public struct DataSnapshot: Sendable {
     /// Null, a number or a string.
     public var priority: DatabaseValue { node.priority.map { DatabaseValue($0) } ?? .null }
 
+    /// How many children there are; O(1).
     public var childrenCount: Int { node.children.count }
 
+    /// Whether there are children.
     public func hasChildren() -> Bool { !node.children.isEmpty }
 
+    /// Whether there is anything at a relative path.
     public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
 
     /// The part at a relative path. Nothing exists there if the path is none.

@@ -84,6 +84,7 @@ public final class Database: Sendable {
 
     // MARK: References
 
+    /// The place that the URL names; the root if it has no path.
     public func reference() -> DatabaseReference {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: address.path)))
     }

@@ -191,6 +191,7 @@ extension Float: FloatingPointValue {
 }
 
 extension DatabaseValue: Decodable {
+    /// From a database the value as it is; from other decoders what they have.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {

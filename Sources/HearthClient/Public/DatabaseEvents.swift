@@ -3,6 +3,7 @@ import JSONTree
 /// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends its
 /// loop without an error.
 public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
+    /// Why a loop ends before its time.
     public typealias Failure = DatabaseError
 
     /// What is kept for a reader that is slow.
@@ -26,6 +27,7 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
         self.transform = transform
     }
 
+    /// Begins to observe.
     public func makeAsyncIterator() -> Iterator {
         typealias Events = AsyncThrowingStream<ObservedEvent, any Error>
         let policy: Events.Continuation.BufferingPolicy =
@@ -44,12 +46,14 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
         return Iterator(base: stream.makeAsyncIterator(), database: query.ref.database, transform: transform)
     }
 
+    /// One loop over the events.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var base: AsyncThrowingStream<ObservedEvent, any Error>.Iterator
         /// Kept open while somebody reads.
         fileprivate let database: Database
         fileprivate let transform: @Sendable (ObservedEvent) throws(DatabaseError) -> Element
 
+        /// The next event; nil when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(DatabaseError) -> Element? {

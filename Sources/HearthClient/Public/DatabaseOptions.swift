@@ -9,6 +9,7 @@ public struct DatabaseOptions: Sendable {
 
     /// The pause before the second attempt to connect; each further one is 1.3 times as long, less a random part.
     public var reconnectDelayMin = Duration.seconds(1)
+    /// The longest pause.
     public var reconnectDelayMax = Duration.seconds(30)
     /// For connecting and TLS together, and then again for the server's first word.
     public var openTimeout = Duration.seconds(15)
@@ -24,5 +25,6 @@ public struct DatabaseOptions: Sendable {
     /// be more.
     public var waitingEventsMax = 65_536
 
+    /// Options as they are for most.
     public init() {}
 }

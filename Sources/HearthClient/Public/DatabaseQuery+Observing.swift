@@ -140,6 +140,7 @@ public enum DatabaseChildEvent: Sendable {
     /// With the value that it had.
     case removed(DataSnapshot)
 
+    /// The child that something happened to.
     public var snapshot: DataSnapshot {
         switch self {
         case .added(let snapshot, _), .changed(let snapshot, _), .moved(let snapshot, _), .removed(let snapshot):

@@ -24,6 +24,7 @@ public struct DatabaseQuery: DatabaseQueryable {
 
     init(_ ref: DatabaseReference) { self.ref = ref }
 
+    /// This query.
     public var query: DatabaseQuery { self }
 
     /// The order in which children are told.
@@ -78,6 +79,7 @@ public struct DatabaseQuery: DatabaseQueryable {
 }
 
 extension DatabaseReference: DatabaseQueryable {
+    /// The query that selects everything here.
     public var query: DatabaseQuery { DatabaseQuery(self) }
 }
 
@@ -94,10 +96,12 @@ extension DatabaseQueryable {
         }
     }
 
+    /// By the children's keys. Bounds are keys then, as strings.
     public func queryOrderedByKey() -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.order(by: .key) }
     }
 
+    /// By the children's own values.
     public func queryOrderedByValue() -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in try query.order(by: .value) }
     }

@@ -7,6 +7,7 @@ public struct MutableData: Sendable {
     public let key: String?
     /// Null if there is nothing.
     public var value: DatabaseValue
+    /// Null, a number or a string.
     public var priority: DatabaseValue
 }
 

@@ -19,6 +19,7 @@ extension DatabaseReference {
         try await write(try setting(value, priority))
     }
 
+    /// The same without waiting; the completion tells how it ended.
     public func setValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -33,6 +34,7 @@ extension DatabaseReference {
         try await write(try setting(DatabaseEncoder.encode(value), priority))
     }
 
+    /// The same without waiting; the completion tells how it ended.
     public func setValue<Value: Encodable & Sendable>(
         _ value: Value, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -40,8 +42,10 @@ extension DatabaseReference {
         write({ () throws(DatabaseError) in try setting(DatabaseEncoder.encode(value), priority) }, completion)
     }
 
+    /// Removes what is here and below.
     public func removeValue() async throws(DatabaseError) { try await setValue(DatabaseValue.null) }
 
+    /// The same without waiting; the completion tells how it ended.
     public func removeValue(withCompletionBlock completion: WriteCompletion? = nil) {
         setValue(DatabaseValue.null, withCompletionBlock: completion)
     }
@@ -52,6 +56,7 @@ extension DatabaseReference {
         try await write(try updating(values))
     }
 
+    /// The same without waiting; the completion tells how it ended.
     public func updateChildValues(
         _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
     ) {
@@ -63,6 +68,7 @@ extension DatabaseReference {
         try await write(try settingPriority(priority))
     }
 
+    /// The same without waiting; the completion tells how it ended.
     public func setPriority(_ priority: DatabaseValue, withCompletionBlock completion: WriteCompletion? = nil) {
         write({ () throws(DatabaseError) in try settingPriority(priority) }, completion)
     }
@@ -77,6 +83,7 @@ extension DatabaseReference {
         try await onDisconnect(try setting(value, priority))
     }
 
+    /// The same without waiting; the completion tells when the server knows.
     public func onDisconnectSetValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
@@ -84,16 +91,20 @@ extension DatabaseReference {
         onDisconnect({ () throws(DatabaseError) in try setting(value, priority) }, completion)
     }
 
+    /// Has the server remove what is here and below when the connection ends.
     public func onDisconnectRemoveValue() async throws(DatabaseError) { try await onDisconnectSetValue(.null) }
 
+    /// The same without waiting; the completion tells when the server knows.
     public func onDisconnectRemoveValue(withCompletionBlock completion: WriteCompletion? = nil) {
         onDisconnectSetValue(.null, withCompletionBlock: completion)
     }
 
+    /// Has the server replace several places below this one at once when the connection ends.
     public func onDisconnectUpdateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
         try await onDisconnect(try updating(values))
     }
 
+    /// The same without waiting; the completion tells when the server knows.
     public func onDisconnectUpdateChildValues(
         _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
     ) {
@@ -105,6 +116,7 @@ extension DatabaseReference {
         try await onDisconnect(.cancel(try writablePath()))
     }
 
+    /// The same without waiting; the completion tells when the server knows.
     public func cancelDisconnectOperations(withCompletionBlock completion: WriteCompletion? = nil) {
         onDisconnect({ () throws(DatabaseError) in .cancel(try writablePath()) }, completion)
     }

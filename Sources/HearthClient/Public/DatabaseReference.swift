@@ -3,6 +3,7 @@ import WireProtocol
 
 /// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed through it.
 public struct DatabaseReference: Sendable {
+    /// The database that the place is in.
     public let database: Database
     /// Or why the text that it was made from is no place.
     let place: Result<DatabasePlace, DatabaseError>
@@ -23,6 +24,7 @@ public struct DatabaseReference: Sendable {
             database: database, place: .success(DatabasePlace(path: parent, isInfo: place.isInfo)))
     }
 
+    /// The root of the database.
     public var root: DatabaseReference {
         DatabaseReference(database: database, place: .success(DatabasePlace(path: .root)))
     }
@@ -66,13 +68,16 @@ public struct DatabaseReference: Sendable {
 }
 
 extension DatabaseReference: Hashable {
+    /// Whether both name the same place through the same client.
     public static func == (a: DatabaseReference, b: DatabaseReference) -> Bool {
         a.database === b.database && a.place == b.place
     }
 
+    /// Hashes the place.
     public func hash(into hasher: inout Hasher) { hasher.combine(try? place.get()) }
 }
 
 extension DatabaseReference: CustomStringConvertible {
+    /// The path.
     public var description: String { path }
 }

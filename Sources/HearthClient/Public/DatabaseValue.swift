@@ -29,7 +29,7 @@ public enum ServerValue: Hashable, Sendable {
     public static func timestamp() -> DatabaseValue { .server(.now) }
 
     /// The number that is there, or 0, plus this one.
-    public static func increment(_ delta: Int64) -> DatabaseValue { .server(.addInteger(delta)) }
+    public static func increment(_ delta: Int) -> DatabaseValue { .server(.addInteger(Int64(delta))) }
 
     /// The number that is there, or 0, plus this one.
     public static func increment(_ delta: Double) -> DatabaseValue { .server(.add(delta)) }
@@ -38,8 +38,10 @@ public enum ServerValue: Hashable, Sendable {
 // MARK: Reading
 
 extension DatabaseValue {
+    /// Whether this is nothing.
     public var isNull: Bool { self == .null }
 
+    /// Nil for what is no boolean.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
@@ -53,6 +55,7 @@ extension DatabaseValue {
         }
     }
 
+    /// Nil for what is no number.
     public var double: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -61,10 +64,12 @@ extension DatabaseValue {
         }
     }
 
+    /// Nil for what is no string.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
+    /// Nil for what has no children, and for an array that was not written yet.
     public var object: [String: DatabaseValue]? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -106,11 +111,17 @@ extension DatabaseValue {
 extension DatabaseValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// Nothing.
     public init(nilLiteral: ()) { self = .null }
+    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// A whole number.
     public init(integerLiteral value: Int64) { self = .int(value) }
+    /// A number.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// An array.
     public init(arrayLiteral elements: DatabaseValue...) { self = .array(elements) }
 
     /// Of equal keys the last one counts.

@@ -37,7 +37,7 @@ final class SyncTree {
             view = QueryView(path: path, query: query)
             place.views.append(view)
             coverage(of: place, view, &output)
-            _ = view.update(known(of: view, keys: nil), keys: nil)
+            refresh(view, &output)
         }
         view.observers.append(observer)
         observed[observer.id] = view
@@ -49,7 +49,10 @@ final class SyncTree {
     func removeObserver(_ id: Int) -> SyncOutput {
         guard let view = observed.removeValue(forKey: id) else { return SyncOutput() }
         view.observers.removeAll { $0.id == id }
-        return view.observers.isEmpty ? remove([view], at: view.path) : SyncOutput()
+        guard view.observers.isEmpty else { return SyncOutput() }
+        var output = remove([view], at: view.path)
+        settleAcknowledged(&output)
+        return output
     }
 
     /// The observers of a query, or of all queries at a place.
@@ -360,17 +363,23 @@ final class SyncTree {
         return KnownNode(node: Node(children: children), extent: .children)
     }
 
-    /// What a view should know now.
-    private func known(of view: QueryView, keys: [Key]?) -> KnownNode {
+    /// Tells the observers of a view what a change means to them.
+    ///
+    /// - parameter keys: the children that changed; nil if anything may have.
+    private func refresh(_ view: QueryView, keys: [Key]? = nil, _ output: inout SyncOutput) {
         var server = serverKnown(at: view.path)
         if server.extent != .all, let selection = view.selection {
             server = KnownNode(node: selection, extent: .selection)
         }
-        if let keys, let node = part(of: view, server, keys) { return KnownNode(node: node, extent: server.extent) }
-        return writes.overlay(view.path, server)
+        if let keys, let node = part(of: view, server, keys) {
+            output.events += view.update(KnownNode(node: node, extent: .all), keys: keys)
+        } else {
+            output.events += view.update(writes.overlay(view.path, server), keys: nil)
+        }
     }
 
-    /// The same for a change of some children, if the others and the node itself cannot look otherwise than before.
+    /// What a view should know after some children changed, if the others and the node itself cannot look otherwise than
+    /// before.
     private func part(of view: QueryView, _ server: KnownNode, _ keys: [Key]) -> Node? {
         guard server.extent == .all, view.known.extent == .all, !server.node.children.isEmpty,
             !view.known.node.children.isEmpty, !writes.replaces(view.path)
@@ -383,10 +392,6 @@ final class SyncTree {
     }
 
     // MARK: Telling
-
-    private func refresh(_ view: QueryView, _ output: inout SyncOutput) {
-        output.events += view.update(known(of: view, keys: nil), keys: nil)
-    }
 
     /// Tells all observers of these places, of those above and those below.
     private func refresh(_ paths: [Path], _ output: inout SyncOutput) {
@@ -409,6 +414,6 @@ final class SyncTree {
         }
         guard !place.views.isEmpty else { return }
         let keys = groups.keys.map { Path(encoded: $0).firstKey }.compactMap(\.self)
-        for view in place.views { output.events += view.update(known(of: view, keys: keys), keys: keys) }
+        for view in place.views { refresh(view, keys: keys, &output) }
     }
 }
