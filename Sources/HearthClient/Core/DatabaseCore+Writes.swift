@@ -20,6 +20,15 @@ extension DatabaseCore {
     ) {
         overrideTransactions(at: assignments.map(\.target.path))
         let number = outgoing.makeNumber()
+        cache?.add(number, request)
+        submit(number, assignments, request, completion: completion)
+    }
+
+    /// Shows a write, and sees that the server gets it.
+    func submit(
+        _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest,
+        completion: @escaping WriteCompletion
+    ) {
         let write = PendingWrite(id: number, assignments: assignments.map { estimated($0) }, isVisible: true)
         perform(tree.write(write))
         outgoing.add(number, request, .write) { [self] result in
@@ -27,6 +36,7 @@ extension DatabaseCore {
             case .success: perform(tree.acknowledge(number))
             case .failure: perform(tree.removeWrite(number))
             }
+            cache?.removeWrite(number)
             completion(result.map { _ in })
         }
     }

@@ -20,6 +20,10 @@ final class DatabaseCore: @unchecked Sendable {
     let outgoing = OutgoingRequests()
     var transactions: [Int: Transaction] = [:]
     let link: Link
+    /// Nil if nothing is kept on disk, or no longer.
+    var cache: CacheFile?
+    /// Listens whose values are to be saved.
+    var unsaved: Set<ServerListen> = []
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
 
@@ -42,8 +46,11 @@ final class DatabaseCore: @unchecked Sendable {
         let onCancel: (DatabaseError) -> Void
     }
 
-    init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: EventLoop) {
+    init(
+        url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, cache: CacheFile?, loop: EventLoop
+    ) {
         self.loop = loop
+        self.cache = cache
         self.options = options
         link = Link(url: url, options: options, connection: connection, loop: loop)
         infoValue = Node(children: InfoKeys.values(isConnected: false, clockOffset: 0))
@@ -65,7 +72,13 @@ final class DatabaseCore: @unchecked Sendable {
 
     func removeObserver(_ id: Int) {
         guard let observer = observers.removeValue(forKey: id) else { return }
-        if observer.isInfo { _ = info.removeObserver(id) } else { perform(tree.removeObserver(id)) }
+        if observer.isInfo {
+            _ = info.removeObserver(id)
+        } else {
+            // What it has seen may be dropped with it.
+            save()
+            perform(tree.removeObserver(id))
+        }
     }
 
     /// Removes the observers of a query, or of all queries at a place.
@@ -88,9 +101,13 @@ final class DatabaseCore: @unchecked Sendable {
 
     /// Sends what the tree wants sent and tells what is to be told.
     func perform(_ output: SyncOutput) {
-        for listen in output.starts { send(listen) }
+        var events = output.events
+        for listen in output.starts {
+            events += restore(listen)
+            send(listen)
+        }
         for listen in output.stops { sendStop(listen) }
-        tell(output.events)
+        tell(events)
     }
 
     private func tell(_ events: [SyncEvent]) {
@@ -116,6 +133,7 @@ final class DatabaseCore: @unchecked Sendable {
             switch result {
             case .success(let response) where response.isOK:
                 perform(tree.listenCompleted(listen))
+                saveLater([listen])
                 transactionsMayBegin()
             case .success(let response): fail(listen, DatabaseError(response.refusal))
             // The next connection will have it.
@@ -144,6 +162,8 @@ final class DatabaseCore: @unchecked Sendable {
     /// Ends everything. Whoever waits for an answer gets an error.
     func close() {
         link.goOffline()
+        save()
+        cache = nil
         outgoing.failAll(.disconnected("the database was closed"))
         let cancelled = observers.sorted { $0.key < $1.key }
         observers = [:]
@@ -187,6 +207,7 @@ final class DatabaseCore: @unchecked Sendable {
     private func changed(_ assignments: [WireAssignment], _ tag: Int64?) {
         let assignments = assignments.map { NodeAssignment(target: $0.target, value: Node($0.value)) }
         perform(tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments))
+        saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
         transactionsMayBegin()
     }
 

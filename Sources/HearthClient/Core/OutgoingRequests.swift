@@ -31,6 +31,9 @@ final class OutgoingRequests {
         return lastNumber
     }
 
+    /// Numbers that are made from now on are greater than this one.
+    func reserve(_ number: Int) { lastNumber = max(lastNumber, number) }
+
     /// Adds a request and sends it, if there is a connection. `number` must be the last one that was made.
     func add(
         _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },

@@ -45,8 +45,8 @@ public final class Database: Sendable {
     /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a port
     /// it is TLS on port 443.
     ///
-    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `disconnected` if the system gives no
-    ///   thread.
+    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the system
+    ///   gives no thread.
     public init(url: String, options: DatabaseOptions = DatabaseOptions()) throws(DatabaseError) {
         self.url = url
         do throws(DatabaseURLError) { address = try DatabaseURL(url) } catch { throw .invalidURL(error.reason) }
@@ -59,13 +59,19 @@ public final class Database: Sendable {
         } catch {
             throw .invalidURL("the authorities cannot be used: \(error)")
         }
+        var cache: CacheFile?
+        if let file = options.persistenceFile {
+            let name = "\(address.authority)/\(address.database)"
+            cache = try CacheFile(path: file, database: name, bytesMax: options.persistedBytesMax)
+        }
         do throws(SystemError) {
             loop = try EventLoop(name: "hearth-client")
             try loop.start()
         } catch {
             throw .disconnected(error.description)
         }
-        core = DatabaseCore(url: address, options: options, connection: connection, loop: loop)
+        core = DatabaseCore(url: address, options: options, connection: connection, cache: cache, loop: loop)
+        if options.persistenceFile != nil { run { $0.restoreWrites() } }
         if options.startsOnline { goOnline() }
     }
 

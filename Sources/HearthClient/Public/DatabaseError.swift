@@ -27,6 +27,8 @@ public enum DatabaseError: Error, Hashable, Sendable {
     case writeCancelled
     /// Events came faster than they were read.
     case slowReader
+    /// The file to keep values and writes in cannot be used.
+    case cache(String)
 
     init(_ error: ConnectionError) {
         switch error {
@@ -46,7 +48,7 @@ extension DatabaseError: CustomStringConvertible {
         case .permissionDenied(let text): "permission denied" + (text.isEmpty ? "" : ": \(text)")
         case .refused(let status, let message): message.isEmpty ? status : "\(status): \(message)"
         case .invalidURL(let text), .invalidPath(let text), .invalidValue(let text), .invalidQuery(let text),
-            .typeMismatch(let text), .disconnected(let text):
+            .typeMismatch(let text), .disconnected(let text), .cache(let text):
             text
         case .cancelled: "cancelled"
         case .overridden: "a later write replaced it"

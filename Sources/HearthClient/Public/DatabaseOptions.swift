@@ -25,6 +25,13 @@ public struct DatabaseOptions: Sendable {
     /// be more.
     public var waitingEventsMax = 65_536
 
+    /// Where to keep what was observed and what was not answered, so that a program that starts without a network shows
+    /// its last values and makes its writes later. One file for one database and one process at a time; it holds what the
+    /// user may read, so a program with several users has several files. Nil to keep nothing.
+    public var persistenceFile: String?
+    /// Bytes of values to keep there; when it is opened, those that were saved longest ago go first.
+    public var persistedBytesMax = 10 << 20
+
     /// Options as they are for most.
     public init() {}
 }

@@ -169,6 +169,33 @@ final class SyncTree {
         return serverValue(at: listen.path)
     }
 
+    /// The listens that report changes at some places, or the one with a tag.
+    func listens(concernedBy paths: [Path], tag: Int64?) -> [ServerListen] {
+        if let tag { return tagged[tag]?.listen.map { [$0] } ?? [] }
+        var listens: Set<ServerListen> = []
+        for path in paths {
+            let way = root.way(to: path)
+            listens.formUnion(way.compactMap(\.listen))
+            if let place = way.last, place.path == path {
+                place.forEachFromBelow { $0.listen.map { _ = listens.insert($0) } }
+            }
+        }
+        return Array(listens)
+    }
+
+    /// Takes what a listen had in an earlier process for what the server says, until it says something.
+    func restore(_ listen: ServerListen, _ value: Node) -> SyncOutput {
+        var output = SyncOutput()
+        if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
+            view.selection = value
+            refresh(view, &output)
+        } else if listen.tag == nil, let place = place(at: listen.path), serverValue(at: listen.path) == nil {
+            absorb(value, at: place)
+            refresh([listen.path], &output)
+        }
+        return output
+    }
+
     /// The server has answered a listen. If it had nothing to say, there is nothing (wire-protocol 2.3).
     func listenCompleted(_ listen: ServerListen) -> SyncOutput {
         guard awaited.remove(listen) != nil else { return SyncOutput() }

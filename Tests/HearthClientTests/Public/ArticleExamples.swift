@@ -86,6 +86,13 @@ private func transactions(_ database: Database) async throws {
     print(isCommitted, snapshot.value)
 }
 
+private func persistence() throws {
+    var options = DatabaseOptions()
+    options.persistenceFile = "/var/lib/kiosk/shop.cache"
+    let kiosk = try Database(url: "wss://db.example.com/?ns=shop", options: options)
+    kiosk.goOffline()
+}
+
 private func connections(_ session: SignIn) async throws {
     var options = DatabaseOptions()
     options.certificateAuthorityFile = "/etc/hearth/ca.pem"
