@@ -34,6 +34,9 @@ final class DatabaseCore: @unchecked Sendable {
         let query: Query
     }
 
+    /// Events that observers have not been told.
+    private var untold: [SyncEvent] = []
+    private var isTelling = false
     /// The observers that keep data up to date.
     private var keepers: [Kept: Int] = [:]
 
@@ -111,11 +114,20 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     private func tell(_ events: [SyncEvent]) {
-        for event in events {
-            guard let observer = observers[event.observer] else { continue }
-            if observer.isOnce { removeObserver(event.observer) }
-            observer.onEvent(event.what)
+        untold += events
+        guard !isTelling else { return }
+        isTelling = true
+        // What comes of telling is told behind what was there.
+        while !untold.isEmpty {
+            let events = untold
+            untold = []
+            for event in events {
+                guard let observer = observers[event.observer] else { continue }
+                if observer.isOnce { removeObserver(event.observer) }
+                observer.onEvent(event.what)
+            }
         }
+        isTelling = false
     }
 
     private func showInfo() {
@@ -153,8 +165,8 @@ final class DatabaseCore: @unchecked Sendable {
     private func fail(_ listen: ServerListen, _ error: DatabaseError) {
         let (failed, output) = tree.listenFailed(listen)
         let cancelled = failed.compactMap { observers.removeValue(forKey: $0) }
-        for observer in cancelled { observer.onCancel(error) }
         perform(output)
+        for observer in cancelled { observer.onCancel(error) }
     }
 
     // MARK: The connection
@@ -205,7 +217,9 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     private func changed(_ assignments: [WireAssignment], _ tag: Int64?) {
-        let assignments = assignments.map { NodeAssignment(target: $0.target, value: Node($0.value)) }
+        // What a server fills in does not come from it.
+        let assignments = assignments.filter { !$0.hasServerValues }
+            .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
         perform(tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments))
         saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
         transactionsMayBegin()
@@ -224,11 +238,11 @@ final class DatabaseCore: @unchecked Sendable {
         outgoing.add(.get(place.path, query: isWhole ? nil : query), isAbandoned: isAbandoned) { result in
             completion(
                 result.flatMap { response in
-                    do throws(MessageError) {
-                        return .success(Node(try response.value()))
-                    } catch {
-                        return .failure(.disconnected(error.reason))
+                    guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
+                    else {
+                        return .failure(.refused(status: "failure", message: "the answer is no value"))
                     }
+                    return .success(Node(value))
                 })
         }
     }

@@ -1,8 +1,8 @@
 import EventLoop
 import WireProtocol
 
-/// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives on
-/// the database's loop.
+/// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives
+/// on the database's loop.
 final class Link: SessionOwner {
     private enum State {
         /// Not wanted, or sent away for good.

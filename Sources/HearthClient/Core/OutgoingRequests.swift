@@ -1,7 +1,7 @@
 import WireProtocol
 
-/// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was sent
-/// to a connection that ended is sent again to the next one, except transactions.
+/// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was
+/// sent to a connection that ended is sent again to the next one, except transactions.
 final class OutgoingRequests {
     typealias Completion = (Result<ServerResponse, DatabaseError>) -> Void
 

@@ -2,8 +2,8 @@ import CSQLite
 import JSONTree
 import WireProtocol
 
-/// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A SQLite file,
-/// open in one process at a time, used by one thread.
+/// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A SQLite
+/// file, open in one process at a time, used by one thread.
 ///
 /// What is written survives the end of the process. After a power loss the last seconds may be missing. An error while
 /// it is used ends the keeping, not the client.
@@ -29,7 +29,8 @@ final class CacheFile {
             PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
             BEGIN IMMEDIATE;
             CREATE TABLE IF NOT EXISTS owner (database TEXT);
-            CREATE TABLE IF NOT EXISTS listens (path BLOB, query BLOB, value BLOB, used INTEGER, PRIMARY KEY (path, query));
+            CREATE TABLE IF NOT EXISTS listens (
+                path BLOB, query BLOB, value BLOB, used INTEGER, PRIMARY KEY (path, query));
             CREATE TABLE IF NOT EXISTS writes (number INTEGER PRIMARY KEY, message BLOB);
             COMMIT;
             """

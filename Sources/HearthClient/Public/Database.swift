@@ -10,14 +10,15 @@ import WireProtocol
 ///     let order = database.reference(withPath: "orders/17")
 ///     try await order.setValue(["total": 12, "at": ServerValue.timestamp()])
 ///
-/// **Threads.** Any task or thread may use a database and everything that comes from it. What one thread asks for happens in
-/// the order in which it asks. A database has one thread of its own, which owns the connection and the cache; blocks and
-/// completions are called on it, one at a time and in order, and must not block it.
+/// **Threads.** Any task or thread may use a database and everything that comes from it. What one thread asks for
+/// happens in the order in which it asks. A database has one thread of its own, which owns the connection and the
+/// cache; blocks and completions are called on it, one at a time and in order, and must not block it.
 ///
-/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper places hear of a
-/// change before those above them.
+/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper places hear
+/// of a change before those above them.
 ///
-/// The connection ends with the last reference to the database, its references, queries and snapshots, or with ``close()``.
+/// The connection ends with the last reference to the database, its references, queries and snapshots, or with
+/// ``close()``.
 public final class Database: Sendable {
     /// Where the database is.
     public let url: String
@@ -42,8 +43,8 @@ public final class Database: Sendable {
         }
     }
 
-    /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a port
-    /// it is TLS on port 443.
+    /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a
+    /// port it is TLS on port 443.
     ///
     /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the system
     ///   gives no thread.

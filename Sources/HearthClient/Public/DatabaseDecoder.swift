@@ -1,7 +1,7 @@
 import JSONTree
 
-/// Turns values of the database into `Decodable` ones. What is not there is nil, or an empty array or dictionary; an array
-/// may be an object with the keys `0`, `1`, …
+/// Turns values of the database into `Decodable` ones. What is not there is nil, or an empty array or dictionary; an
+/// array may be an object with the keys `0`, `1`, …
 enum DatabaseDecoder {
     static func decode<Value: Decodable>(_ type: Value.Type, from node: Node) throws(DatabaseError) -> Value {
         do {

@@ -1,5 +1,5 @@
-/// Turns `Encodable` values into database values. A value of type ``DatabaseValue`` stays what it is, so server values can
-/// stand in types of one's own.
+/// Turns `Encodable` values into database values. A value of type ``DatabaseValue`` stays what it is, so server values
+/// can stand in types of one's own.
 enum DatabaseEncoder {
     static func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
         if let value = value as? DatabaseValue { return value }

@@ -1,7 +1,7 @@
 import JSONTree
 
-/// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends its
-/// loop without an error.
+/// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends
+/// its loop without an error.
 public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
     /// Why a loop ends before its time.
     public typealias Failure = DatabaseError

@@ -21,13 +21,13 @@ public struct DatabaseOptions: Sendable {
     public var certificateAuthorityFile: String?
     /// Whether to connect as soon as there is something to do. Otherwise `goOnline()` does.
     public var startsOnline = true
-    /// Events that may wait for the reader of a sequence before it ends with `slowReader`. The events of one change may
-    /// be more.
-    public var waitingEventsMax = 65_536
+    /// Events that may wait for the reader of a sequence of child events before it ends with `slowReader`; the first
+    /// ones, for the children that are there, count as well.
+    public var waitingEventsMax = 1 << 20
 
-    /// Where to keep what was observed and what was not answered, so that a program that starts without a network shows
-    /// its last values and makes its writes later. One file for one database and one process at a time; it holds what the
-    /// user may read, so a program with several users has several files. Nil to keep nothing.
+    /// Where to keep what was observed and what was not answered, so that a program that starts without a network
+    /// shows its last values and makes its writes later. One file for one database and one process at a time; it holds
+    /// what the user may read, so a program with several users has several files. Nil to keep nothing.
     public var persistenceFile: String?
     /// Bytes of values to keep there; when it is opened, those that were saved longest ago go first.
     public var persistedBytesMax = 10 << 20

@@ -26,8 +26,8 @@ public struct TransactionResult: Sendable {
 /// when the server has something else, up to 25 times. So the block may run several times and does nothing but compute;
 /// it runs on the database's thread. Before it runs the first time, the place is read.
 ///
-/// A later plain write of this client to the same place ends a transaction that was not sent, with `overridden`. One that
-/// was sent when the connection is lost ends with `disconnected`: it may have taken effect.
+/// A later plain write of this client to the same place ends a transaction that was not sent, with `overridden`. One
+/// that was sent when the connection is lost ends with `disconnected`: it may have taken effect.
 extension DatabaseReference {
     /// - parameter completion: an error or nil, whether the change was made, and the value then.
     public func runTransactionBlock(

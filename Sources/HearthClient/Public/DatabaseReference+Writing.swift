@@ -75,8 +75,8 @@ extension DatabaseReference {
 
     // MARK: On disconnect
 
-    /// Has the server replace the value when this client's connection ends, however that comes. It is asked once: after a
-    /// reconnection it must be asked again.
+    /// Has the server replace the value when this client's connection ends, however that comes. It is asked once:
+    /// after a reconnection it must be asked again.
     public func onDisconnectSetValue(
         _ value: DatabaseValue, andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {

@@ -1,7 +1,8 @@
 import JSONTree
 import WireProtocol
 
-/// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed through it.
+/// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
+/// through it.
 public struct DatabaseReference: Sendable {
     /// The database that the place is in.
     public let database: Database

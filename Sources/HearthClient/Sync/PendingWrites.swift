@@ -43,9 +43,14 @@ struct PendingWrites {
     }
 
     /// Whether a write replaces the value or the priority of the place itself or of one above it.
-    func replaces(_ path: Path) -> Bool {
+    func replace(_ path: Path) -> Bool { isAnyTarget { $0.contains(path) } }
+
+    /// Whether a write has to do with the place, one above or one below it.
+    func concern(_ path: Path) -> Bool { isAnyTarget { $0.contains(path) || path.contains($0) } }
+
+    private func isAnyTarget(_ predicate: (Path) -> Bool) -> Bool {
         writes.contains { write in
-            write.isVisible && write.assignments.contains { $0.target.path.contains(path) }
+            write.isVisible && write.assignments.contains { predicate($0.target.path) }
         }
     }
 }

@@ -11,19 +11,28 @@ final class QueryView {
 
     let path: Path
     let object: QueryObject
-    var observers: [Observer] = []
+    private(set) var observers: [Observer] = []
     /// The listen of its own that the view has, if no other one covers it.
     var listen: ServerListen?
     /// What the server said for that listen; nil before it did. Holds nothing that the query does not select.
     var selection: Node?
     /// What the observers see, before the query selects from it.
     private(set) var known = KnownNode.nothing
-    private var window: QueryWindow
+    /// The places of what is selected, in order. Nil while nobody needs them: everything is selected, and all observers
+    /// want the value alone.
+    private var window: QueryWindow?
 
     init(path: Path, query: QueryObject) {
         self.path = path
         object = query
-        window = QueryWindow(query.query, keepsOrder: true)
+        if !query.query.selectsEverything { keepOrder() }
+    }
+
+    private func keepOrder() {
+        guard window == nil else { return }
+        var new = QueryWindow(query, keepsOrder: true)
+        new.fill(query.selectedPlaces(in: known.node))
+        window = new
     }
 
     var query: Query { object.query }
@@ -31,13 +40,16 @@ final class QueryView {
     /// What the query selects now.
     var value: Node {
         let node = known.node
+        guard let window, !query.selectsEverything else { return node }
         let isAll = node.leaf == nil && node.priority == nil && node.children.count == window.count
-        return query.selectsEverything || isAll ? node : node.keeping(window.members)
+        return isAll ? node : node.keeping(window.members)
     }
 
-    /// What an observer that has just come is told.
-    func initialEvents(for observer: Observer) -> [SyncEvent] {
-        var events = childEvents(window.initialEvents, before: known.node, to: [observer])
+    /// Adds an observer, and answers what it is told first.
+    func add(_ observer: Observer) -> [SyncEvent] {
+        observers.append(observer)
+        if !observer.kinds.isDisjoint(with: .child) { keepOrder() }
+        var events = childEvents(window?.initialEvents ?? [], before: known.node, to: [observer])
         if known.isComplete { events += valueEvent(to: [observer]) }
         return events
     }
@@ -49,18 +61,31 @@ final class QueryView {
     func update(_ new: KnownNode, keys: [Key]?) -> [SyncEvent] {
         let old = known
         known = new
-        let difference = window.apply(changes(from: old.node, to: new.node, keys: keys)) { place, count in
-            refill(beyond: place, count)
+        let becomesComplete = new.isComplete && !old.isComplete
+        guard window != nil else {
+            let isChanged = becomesComplete || !isEqual(old.node, new.node, keys)
+            return isChanged && new.isComplete ? valueEvent(to: observers) : []
         }
-        var isChanged = !difference.isEmpty || new.isComplete && !old.isComplete
-        if query.selectsEverything, old.node.leaf != new.node.leaf || old.node.priority != new.node.priority {
-            isChanged = true
-        }
-        guard isChanged else { return [] }
-        var events = childEvents(window.events(of: difference), before: old.node, to: observers)
+        let difference = apply(changes(from: old.node, to: new.node, keys: keys))
+        let isOtherwise = query.selectsEverything && !isEqual(old.node, new.node, [])
+        guard becomesComplete || isOtherwise || !difference.isEmpty else { return [] }
+        var events = childEvents(window?.events(of: difference) ?? [], before: old.node, to: observers)
         if new.isComplete { events += valueEvent(to: observers) }
         return events
     }
+
+    private func apply(_ changes: [ChildChange]) -> WindowDifference {
+        window?.apply(changes) { refill(beyond: $0, $1) } ?? WindowDifference()
+    }
+
+    /// Compares two values, of the children only some if they are named.
+    private func isEqual(_ a: Node, _ b: Node, _ keys: [Key]?) -> Bool {
+        guard let keys else { return a == b }
+        return a.leaf == b.leaf && a.priority == b.priority && keys.allSatisfy { a.child($0) == b.child($0) }
+    }
+
+    /// Takes an observer out.
+    func remove(_ id: Int) { observers.removeAll { $0.id == id } }
 
     private func changes(from old: Node, to new: Node, keys: [Key]?) -> [ChildChange] {
         func change(_ key: Key, _ before: Node, _ after: Node) -> ChildChange? {

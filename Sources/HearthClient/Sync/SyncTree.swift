@@ -39,16 +39,15 @@ final class SyncTree {
             coverage(of: place, view, &output)
             refresh(view, &output)
         }
-        view.observers.append(observer)
         observed[observer.id] = view
-        output.events += view.initialEvents(for: observer)
+        output.events += view.add(observer)
         return output
     }
 
     /// Takes an observer out. Without effect when it is gone.
     func removeObserver(_ id: Int) -> SyncOutput {
         guard let view = observed.removeValue(forKey: id) else { return SyncOutput() }
-        view.observers.removeAll { $0.id == id }
+        view.remove(id)
         guard view.observers.isEmpty else { return SyncOutput() }
         var output = remove([view], at: view.path)
         settleAcknowledged(&output)
@@ -325,8 +324,8 @@ final class SyncTree {
         return output
     }
 
-    /// The server has agreed to a write, and has said before what it changed where somebody listens. Observers of places
-    /// whose listen is not answered yet go on to see the write until it is.
+    /// The server has agreed to a write, and has said before what it changed where somebody listens. Observers of
+    /// places whose listen is not answered yet go on to see the write until it is.
     func acknowledge(_ id: Int) -> SyncOutput {
         guard let write = writes.write(id) else { return SyncOutput() }
         if write.isVisible, write.paths.contains(where: isAwaited) {
@@ -398,23 +397,26 @@ final class SyncTree {
         if server.extent != .all, let selection = view.selection {
             server = KnownNode(node: selection, extent: .selection)
         }
-        if let keys, let node = part(of: view, server, keys) {
+        let isWhole = server.extent == .all && view.known.extent == .all
+        if isWhole, !writes.concern(view.path) {
+            output.events += view.update(server, keys: keys)
+        } else if isWhole, let keys, let node = part(of: view, server.node, keys) {
             output.events += view.update(KnownNode(node: node, extent: .all), keys: keys)
         } else {
             output.events += view.update(writes.overlay(view.path, server), keys: nil)
         }
     }
 
-    /// What a view should know after some children changed, if the others and the node itself cannot look otherwise than
-    /// before.
-    private func part(of view: QueryView, _ server: KnownNode, _ keys: [Key]) -> Node? {
-        guard server.extent == .all, view.known.extent == .all, !server.node.children.isEmpty,
-            !view.known.node.children.isEmpty, !writes.replaces(view.path)
-        else { return nil }
+    /// What a view should know after some children changed, if the others and the node itself cannot look otherwise
+    /// than before.
+    private func part(of view: QueryView, _ server: Node, _ keys: [Key]) -> Node? {
+        guard !server.children.isEmpty, !view.known.node.children.isEmpty, !writes.replace(view.path) else {
+            return nil
+        }
         return keys.reduce(view.known.node) { node, key in
+            let child = KnownNode(node: server.child(key), extent: .all)
             let path = Path.root.appending(key)
-            let child = KnownNode(node: server.node.child(key), extent: .all)
-            return node.setting(writes.overlay(view.path.appending(key), child).node, at: path)
+            return node.setting(writes.overlay(view.path.appending(path), child).node, at: path)
         }
     }
 

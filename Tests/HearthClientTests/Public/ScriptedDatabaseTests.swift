@@ -177,6 +177,33 @@ struct ScriptedDatabaseTests {
         #expect(sent.withLock { $0 } == 1)
     }
 
+    @Test("a server that sends this client to another host is left for that one")
+    func redirected() async throws {
+        let other = try server(refusing: "nothing", "")
+        let host = other.urlText.dropFirst("ws://".count)
+        let server = try ScriptedServer(.init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }))
+        let database = try open(server)
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(other.heard.all.contains { $0.contains(#""a":"p""#) })
+    }
+
+    @Test("a value with placeholders, which only clients send, is not taken from a server")
+    func placeholders() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                if text.contains(#""a":"q""#) { peer.push("d", #"{"p":"x","d":{"a":{".sv":"timestamp"}}}"#) }
+                peer.answer(number, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
+            }))
+        let database = try open(server)
+        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is no value")) {
+            try await database.reference(withPath: "y").getData()
+        }
+        let log = EventLog()
+        log.observe(database.reference(withPath: "x"), "", [.value])
+        #expect(await log.next() == "value: null")
+    }
+
     @Test("a transaction that always loses is given up")
     func unlucky() async throws {
         let server = try server(refusing: #""a":"p""#, "datastale")

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import WireProtocol
 
-/// A server as simple as can be, and one client of it whose messages travel one after the other: what observers are told
-/// must at every step be what a query selects of the server's value with the client's writes on top.
+/// A server as simple as can be, and one client of it whose messages travel one after the other: what observers are
+/// told must at every step be what a query selects of the server's value with the client's writes on top.
 @Suite("The sync tree against a simple model")
 struct SyncModelTests {
     private struct Model {

@@ -3,8 +3,8 @@ import JSONTree
 import Testing
 import WireProtocol
 
-/// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that comes
-/// of it, in order: events as `OBSERVER KIND …`, then listens.
+/// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that
+/// comes of it, in order: events as `OBSERVER KIND …`, then listens.
 ///
 ///     observe a /rooms value child        an observer; a query object may stand behind the kinds
 ///     remove a
