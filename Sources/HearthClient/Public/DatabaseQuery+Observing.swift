@@ -32,7 +32,8 @@ extension DatabaseQueryable {
     // MARK: Blocks
 
     /// Calls a block for every event, on the database's thread, until the observer is removed. Of one change, children
-    /// that were removed, added, moved and changed come in this order, each in the query's, then the value.
+    /// that were removed come first, then those that were added or moved, then those that changed, each in the query's
+    /// order, then the value.
     ///
     /// - parameter cancel: called once if the server refuses, or later revokes, the right to read, or if the query makes
     ///   no sense.

@@ -54,8 +54,8 @@ final class QueryView {
         return events
     }
 
-    /// Takes over what is known now and answers what the observers are told: children that left, came, moved, changed,
-    /// each in the query's order, then the value.
+    /// Takes over what is known now and answers what the observers are told: children that left, those that came or
+    /// moved, those that changed, each in the query's order, then the value.
     ///
     /// - parameter keys: the children that may have changed, each once; nil if anything may.
     func update(_ new: KnownNode, keys: [Key]?) -> [SyncEvent] {
@@ -69,9 +69,16 @@ final class QueryView {
         let difference = apply(changes(from: old.node, to: new.node, keys: keys))
         let isOtherwise = query.selectsEverything && !isEqual(old.node, new.node, [])
         guard becomesComplete || isOtherwise || !difference.isEmpty else { return [] }
-        var events = childEvents(window?.events(of: difference) ?? [], before: old.node, to: observers)
+        var events = childEvents(inOrder(window?.events(of: difference) ?? []), before: old.node, to: observers)
         if new.isComplete { events += valueEvent(to: observers) }
         return events
+    }
+
+    /// With added and moved children together, so that whoever takes one event after the other finds each predecessor
+    /// where it belongs: it was there before and stays, or came right before.
+    private func inOrder(_ events: [ChildEvent]) -> [ChildEvent] {
+        let arrivals = events.filter { $0.kind == .added || $0.kind == .moved }.sorted { $0.place < $1.place }
+        return events.filter { $0.kind == .removed } + arrivals + events.filter { $0.kind == .changed }
     }
 
     private func apply(_ changes: [ChildChange]) -> WindowDifference {

@@ -386,6 +386,20 @@ extension SyncCase {
               a changed x {"m":1,"n":3} after y
             """),
         SyncCase(
+            "a child is added behind one that moves only after that has moved",
+            """
+            observe a / child {"i":".value"}
+              listen /
+            server / {"m":3,"x":1,"y":2}
+              a added x 1 after -
+              a added y 2 after x
+              a added m 3 after y
+            merge / {"m":-2,"a":-1}
+              a moved m -2 after -
+              a added a -1 after m
+              a changed m -2 after -
+            """),
+        SyncCase(
             "bounds let children in and out",
             """
             observe a / value child {"sp":2,"i":"n"}
