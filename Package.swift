@@ -29,7 +29,7 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "HearthClient",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop"],
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "CSQLite"],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.

@@ -37,7 +37,7 @@ package final class Connection: Sendable {
         _ url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()
     ) async throws(ConnectionError) -> Connection {
         if Task.isCancelled { throw .cancelled }
-        let reply = Reply<ServerHello>()
+        let reply = Reply<ServerHello, ConnectionError>()
         let core = ConnectionCore(loop: loop, options: options) { reply.settle($0) }
         if !loop.execute({ core.connect(to: url) }) { reply.settle(.failure(.disconnected(.closed))) }
         do throws(ConnectionError) {
@@ -118,7 +118,7 @@ package final class Connection: Sendable {
     }
 
     private func post(_ request: ClientRequest) -> PendingRequest {
-        let reply = Reply<ServerResponse>()
+        let reply = Reply<ServerResponse, ConnectionError>()
         let core = core
         let isPosted = loop.execute {
             core.send(request, isAbandoned: { reply.isSettled }, completion: { reply.settle($0) })
@@ -156,7 +156,7 @@ package final class Connection: Sendable {
         // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
         // cancelled.
         let listen = Listen(self, number: number, buffer: buffer)
-        let reply = Reply<Void>()
+        let reply = Reply<Void, ConnectionError>()
         let isPosted = loop.execute {
             core.listen(number, to: path, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
         }
@@ -173,7 +173,7 @@ package final class Connection: Sendable {
 
 /// A request on its way to the server.
 package struct PendingRequest: Sendable {
-    let reply: Reply<ServerResponse>
+    let reply: Reply<ServerResponse, ConnectionError>
 
     /// Waits for the server's yes; once.
     package func wait() async throws(ConnectionError) { _ = try await response() }

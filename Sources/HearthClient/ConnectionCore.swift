@@ -2,16 +2,15 @@ import EventLoop
 import JSONTree
 import WireProtocol
 
-/// What a connection knows, on its loop: the socket, the requests that wait for answers, the listens.
-final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
+/// What a connection knows, on its loop: its session and its listens.
+final class ConnectionCore: SessionOwner, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
     private let loop: EventLoop
     private let options: ConnectionOptions
-    private var socket: MessageSocket?
+    private var session: Session?
     /// Told once whether there is a connection.
     private var onHello: ((Result<ServerHello, ConnectionError>) -> Void)?
-    private var requests: RequestTable
     private var listens = ListenTable()
     private var end: ConnectionError?
 
@@ -22,17 +21,18 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         self.loop = loop
         self.options = options
         self.onHello = onHello
-        requests = RequestTable(unansweredBytesMax: options.unansweredBytesMax)
     }
 
     func connect(to url: DatabaseURL) {
         guard end == nil else { return }
-        socket = MessageSocket.connect(to: url, on: loop, options: options, owner: self)
+        let session = Session(options: options, owner: self)
+        self.session = session
+        session.connect(to: url, on: loop, options: options)
     }
 
     func close() {
-        socket?.close()
-        // Without a socket yet, or any more.
+        session?.close()
+        // Without a session yet, or any more.
         ended(.disconnected(.closed))
     }
 
@@ -43,20 +43,17 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping RequestTable.Completion
     ) {
-        if let end { return completion(.failure(end)) }
-        requests.add(request, isAbandoned: isAbandoned, completion: completion)
-        sendWaiting()
+        guard let session else { return completion(.failure(end ?? .disconnected(.closed))) }
+        session.send(request, isAbandoned: isAbandoned, completion: completion)
     }
 
-    private func sendWaiting() {
-        while let message = requests.nextMessage() { socket?.send(message) }
-        decideReading()
-    }
+    func progressed() { decideReading() }
 
     /// While a reader lags behind, the server is made to wait; but never for an answer, which the reader itself may
     /// wait for.
     private func decideReading() {
-        if listens.isAnyHigh, requests.isEmpty { socket?.pauseReading() } else { socket?.resumeReading() }
+        guard let session else { return }
+        if listens.isAnyHigh, session.isIdle { session.pauseReading() } else { session.resumeReading() }
     }
 
     // MARK: Listens
@@ -111,45 +108,31 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
 
     // MARK: The server
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
-        do throws(MessageError) {
-            try take(try ServerMessage.parse(bytes))
-        } catch {
-            socket?.fail(error.reason)
-        }
+    func began(_ hello: ServerHello) {
+        onHello?(.success(hello))
+        onHello = nil
     }
 
-    private func take(_ message: ServerMessage) throws(MessageError) {
-        switch message {
-        case .hello(let hello):
-            socket?.startKeepAlive()
-            onHello?(.success(hello))
-            onHello = nil
-        case .response(let response):
-            let completion = requests.answered(response.number)
-            completion?(.success(response))
-            sendWaiting()
-        case .push(.data(let assignment, tag: nil)): deliver(.set(Change.Assignment(assignment)))
-        case .push(.merge(let base, let assignments, tag: nil)):
+    func received(_ push: ServerPush) {
+        switch push {
+        case .data(let assignment, tag: nil): deliver(.set(Change.Assignment(assignment)))
+        case .merge(let base, let assignments, tag: nil):
             deliver(.update(base, assignments.map { Change.Assignment($0) }))
-        case .push(.revoke(let path, query: nil)):
+        case .revoke(let path, query: nil):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
             decideReading()
-        case .kill(let reason): socket?.leave(because: .killed(String(decoding: reason, as: UTF8.self)))
-        case .reset(let host): socket?.leave(because: .redirected(host: String(decoding: host, as: UTF8.self)))
         // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
-        case .push, .pong, .otherControl: break
+        case .data, .merge, .revoke, .unknown: break
         }
     }
 
     func ended(_ error: ConnectionError) {
         guard end == nil else { return }
         end = error
-        socket = nil
+        session = nil
         onHello?(.failure(error))
         onHello = nil
-        for completion in requests.removeAll() { completion(.failure(error)) }
         for entry in listens.removeAll() { entry.buffer.finish(error) }
     }
 }
