@@ -1,3 +1,4 @@
+import Glibc
 import Identity
 import JSONTree
 import Synchronization
@@ -91,6 +92,8 @@ import Testing
         for secret in [token, Array("secret1".utf8)] {
             #expect(!file.indices.contains { file[$0...].starts(with: secret) })
         }
+        var information = stat()
+        #expect(stat(folder.path + "/accounts.sqlite", &information) == 0 && information.st_mode & 0o077 == 0)
         let fixture = try AccountsFixture(in: folder)
         fixture.clock.advance(seconds: 3600)
         let (realm, renewed) = try fixture.accounts.refresh(token)
