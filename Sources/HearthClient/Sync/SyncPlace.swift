@@ -54,11 +54,6 @@ final class SyncPlace {
         body(self)
     }
 
-    /// Whether a place here or below satisfies a predicate.
-    func contains(_ predicate: (SyncPlace) -> Bool) -> Bool {
-        predicate(self) || children.values.contains { $0.contains(predicate) }
-    }
-
     /// Takes out the places on the way to a path that nothing needs.
     func dropUnused(on path: Path) {
         let way = way(to: path)

@@ -8,12 +8,10 @@ final class ReplayedList: Sendable {
     private struct State {
         var children: [(key: String, value: DatabaseValue)] = []
         var problems: [String] = []
-        var events = 0
     }
     private let state = Mutex(State())
 
     var problems: [String] { state.withLock { $0.problems } }
-    var events: Int { state.withLock { $0.events } }
     var value: DatabaseValue {
         state.withLock { state in
             let children = Dictionary(state.children.map { ($0.key, $0.value) }) { _, last in last }
@@ -43,7 +41,6 @@ final class ReplayedList: Sendable {
 
     private func take(_ kind: ChildEvent.Kind, _ key: String, _ value: DatabaseValue, _ previous: String?) {
         state.withLock { state in
-            state.events += 1
             let old = state.children.firstIndex { $0.key == key }
             if (old == nil) != (kind == .added) {
                 state.problems.append("\(kind) of \(key), which is there: \(old != nil)")

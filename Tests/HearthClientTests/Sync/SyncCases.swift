@@ -1,3 +1,5 @@
+import Testing
+
 /// What the sync tree does, step by step. See `SyncScript` for the words.
 struct SyncCase: CustomTestStringConvertible, Sendable {
     let name: String
@@ -10,8 +12,6 @@ struct SyncCase: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 }
-
-import Testing
 
 extension SyncCase {
     static let all: [SyncCase] = listening + writing + querying + overlapping + priorities
