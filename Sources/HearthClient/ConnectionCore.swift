@@ -63,12 +63,14 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
 
     /// Listens to a path. The buffer gets the changes, and the end.
     func listen(
-        _ number: UInt64, to path: Path, _ buffer: ChangeBuffer, isAbandoned: @escaping () -> Bool,
+        _ number: UInt64, to path: Path, _ query: QueryObject?, _ buffer: ChangeBuffer,
+        isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<Void, ConnectionError>) -> Void
     ) {
         if let end { return completion(.failure(end)) }
-        listens.add(ListenTable.Entry(number: number, path: path, buffer: buffer))
-        send(.listen(path, query: nil, tag: nil, hash: []), isAbandoned: isAbandoned) { [self] result in
+        let entry = ListenTable.Entry(number: number, path: path, query: query, buffer: buffer)
+        listens.add(entry)
+        send(.listen(path, query: query, tag: entry.tag, hash: []), isAbandoned: isAbandoned) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
                 listens.registered(number)
@@ -88,9 +90,9 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
 
     /// Tells the server about a listen that was taken out.
     private func stop(_ entry: ListenTable.Entry) {
-        // There is one listen for a path, however many read it (wire-protocol 2.3).
-        if !listens.contains(path: entry.path) {
-            send(.unlisten(entry.path, query: nil, tag: nil)) { _ in }
+        // There is one listen for all of a path, however many read it (wire-protocol 2.3).
+        if entry.query != nil || !listens.contains(path: entry.path) {
+            send(.unlisten(entry.path, query: entry.query, tag: entry.tag)) { _ in }
         }
         decideReading()
     }
@@ -100,8 +102,8 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         decideReading()
     }
 
-    private func deliver(_ change: Change) {
-        for number in listens.deliver(change) {
+    private func deliver(_ change: Change, tag: Int64?) {
+        for number in listens.deliver(change, tag: tag) {
             guard let entry = listens.remove(number) else { continue }
             entry.buffer.finish(.slowReader)
             stop(entry)
@@ -129,9 +131,9 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
             let completion = requests.answered(response.number)
             completion?(.success(response))
             sendWaiting()
-        case .push(.data(let assignment, tag: nil)): deliver(.set(Change.Assignment(assignment)))
-        case .push(.merge(let base, let assignments, tag: nil)):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }))
+        case .push(.data(let assignment, let tag)): deliver(.set(Change.Assignment(assignment)), tag: tag)
+        case .push(.merge(let base, let assignments, let tag)):
+            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag)
         case .push(.revoke(let path, query: nil)):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
