@@ -140,8 +140,9 @@ package final class Connection: Sendable {
 
     // MARK: Listens
 
-    /// Listens to a path: the value as it is, then every change at or below it.
-    package func listen(_ path: Path) async throws(ConnectionError) -> Changes {
+    /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it. Children
+    /// that leave the selection become null, those that enter it come whole.
+    package func listen(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> Changes {
         if Task.isCancelled { throw .cancelled }
         let number = lastListen.add(1, ordering: .relaxed).newValue
         let (core, loop) = (core, loop)
@@ -158,7 +159,7 @@ package final class Connection: Sendable {
         let listen = Listen(self, number: number, buffer: buffer)
         let reply = Reply<Void, ConnectionError>()
         let isPosted = loop.execute {
-            core.listen(number, to: path, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+            core.listen(number, to: path, query, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
         }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
         try await reply.value()

@@ -60,12 +60,14 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     /// Listens to a path. The buffer gets the changes, and the end.
     func listen(
-        _ number: UInt64, to path: Path, _ buffer: ChangeBuffer, isAbandoned: @escaping () -> Bool,
+        _ number: UInt64, to path: Path, _ query: QueryObject?, _ buffer: ChangeBuffer,
+        isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<Void, ConnectionError>) -> Void
     ) {
         if let end { return completion(.failure(end)) }
-        listens.add(ListenTable.Entry(number: number, path: path, buffer: buffer))
-        send(.listen(path, query: nil, tag: nil, hash: []), isAbandoned: isAbandoned) { [self] result in
+        let entry = ListenTable.Entry(number: number, path: path, query: query, buffer: buffer)
+        listens.add(entry)
+        send(.listen(path, query: query, tag: entry.tag, hash: []), isAbandoned: isAbandoned) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
                 listens.registered(number)
@@ -85,9 +87,9 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     /// Tells the server about a listen that was taken out.
     private func stop(_ entry: ListenTable.Entry) {
-        // There is one listen for a path, however many read it (wire-protocol 2.3).
-        if !listens.contains(path: entry.path) {
-            send(.unlisten(entry.path, query: nil, tag: nil)) { _ in }
+        // There is one listen for all of a path, however many read it (wire-protocol 2.3).
+        if entry.query != nil || !listens.contains(path: entry.path) {
+            send(.unlisten(entry.path, query: entry.query, tag: entry.tag)) { _ in }
         }
         decideReading()
     }
@@ -97,8 +99,8 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         decideReading()
     }
 
-    private func deliver(_ change: Change) {
-        for number in listens.deliver(change) {
+    private func deliver(_ change: Change, tag: Int64?) {
+        for number in listens.deliver(change, tag: tag) {
             guard let entry = listens.remove(number) else { continue }
             entry.buffer.finish(.slowReader)
             stop(entry)
@@ -115,15 +117,15 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, tag: nil): deliver(.set(Change.Assignment(assignment)))
-        case .merge(let base, let assignments, tag: nil):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }))
+        case .data(let assignment, let tag): deliver(.set(Change.Assignment(assignment)), tag: tag)
+        case .merge(let base, let assignments, let tag):
+            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag)
         case .revoke(let path, query: nil):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
             decideReading()
         // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
-        case .data, .merge, .revoke, .unknown: break
+        case .revoke, .unknown: break
         }
     }
 

@@ -98,6 +98,17 @@ extension Database {
         }
     }
 
+    /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have: they should be
+    /// removed.
+    package var droppedIndexes: Set<UInt32> { sweepable }
+
+    /// The store has no entries of these indexes any more.
+    package func forgetDroppedIndexes(_ numbers: Set<UInt32>) {
+        catalog.forgetDropped(numbers)
+        sweepable.subtract(numbers)
+        catalogChanged = true
+    }
+
     /// Sets what is to be indexed, as the rules say.
     package func setIndexes(_ definitions: [IndexDefinition]) {
         let before = catalog.stored

@@ -23,13 +23,14 @@ extension Database {
 
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
     /// On an HTTP connection it is an event stream.
-    func listen(_ path: Path, hash: [UInt8]?, for request: Request, in turn: inout Turn) {
+    func listen(_ path: Path, known: KnownData?, for request: Request, in turn: inout Turn) {
         let connection = request.connection
         if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        let result = read(path, listenedToFor: request, in: turn)
+        let known = sessions[connection]?.ended.concern(path) == true ? nil : known
+        let result = read(path, listenedToFor: request, known: known?.hash, in: turn)
         if case .failed(let failure) = result {
             // To the client a listener that failed is none, even if it had one there before.
             endListener(path, of: connection, in: &turn)
@@ -37,9 +38,14 @@ extension Database {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        if case .value(let value) = result, !Self.isCurrent(hash, value) {
-            turn.readBytes += value.bytes.count
-            turn.outputs.append(.initial(connection, path, value))
+        if case .value(let value) = result {
+            switch known?.missing(of: value) ?? .everything {
+            case .nothing: break
+            case .everything:
+                turn.readBytes += value.bytes.count
+                turn.outputs.append(.initial(connection, path, value))
+            case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
+            }
         }
         let steps = sessions[connection, default: SessionListens(request.principal)].add(path, request: request.number)
         move(steps, connection, in: &turn)
@@ -50,14 +56,16 @@ extension Database {
         }
     }
 
-    private func read(_ path: Path, listenedToFor request: Request, in turn: borrowing Turn) -> ReadResult {
+    private func read(
+        _ path: Path, listenedToFor request: Request, known: [UInt8]?, in turn: borrowing Turn
+    ) -> ReadResult {
         let listener = ReadDependencies.Listener(connection: request.connection, name: .plain(path))
         do throws(Failure) {
             try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
         } catch {
             return .failed(error)
         }
-        return read(path, .listen, for: request)
+        return read(path, .listen(known: known), for: request)
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
@@ -67,18 +75,18 @@ extension Database {
             status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
     }
 
-    /// A client that holds nothing, told that there is nothing, needs no data.
-    static func isCurrent(_ hash: [UInt8]?, _ value: CanonicalJSON) -> Bool {
-        guard let hash else { return false }
-        return hash.isEmpty ? value.isNull : NodeHash.matches(hash, value)
-    }
-
     func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
         if let steps = sessions[connection]?.remove(path, request: request) {
             move(steps, connection, in: &turn)
             dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
         }
-        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
+        forgetSession(of: connection)
+    }
+
+    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their clients have.
+    func forgetSession(of connection: ConnectionID) {
+        guard let session = sessions[connection], session.isEmpty else { return }
+        if session.ended.isEmpty || connection.kind == .http { sessions[connection] = nil }
     }
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {

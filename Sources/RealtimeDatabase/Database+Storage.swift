@@ -26,7 +26,10 @@ extension Database {
         }
         var changes = rowChanges
         changes.entries = entries.freeze(generation)
-        if catalogChanged { changes.indexCatalog = catalog.stored }
+        if catalogChanged {
+            changes.indexCatalog = catalog.stored
+            sweepableLater = (Set(catalog.dropped), generation)
+        }
         catalogChanged = false
         for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
         owedChanged = []
@@ -57,6 +60,10 @@ extension Database {
     package func applied(_ generation: UInt64) {
         rows.applied(generation)
         entries.applied(generation)
+        if let later = sweepableLater, later.generation <= generation {
+            sweepable = later.numbers
+            sweepableLater = nil
+        }
         rows.trim()
     }
 
@@ -135,7 +142,7 @@ extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
         case .join, .leave: true
-        case .push, .pushQuery, .initial, .initialQuery, .reply, .revoked, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .reply, .revoked, .stream: false
         }
     }
 

@@ -19,6 +19,8 @@ package final class Database {
     let comparedBytesMax: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
     let listenersMax: Int
+    /// Children that a query without an index visits at once; with more, it is scanned in steps.
+    let scannedAtOnceMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
@@ -48,6 +50,13 @@ package final class Database {
     var indexTrie = IndexTrie([])
     var indexBuild: IndexBuild?
     var entries: IndexEntries
+    /// Queries whose children are being visited, and those for which that is done but not used yet.
+    var scanning: [LiveQuery] = []
+    var scanned: [LiveQuery] = []
+    var parked: [ConnectionID: Parked] = [:]
+    /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a generation.
+    var sweepable: Set<UInt32> = []
+    var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
     var pending: [PendingTurn] = []
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
@@ -69,12 +78,13 @@ package final class Database {
     package init(
         index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
-        listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
+        listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
+        self.scannedAtOnceMax = scannedAtOnceMax
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         entries = IndexEntries(store: store)
         self.sequence = sequence
@@ -86,6 +96,8 @@ package final class Database {
     package func load() throws(StorageError) {
         catalog = try rows.store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
         catalogChanged = false
+        sweepable = Set(catalog.dropped)
+        sweepableLater = nil
         owed = try rows.store.owedWrites()
         owedChanged = []
         setIndexes(definitions)
@@ -172,12 +184,12 @@ package final class Database {
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):
             get(path, query, needsIndex: needsIndex, for: request, in: &turn)
-        case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
+        case .listen(let path, let known): listen(path, known: known, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
-        case .listenQuery(let path, let query, let form, let hash, let text):
-            listen(path, query, form, hash: hash, text: text, for: request, in: &turn)
+        case .listenQuery(let path, let query, let form, let known, let text):
+            listen(path, query, form, known: known, text: text, for: request, in: &turn)
         case .unlistenQuery(let name):
             endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))

@@ -42,11 +42,12 @@ package enum ClientMessageWriter {
             out.append(literal: #","q":"#)
             // Always present (wire-protocol 2.5).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
-        case .listen(let path, let query, let tag, let hash):
+        case .listen(let path, let query, let tag, let hash, let parts):
             out.append(literal: #""q","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
             append("h", hash, to: &out)
+            if let parts { append(parts, to: &out) }
         case .unlisten(let path, let query, let tag):
             out.append(literal: #""n","b":{"p":"#)
             out.append(quoted: path)
@@ -94,6 +95,20 @@ package enum ClientMessageWriter {
             out.append(literal: #","t":"#)
             out.append(decimal: tag)
         }
+    }
+
+    private static func append(_ parts: CompoundHash.Parts, to out: inout [UInt8]) {
+        out.append(literal: #","ch":{"hs":["#)
+        for (index, hash) in parts.hashes.enumerated() {
+            if index > 0 { out.append(literal: ",") }
+            JSONText.appendQuoted(hash, to: &out)
+        }
+        out.append(literal: #"],"ps":["#)
+        for (index, post) in parts.posts.enumerated() {
+            if index > 0 { out.append(literal: ",") }
+            JSONText.appendQuoted(post.isRoot ? [UInt8(ascii: "/")] : post.text, to: &out)
+        }
+        out.append(literal: "]}")
     }
 
     private static func append(_ name: StaticString, _ text: [UInt8]?, to out: inout [UInt8]) {

@@ -7,6 +7,7 @@ struct MessageBody {
     private(set) var path: JSONStringText?
     private(set) var data: UnsafeRawBufferPointer?
     private(set) var hash: [UInt8]?
+    private(set) var parts: CompoundHash.Parts?
     /// The text of a query object, or of an array of one.
     private(set) var query: [UInt8]?
     private(set) var tag: Int64?
@@ -55,6 +56,8 @@ struct MessageBody {
             path = try string("path \"p\"", from: &reader)
         } else if key.equals("h") {
             hash = try string("hash \"h\"", from: &reader)?.utf8
+        } else if key.equals("ch") {
+            parts = try CompoundHash.Parts(parsing: try reader.skipValue())
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
         } else if key.equals("authvar") {

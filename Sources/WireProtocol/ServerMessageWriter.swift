@@ -107,6 +107,34 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// Push `rm`: the parts of the value at a path that the client has otherwise (wire-protocol 3.7).
+    package static func appendParts(
+        _ path: Path, _ parts: [CompoundHash.Difference], tag: Int64?, to out: inout [UInt8]
+    ) {
+        out.append(literal: #"{"t":"d","d":{"a":"rm","b":{"p":"#)
+        out.append(quoted: path)
+        out.append(literal: #","d":["#)
+        for (index, part) in parts.enumerated() {
+            out.append(literal: index > 0 ? ",{" : "{")
+            if let after = part.after {
+                out.append(literal: #""s":"#)
+                out.append(quoted: after)
+                out.append(literal: ",")
+            }
+            if let through = part.through {
+                out.append(literal: #""e":"#)
+                out.append(quoted: through)
+                out.append(literal: ",")
+            }
+            out.append(literal: #""m":"#)
+            out.append(contentsOf: part.value.bytes)
+            out.append(literal: "}")
+        }
+        out.append(literal: "]")
+        append(tag, to: &out)
+        out.append(literal: "}}}")
+    }
+
     /// Push `ev`: the events of one commit at a listener of events (Protocol.md, "Additions").
     package static func appendEvents(_ path: Path, _ events: [QueryEvent], tag: Int64, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"ev","b":{"p":"#)

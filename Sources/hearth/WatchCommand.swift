@@ -6,16 +6,19 @@ import JSONTree
 extension Command {
     static let watch = Command(
         name: "watch", synopsis: "PATH [OPTIONS]",
-        summary: "Print the value at a path, then every change, as they come.",
+        summary: "Print the value at a path, or what a query selects of it, then every change, as they come.",
         details: """
             Each change is one line: what happened, where, and the new value.
 
               set /a/b {"c":1}           the value there is now this one; null if it was removed
               update /a {"b":2,"c/d":3}  several values at or below a path changed at once
 
+            \(QueryOptions.details) A child that is not selected any more is set to null, one that comes in
+            is set as a whole.
+
             Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost.
             """,
-        options: ServerAddress.options + [
+        options: ServerAddress.options + QueryOptions.options + [
             .init(name: "json", value: nil, help: "each line is {\"type\":…,\"path\":…,\"value\":…}"),
             .init(name: "time", value: nil, help: "begin each line with the time"),
         ]
@@ -23,9 +26,12 @@ extension Command {
         let words = try arguments.positional("PATH")
         let run = try ClientRun("watch", arguments)
         let path = try run.address.path(words[0])
+        let query = try QueryOptions.query(arguments)
         let line = ChangeLine(isJSON: arguments.flag("json"), hasTime: arguments.flag("time"))
         return run(endsOnSignal: true) { connection throws(ConnectionError) in
-            for try await change in try await connection.listen(path) { StandardOutput.write(line.text(of: change)) }
+            for try await change in try await connection.listen(path, query: query) {
+                StandardOutput.write(line.text(of: change))
+            }
         }
     }
 }

@@ -106,6 +106,22 @@ import Testing
         }
     }
 
+    @Test("a form with a file replaces a place, as the pages of tools import (rest 11)")
+    func upload() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let type = "Content-Type: multipart/form-data; boundary=----b"
+        let form = "------b\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n{\"x\":[1]}\r\n------b--\r\n"
+        let target = "/a/.upload?ns=example&access_token=owner&writeSizeLimit=unlimited&disableTriggers=true"
+        #expect(try client.ask("POST", target, [type], form).status == 200)
+        #expect(try client.ask("GET", "/.json?ns=example").text == #"{"a":{"x":[1]}}"#)
+        #expect(try client.ask("POST", "/.upload?ns=example", [type], form).status == 200)
+        #expect(try client.ask("GET", "/.json?ns=example").text == #"{"x":[1]}"#)
+        #expect(try client.ask("POST", target, [], form).status == 400)
+        #expect(try client.ask("POST", target, [type], form.replacing("[1]", with: "[")).status == 400)
+        #expect(try client.ask("PUT", target, [type], form).status == 404)
+    }
+
     @Test("server values are resolved in what a write answers")
     func serverValues() throws {
         let server = try RealtimeTestServer()

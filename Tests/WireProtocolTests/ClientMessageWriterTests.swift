@@ -104,7 +104,10 @@ extension RandomTrees {
             let kinds = EventKinds(rawValue: UInt8.random(in: 1...31, using: &random))
             return chance(1, in: 4) ? .noEvents(tag: tag) : .events(path(), query: query, tag: tag, kinds)
         case 0: return .get(path(), query: queryObject())
-        case 1: return .listen(path(), query: query, tag: tag, hash: hash)
+        case 1:
+            let posts = chance(1, in: 2) ? nil : (0..<Int.random(in: 0...3, using: &random)).map { _ in path() }
+            let parts = posts.map { CompoundHash.Parts(hashes: ($0 + [.root]).map { _ in bytes() }, posts: $0) }
+            return .listen(path(), query: query, tag: tag, hash: hash, parts: parts)
         case 2: return .unlisten(path(), query: query, tag: tag)
         case 3:
             let acting = pick([nil, "null", #"{"uid":"a","token":{"x.y":[1]}}"#] as [String?])

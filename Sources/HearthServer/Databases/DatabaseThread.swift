@@ -20,8 +20,10 @@ package final class DatabaseThread: Sendable {
         case cleared(UInt32, StorageError?)
         /// Some databases have other rules now.
         case rulesChanged
-        /// Go on with the making of an index.
-        case buildIndex(UInt32)
+        /// Entries of indexes that are gone have been looked for up to a place, nil for everywhere.
+        case swept(UInt32, next: [UInt8]?, StorageError?)
+        /// Go on with a scan or the making of an index.
+        case step(UInt32)
         /// The loops have passed on so much that there is room for more.
         case delivered
         /// Somebody does not use a database any more.

@@ -29,8 +29,11 @@ final class HostedDatabase {
     /// Rows that the tree file could not take yet.
     private var unapplied: FrozenRows?
     private var isClearing = false
-    /// The next step of the making of an index is in the mailbox.
-    private var isBuildPosted = false
+    /// The indexes that are gone and whose entries are being removed, and how far that has come.
+    private var sweep: (indexes: Set<UInt32>, start: [UInt8]) = ([], [])
+    private var isSweeping = false
+    /// The next step of a scan or of the making of an index is in the mailbox.
+    private var isStepPosted = false
     private var isProbing = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
     private var hasMoreToPrune = false
@@ -71,10 +74,9 @@ final class HostedDatabase {
 
     /// Decides by the rules that are in force now.
     func takeRules() {
-        lastTime = max(lastTime, WallClock.milliseconds)
-        database.setRules(host.rules.program(for: name), explains: host.explainsDenials, now: lastTime)
+        database.setRules(host.rules.program(for: name), explains: host.explainsDenials, now: now())
         release()
-        postBuild()
+        postStep()
     }
 
     /// The server ends, and with it all connections.
@@ -88,17 +90,27 @@ final class HostedDatabase {
         if database.hasOrphans, held.isEmpty, mayRun { _ = runTurn([]) }
     }
 
-    // MARK: Indexes
+    // MARK: Scans and indexes
 
-    /// Asks for a step of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
-    private func postBuild() {
-        guard database.isBuildingIndex, !isBuildPosted else { return }
-        isBuildPosted = true
-        host.report(.buildIndex(database.index))
+    /// Asks for a step of a scan or of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
+    private func postStep() {
+        guard database.isScanning || database.isBuildingIndex, !isStepPosted else { return }
+        isStepPosted = true
+        host.report(.step(database.index))
     }
 
-    func buildIndex() {
-        isBuildPosted = false
+    /// A scan comes first: somebody waits for it.
+    func step() {
+        isStepPosted = false
+        if database.isScanning { scan() } else { buildIndex() }
+    }
+
+    private func scan() {
+        guard phase == .running, !isSettling else { return }
+        run(database.scanSome())
+    }
+
+    private func buildIndex() {
         guard phase == .running, database.isBuildingIndex, !isSettling, database.refusal == nil else { return }
         // The applier has to catch up first.
         guard database.changedBytes < host.limits.changedBytesSoft else { return freeze() }
@@ -109,13 +121,19 @@ final class HostedDatabase {
             return
         }
         if !database.isBuildingIndex { host.log.info("index.built", [("database", name)]) }
-        postBuild()
+        postStep()
     }
 
     // MARK: Requests
 
     /// Works off requests, in one turn unless they hold a lot.
     func run(_ requests: [Request]) {
+        perform(isSettling ? requests : database.admit(requests, now: now()))
+        database.endScans()
+        postStep()
+    }
+
+    private func perform(_ requests: [Request]) {
         var start = 0
         while start < requests.count {
             // Requests of one connection keep their order: what comes later waits behind what is held.
@@ -128,6 +146,12 @@ final class HostedDatabase {
         }
     }
 
+    /// Time never goes back: server timestamps keep the order of commits.
+    private func now() -> Int64 {
+        lastTime = max(lastTime, WallClock.milliseconds)
+        return lastTime
+    }
+
     private var mayRun: Bool {
         phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
             && database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
@@ -135,9 +159,7 @@ final class HostedDatabase {
 
     /// Answers how many of the requests are done.
     private func runTurn(_ requests: [Request]) -> Int {
-        // Time never goes back: server timestamps keep the order of commits.
-        lastTime = max(lastTime, WallClock.milliseconds)
-        let (record, count) = database.process(requests, now: lastTime, readBytesMax: host.limits.turnReadBytesMax)
+        let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
         let denials = database.takeDenials()
         if !denials.isEmpty { host.denials.add(denials, in: name) }
@@ -152,7 +174,7 @@ final class HostedDatabase {
         guard !held.isEmpty, mayRun else { return }
         let requests = held
         held = []
-        run(requests)
+        perform(requests)
     }
 
     private func release() {
@@ -289,6 +311,11 @@ final class HostedDatabase {
         } else if tree.isClearing, !isClearing, !isSettling {
             isClearing = true
             host.applier.post(.clear(database: database.index, tree))
+        } else if !database.droppedIndexes.isEmpty, !isClearing, !isSweeping, !isSettling {
+            isSweeping = true
+            if sweep.indexes.isEmpty { sweep = (database.droppedIndexes, []) }
+            host.applier.post(
+                .sweep(database: database.index, tree, indexes: sweep.indexes, from: sweep.start))
         }
     }
 
@@ -319,6 +346,18 @@ final class HostedDatabase {
         if error == nil { applyNext() }
     }
 
+    func swept(next: [UInt8]?, _ error: StorageError?) {
+        isSweeping = false
+        if let next {
+            sweep.start = next
+        } else {
+            database.forgetDroppedIndexes(sweep.indexes)
+            sweep.indexes = []
+        }
+        // After a failure the next tick tries again.
+        if error == nil { applyNext() }
+    }
+
     // MARK: Time
 
     func tick(_ ticks: Int) {
@@ -331,7 +370,7 @@ final class HostedDatabase {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= host.limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
-        postBuild()
+        postStep()
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
     }
 
@@ -349,8 +388,11 @@ final class HostedDatabase {
 
     /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
     func settle() -> Bool {
-        isSettling = true
-        if isApplying || isClearing { return false }
+        if !isSettling {
+            isSettling = true
+            run(database.releaseAll())
+        }
+        if isApplying || isClearing || isSweeping { return false }
         if hasFailedToRecover { return true }
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()

@@ -58,7 +58,8 @@ final class HostedDatabases {
         case .rulesChanged:
             for database in open.values { database.takeRules() }
             for database in unwritten.values { database.takeRules() }
-        case .buildIndex(let index): open[index]?.buildIndex()
+        case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
+        case .step(let index): open[index]?.step()
         case .tick:
             ticks += 1
             for database in open.values { database.tick(ticks) }

@@ -49,6 +49,9 @@ struct DeliveryBuilder {
                 }
                 entries[connection.loop].append(.frames(connection, range, answers: false))
             }
+        case .initialParts(let connection, let path, let tag, let parts):
+            let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
+            entries[connection.loop].append(.frames(connection, range, answers: false))
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -176,7 +179,7 @@ extension Output {
         switch self {
         case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
-        case .reply, .initial, .initialQuery, .join, .leave, .revoked, .stream: false
+        case .reply, .initial, .initialQuery, .initialParts, .join, .leave, .revoked, .stream: false
         }
     }
 }

@@ -10,11 +10,13 @@ extension Operation {
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
-        case .listen(let path, let query, let tag?, let hash):
+        case .listen(let path, let query, let tag?, let hash, let parts):
+            let known = hash.map { KnownData(hash: $0, parts: parts) }
             self = .listenQuery(
-                path, query?.query ?? .everything, .tagged(tag), hash: hash, text: query?.text ?? Array("{}".utf8))
-        case .listen(let path, let query, nil, let hash):
-            self = query.selectsEverything ? .listen(path, hash: hash) : .relay(.failed(.untaggedQuery))
+                path, query?.query ?? .everything, .tagged(tag), known: known, text: query?.text ?? Array("{}".utf8))
+        case .listen(let path, let query, nil, let hash, let parts):
+            let known = hash.map { KnownData(hash: $0, parts: parts) }
+            self = query.selectsEverything ? .listen(path, known: known) : .relay(.failed(.untaggedQuery))
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
         case .unlisten(let path, _, nil): self = .unlisten(path)
         case .onDisconnect(let entry): self = .onDisconnect([(entry.target, IncomingValue(entry))])

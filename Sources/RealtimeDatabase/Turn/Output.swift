@@ -21,6 +21,8 @@ package enum Output: Sendable {
     /// The value a new listener begins with.
     case initial(ConnectionID, Path, CanonicalJSON)
     case initialQuery(ConnectionID, QueryPush)
+    /// The parts of the value that a new listener has otherwise; `tag` is that of a query.
+    case initialParts(ConnectionID, Path, tag: Int64?, [CompoundHash.Difference])
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
@@ -80,7 +82,11 @@ package enum Failure: Error, Hashable, Sendable {
 
 /// A large read that goes on beside the database: the rows at `path` as they were at `sequence`.
 package struct SnapshotRead: Sendable {
-    package enum Purpose: Sendable { case get, listen }
+    package enum Purpose: Sendable {
+        case get
+        /// Nothing is sent if the value has the hash that is known; nil if none is.
+        case listen(known: [UInt8]?)
+    }
 
     /// Tells the reads of a database apart.
     package var id: UInt64

@@ -78,14 +78,13 @@ package enum Operation: Sendable {
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
-    /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say. On an HTTP connection it is an
-    /// event stream of the whole value.
-    case listen(Path, hash: [UInt8]?)
+    /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
+    /// stream of the whole value.
+    case listen(Path, known: KnownData?)
     case unlisten(Path)
-    /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is
-    /// that of what it already has.
-    /// `text` is that of the client's query object.
-    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil, text: [UInt8] = [])
+    /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of the client's query
+    /// object.
+    case listenQuery(Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [])
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.

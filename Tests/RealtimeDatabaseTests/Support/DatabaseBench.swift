@@ -78,6 +78,8 @@ struct DatabaseBench {
         case .pushQuery(let push, _): "push \(push.form) \(words(push))"
         case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
         case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
+        case .initialParts(_, let path, let tag, let parts):
+            "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
         case .join(_, let connection): "join \(connection.loop)"
         case .leave(_, let connection): "leave \(connection.loop)"
         case .revoked(let connection, let path, _): "revoke \(path) of \(connection.loop)"
@@ -90,6 +92,10 @@ struct DatabaseBench {
             "\(number) \(Failure.denied(why).message)"
         case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
         }
+    }
+
+    private static func words(_ part: CompoundHash.Difference) -> String {
+        "\(part.after.map { "\"\($0)\"" } ?? "")…\(part.through.map { "\"\($0)\"" } ?? "") \(part.value)"
     }
 
     private static func words(_ assignment: Assignment) -> String {

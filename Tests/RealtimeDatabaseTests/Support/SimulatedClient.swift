@@ -15,13 +15,17 @@ struct SimulatedClient {
     /// Listeners that failed when their data was to be sent: the database may not know yet.
     private(set) var failed: Set<Path> = []
     /// What the pushes add up to.
-    private var tree = NaiveDatabase()
+    private(set) var tree = NaiveDatabase()
     /// The large read under way, and what came for the connection meanwhile.
     private(set) var stream: SnapshotRead?
     private var held: [Output] = []
     var failure: String?
 
-    init(connection: ConnectionID) { self.connection = connection }
+    /// `kept` is what a client has that was connected before.
+    init(connection: ConnectionID, kept: NaiveDatabase?) {
+        self.connection = connection
+        tree = kept ?? NaiveDatabase()
+    }
 
     mutating func request(_ operation: Operation) -> Request {
         requestsMade += 1
@@ -68,6 +72,7 @@ struct SimulatedClient {
         case .reply(_, let number, let reply): finish(number, reply)
         case .stream(let read): stream = read
         case .revoked: failure = failure ?? "\(connection.raw) lost a listener"
+        case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
         case .join, .leave: break
         }
     }
@@ -96,7 +101,7 @@ struct SimulatedClient {
             return
         }
         stream = nil
-        if let value, read.purpose == .listen {
+        if let value, case .listen = read.purpose {
             tree.assign(Assignment(target: WriteTarget(path: read.path), value: value))
         }
         let reply: Reply =
@@ -104,7 +109,7 @@ struct SimulatedClient {
             case .get: .value(value ?? .null)
             case .listen: .listening
             }
-        if error != nil, read.purpose == .listen {
+        if error != nil, case .listen = read.purpose {
             failed.insert(read.path)
             listening.remove(read.path)
         }
