@@ -7,9 +7,9 @@ extension Database {
     func get(_ path: Path, _ query: Query, needsIndex: Bool, for request: Request, in turn: inout Turn) {
         let reply: Reply
         do throws(Failure) {
-            if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(toRead: path, query, in: turn)
+            if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             let live = listeners.query(query, at: path)
             let members = live.flatMap { $0.isEmpty ? nil : $0.window }
             let value = try selection(
@@ -31,10 +31,10 @@ extension Database {
         let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
             if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
-            // REST refuses what SDKs are only warned of.
-            if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
+            // REST refuses what SDKs are only warned of.
+            if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value = try selection(
                 live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)

@@ -9,13 +9,15 @@ package struct DeniedRequest: Sendable {
     package var uid: [UInt8]
     package var path: Path
     package var isWrite: Bool
-    /// Nil when too many were denied in one turn to explain them all.
-    package var explanation: Explanation?
+    /// Why, in one line; nil when too many were denied in one turn to explain them all.
+    package var reason: String?
 }
 
 extension Database {
     /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.
     private static let explainedMax = 16
+    /// Characters of a reason.
+    private static let reasonMax = 2000
 
     /// Decides by these rules from now on; without any, everything is allowed. Listeners that they do not allow end.
     ///
@@ -46,6 +48,8 @@ extension Database {
         case .update(_, let entries), .onDisconnect(let entries): assignments = entries.compactMap { resolved($0, now) }
         default: return false
         }
+        // An empty update is allowed to everybody, and leaves nothing.
+        if assignments.isEmpty { return false }
         let context = RuleContext(auth: request.principal.auth, now: now)
         return (try? judge.decide(.write(assignments), context, in: rows))?.isAllowed ?? true
     }
@@ -63,6 +67,15 @@ extension Database {
     /// Throws unless the principal of the turn may write this, as one commit. Server values are resolved.
     func checkAllowed(toWrite assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
         try check(.write(assignments), by: turn.principal, now: turn.record.time)
+    }
+
+    /// Whether the principal of the turn may do this. That it may not is not noted.
+    func isAllowed(_ operation: RuleOperation, in turn: borrowing Turn) throws(Failure) -> Bool {
+        guard let judge, !turn.principal.isAdministrator else { return true }
+        let context = RuleContext(auth: turn.principal.auth, now: turn.record.time)
+        return try Self.reading { () throws(RuleTreeError) in
+            try judge.decide(operation, context, in: rows).isAllowed
+        }
     }
 
     /// Throws unless the principal of the turn may read this.
@@ -107,7 +120,10 @@ extension Database {
     private func deny(
         _ operation: RuleOperation, _ context: RuleContext, by principal: Principal, _ judge: RulesJudge
     ) -> Failure {
-        let explanation = denials.count < Self.explainedMax ? try? judge.explain(operation, context, in: rows) : nil
+        var reason: String?
+        if denials.count < Self.explainedMax, let explanation = try? judge.explain(operation, context, in: rows) {
+            reason = String(explanation.summary.prefix(Self.reasonMax))
+        }
         let (path, isWrite) =
             switch operation {
             case .read(let path, _): (path, false)
@@ -115,8 +131,8 @@ extension Database {
             }
         denials.append(
             DeniedRequest(
-                time: context.now, uid: principal.uid, path: path, isWrite: isWrite, explanation: explanation))
-        return .denied(explainsDenials ? explanation?.summary ?? "" : "")
+                time: context.now, uid: principal.uid, path: path, isWrite: isWrite, reason: reason))
+        return .denied(explainsDenials ? reason ?? "" : "")
     }
 
     private static func reading<Value>(_ body: () throws(RuleTreeError) -> Value) throws(Failure) -> Value {
@@ -137,7 +153,7 @@ extension Database {
         for assignment in assignments {
             concerned.formUnion(dependencies.listeners(concernedBy: assignment.target.path))
         }
-        for listener in concerned { judge(listener, in: &turn) }
+        for listener in concerned.sorted(by: { $0.connection.raw < $1.connection.raw }) { judge(listener, in: &turn) }
     }
 
     /// Ends those listeners of a connection that the rules do not allow (any more).

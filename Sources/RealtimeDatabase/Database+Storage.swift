@@ -117,6 +117,15 @@ extension Database {
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
+        // The data that listeners were allowed by may be other data now.
+        var judging = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending.last?.now ?? 0), outputs: [])
+        for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &judging) }
+        outputs += judging.outputs
+        if lost.isEmpty, !outputs.isEmpty {
+            pending.append(
+                PendingTurn(
+                    requests: [], now: judging.record.time, sequence: sequence, outputs: outputs, readBytes: 0))
+        }
         for index in lost {
             var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: outputs)
             for request in pending[index].requests { run(request, in: &turn) }
@@ -141,8 +150,8 @@ extension Database {
 extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
-        case .join, .leave: true
-        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .reply, .revoked, .stream: false
+        case .join, .leave, .revoked: true
+        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .reply, .stream: false
         }
     }
 

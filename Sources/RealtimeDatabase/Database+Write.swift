@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 extension Database {
     /// Sets one place, after its precondition. Answers what is stored.
@@ -6,7 +7,15 @@ extension Database {
         _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, in turn: inout Turn
     ) throws(Failure) -> CanonicalJSON {
         try checkWritable()
+        let stored = try resolve(value, at: target, now: turn.record.time)
+        let assignment = Assignment(target: target, value: stored)
         if let expecting {
+            // Whether it holds is nothing for those who may neither do this nor read here.
+            if judge != nil, try !isAllowed(.write([assignment]), in: turn),
+                try !isAllowed(.read(target.path, nil), in: turn)
+            {
+                try checkAllowed(toWrite: [assignment], in: turn)
+            }
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             if !isEmpty {
@@ -15,10 +24,8 @@ extension Database {
                 guard NodeHash.matches(expecting, current) else { throw .stale(current) }
             }
         }
-        let stored = try resolve(value, at: target, now: turn.record.time)
-        if target.isPriority, try !exists(target.path) { throw .nothingThere }
-        let assignment = Assignment(target: target, value: stored)
         if judge != nil { try checkAllowed(toWrite: [assignment], in: turn) }
+        if target.isPriority, try !exists(target.path) { throw .nothingThere }
         if listeners.isEmpty {
             try apply(assignment)
             turn.record.append(assignment, uid: turn.principal.uid)
@@ -40,16 +47,18 @@ extension Database {
         for (target, value) in entries where !target.isPriority {
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
+        var isPossible = true
         // Priorities come last: they may belong to nodes that the update itself makes.
         let made = entries.contains { $0.target.isPriority } ? Self.placesMade(by: assignments) : []
         for (target, value) in entries where target.isPriority {
             // In path order, what lies at or below a place comes first from there on.
             let next = made.partitioningIndex { $0 >= target.path }
             let isMade = next < made.count && target.path.contains(made[next])
-            if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
+            if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
         try checkAllowed(toWrite: assignments, in: turn)
+        guard isPossible else { throw .nothingThere }
         try commit(.merge(base: base, assignments), in: &turn)
     }
 

@@ -173,7 +173,8 @@ package final class Database {
             let reply: Reply
             do throws(Failure) {
                 let stored = try set(target, value, expecting: expected, in: &turn)
-                reply = echoes ? .value(stored) : .done
+                let hides = try value.hasServerValues && !isAllowed(.read(target.path, nil), in: turn)
+                reply = !echoes ? .done : .value(hides ? value.json : stored)
             } catch {
                 reply = .failed(hiding(error, at: target.path, from: connection, in: turn))
             }
@@ -196,8 +197,10 @@ package final class Database {
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
         case .become(let reply):
             if let reply { turn.outputs.append(.reply(connection, number: request.number, reply)) }
-            sessions[connection]?.principal = request.principal
-            judgeListeners(of: connection, in: &turn)
+            if let before = sessions[connection]?.principal, before != request.principal {
+                sessions[connection]?.principal = request.principal
+                judgeListeners(of: connection, in: &turn)
+            }
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
         case .onDisconnect(let entries):
             let reply = Self.reply { () throws(Failure) in try owe(entries, for: connection, in: &turn) }

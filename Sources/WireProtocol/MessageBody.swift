@@ -50,6 +50,10 @@ struct MessageBody {
     private mutating func read(_ key: UnsafeRawBufferPointer, from reader: inout JSONReader) throws(JSONError) {
         if key.equals("d") {
             data = try reader.skipValue()
+        } else if key.equals("authvar") {
+            // Null is somebody, namely nobody.
+            let text = try reader.skipValue()
+            acting = acting ?? Array(text)
         } else if try reader.peek() == UInt8(ascii: "n") {
             _ = try reader.skipValue()
         } else if key.equals("p") {
@@ -60,9 +64,6 @@ struct MessageBody {
             parts = try CompoundHash.Parts(parsing: try reader.skipValue())
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
-        } else if key.equals("authvar") {
-            let text = try reader.skipValue()
-            acting = acting ?? Array(text)
         } else if key.equals("noauth") {
             if try reader.skipValue().equals("true") { acting = Array("null".utf8) }
         } else if key.equals("q") {

@@ -79,7 +79,7 @@ import Testing
         _ = try peer.receiveMessage()
         for (number, acting, mayWrite) in [
             (1, "", true), (3, #","authvar":{"uid":"a"}"#, true), (5, #","authvar":{"uid":"b"}"#, false),
-            (7, #","noauth":true"#, false),
+            (7, #","noauth":true"#, false), (9, #","authvar":null"#, false),
         ] {
             try peer.send(number, "gauth", #"{"cred":"owner"\#(acting)}"#)
             #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
@@ -139,6 +139,7 @@ import Testing
         let (server, _) = try Self.server()
         let client = try server.connectREST()
         #expect(try client.ask("PUT", "/x.json?ns=mine", [], "1").status == 401)
+        #expect(try client.ask("PATCH", "/.json?ns=mine", [], "{}").status == 200)
         // The database is let go behind the answer, and before what is asked of it next.
         #expect(try client.ask("GET", "/public.json?ns=mine").status == 200)
         #expect(try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text == #"[{"name":"default"}]"#)

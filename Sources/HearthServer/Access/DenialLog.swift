@@ -51,7 +51,7 @@ final class DenialLog: Sendable {
         member("path", Array("/".utf8) + request.path.text)
         out += ",\"time\":\(request.time)".utf8
         if !request.uid.isEmpty { member("uid", request.uid) }
-        if let explanation = request.explanation { member("why", Array(explanation.summary.utf8)) }
+        if let reason = request.reason { member("why", Array(reason.utf8)) }
         out.append(UInt8(ascii: "}"))
     }
 }

@@ -115,7 +115,12 @@ final class RulesInForce: Sendable {
 
 extension RulesProgram {
     /// Denies everything to everybody but administrators.
-    static let closed: RulesProgram? = try? RulesProgram(parsing: Array(#"{"rules":{}}"#.utf8))
+    static let closed: RulesProgram = {
+        guard let program = try? RulesProgram(parsing: Array(#"{"rules":{}}"#.utf8)) else {
+            preconditionFailure("no rules are no rules file")
+        }
+        return program
+    }()
 }
 
 extension RulesProgram {

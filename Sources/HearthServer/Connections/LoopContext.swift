@@ -91,8 +91,10 @@ final class LoopContext: @unchecked Sendable {
 
     /// Ends what goes on in the name of users who have lost their accounts or tokens.
     func revoke(_ revocations: [Revocation]) {
+        let byUser = Dictionary(grouping: revocations, by: \.user)
         func isRevoked(_ account: AccountSession?) -> Bool {
-            account.map { account in revocations.contains { account.ends(with: $0) } } ?? false
+            guard let account else { return false }
+            return byUser[account.user]?.contains { account.ends(with: $0) } ?? false
         }
         for session in Array(sessions.values) where isRevoked(session.account) { session.revoke() }
         for connection in Array(exchanges.values) where isRevoked(connection.account) {

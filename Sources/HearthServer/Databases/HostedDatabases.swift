@@ -1,3 +1,4 @@
+import EventLoop
 import RealtimeDatabase
 import TreeStorage
 
@@ -78,7 +79,10 @@ final class HostedDatabases {
         if isUnwritten {
             let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
             unwritten[index] = database
-            if !requests.contains(where: database.mayWrite) { return database.run(requests) }
+            let now = WallClock.milliseconds
+            if !requests.contains(where: { database.mayWrite($0, now: now) }) {
+                return database.run(requests, now: now)
+            }
         }
         do throws(StorageError) {
             try openDatabase(index).run(requests)

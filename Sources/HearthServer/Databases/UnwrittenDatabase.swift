@@ -22,11 +22,11 @@ final class UnwrittenDatabase {
     }
 
     /// Whether a request may leave something to be kept, which needs files.
-    func mayWrite(_ request: Request) -> Bool { database.mayWrite(request, now: WallClock.milliseconds) }
+    func mayWrite(_ request: Request, now: Int64) -> Bool { database.mayWrite(request, now: now) }
 
-    /// Works off requests none of which writes, or may.
-    func run(_ requests: [Request]) {
-        _ = database.process(requests, now: WallClock.milliseconds)
+    /// Works off requests none of which writes, or may at this time.
+    func run(_ requests: [Request], now: Int64) {
+        _ = database.process(requests, now: now)
         host.denials.add(database.takeDenials(), in: name)
         release()
     }

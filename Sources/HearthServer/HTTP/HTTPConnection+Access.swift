@@ -23,6 +23,7 @@ extension HTTPConnection {
                     connection.work = .none
                     finish(connection, result)
                     connection.readOn()
+                    connection.setTimeout(wasIdle: false)
                 }
             }
         }

@@ -176,7 +176,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an answer only has to be
     /// taken.
-    private func setTimeout(wasIdle: Bool) {
+    func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
         switch work {
         case .beside, .polling: stream.clearTimeout()

@@ -53,8 +53,9 @@ extension IdentityService {
             _ = try accounts.resetPassword(code, to: password, in: realm)
             page = ActionPage(title: "Your password is changed", text: "You can sign in with the new one now.")
         } else {
-            let user = try accounts.apply(code: code, in: realm).user
-            page = ActionPage(title: "Your address is verified", text: user.email ?? "")
+            let update = try accounts.apply(code: code, in: realm)
+            send(update.recovery, request, realm)
+            page = ActionPage(title: "Your address is verified", text: update.user.email ?? "")
         }
         issued.remove(code)
         if let next = request.parameter("continueUrl") { page.next = try continuation(next) }

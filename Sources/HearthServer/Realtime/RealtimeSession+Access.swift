@@ -26,7 +26,7 @@ extension RealtimeSession {
             expire(at: seconds)
             account = authentication.account
         case .failure(let error):
-            context.services.log.info("session.credential-refused", [("reason", error.text)])
+            context.services.log.debug("session.credential-refused", [("reason", error.text)])
             become(.nobody, number, .failed(.refused(status: StaticText(error.status), error.text)))
             expire(at: nil)
             account = nil

@@ -15,7 +15,7 @@ package struct RefreshGrant: Hashable, Sendable {
 
 /// What a code that is sent by mail allows, once (auth 3.2).
 package struct OneTimeCode: Hashable, Sendable {
-    package enum Kind: String, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case resetPassword = "PASSWORD_RESET"
         case verifyEmail = "VERIFY_EMAIL"
         case emailSignIn = "EMAIL_SIGNIN"
@@ -62,6 +62,10 @@ extension AccountFile {
     /// Makes all tokens of a user void that were issued up to now, those of this second too.
     func revokeTokens(of user: User, in realm: Realm) throws(AccountFailure) {
         try revokeGrants(of: user.id, in: realm)
+        // Whoever had them sent may be the reason. The way back of the former owner of an address stays.
+        for kind in OneTimeCode.Kind.allCases where kind != .recoverEmail {
+            try removeCodes(realm, kind, of: user.id)
+        }
         note(Revocation(realm: realm, user: user.id, loss: .tokensBefore(user.validSince)))
     }
 

@@ -14,22 +14,24 @@ final class AccountThread: Sendable {
     private let worker: Worker<Job>
 
     /// - parameter capacity: how many pieces of work may wait.
-    /// - parameter observe: is told, on the thread, what was taken away from users, before those who asked for it hear that it is done.
+    /// - parameter observe: is told, on the thread, what was taken away from users, behind the answers to what was asked before.
     init(
         _ file: AccountFile, capacity: Int = 4096, observe: @escaping @Sendable ([Revocation]) -> Void
     ) throws(SystemError) {
         worker = try Worker(name: "accounts", capacity: capacity) {
             { jobs in
                 var failure: StorageError?
+                var revocations: [Revocation] = []
                 do throws(StorageError) {
-                    let revocations = try file.transaction {
+                    revocations = try file.transaction {
                         for job in jobs { job.work(file) }
                     }
-                    if !revocations.isEmpty { observe(revocations) }
                 } catch {
                     failure = error
                 }
                 for job in jobs { job.finish(failure) }
+                // Whoever was told of a user that nothing is lost hears that something is behind it.
+                if !revocations.isEmpty { observe(revocations) }
             }
         }
     }

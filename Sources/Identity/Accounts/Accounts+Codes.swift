@@ -70,7 +70,9 @@ extension Accounts {
         var token: IDToken?
         var email: String?
         switch subject {
-        case .idToken(let text): token = try verify(text, in: realm)
+        case .idToken(let text):
+            token = try verify(text, in: realm)
+            if kind == .verifyAndChangeEmail, let token { try checkAge(of: token) }
         case .email(let text): email = try AccountNames.email(text)
         case nil: throw .refused(kind == .verifyAndChangeEmail ? .missingIDToken : .missingEmail)
         }

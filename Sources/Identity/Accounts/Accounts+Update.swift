@@ -51,6 +51,12 @@ extension Accounts {
             guard change.claims == nil else { throw .refused(.insufficientPermission) }
         }
         let change = try normalized(change)
+        if let token, change.password != nil {
+            // Hashing is dear.
+            try checkAge(of: token)
+            try admitAttempt(
+                "update:\(realm.key):\(token.userID)", max: options.attemptsPerAccountMax, else: .tooManyAttempts)
+        }
         let newHash = try change.password.map { (password) throws(AccountFailure) in try hash(password) }
         let owner = token
         let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in
@@ -110,7 +116,8 @@ extension Accounts {
             try file.removeCode(hash: hash)
             return try self.commit(
                 user, before: before, voidsTokens: false,
-                by: code.kind == .verifyEmail ? ProviderLink.password : nil, in: realm, file)
+                by: code.kind == .verifyEmail ? ProviderLink.password : nil, isRecovery: code.kind == .recoverEmail,
+                in: realm, file)
         }
         return try outcome.finished(self)
     }
@@ -131,14 +138,16 @@ extension Accounts {
 
     /// Writes a changed user. Old sessions end where the change says so, and who made the change gets new tokens.
     private func commit(
-        _ user: User, before: User, voidsTokens: Bool, by provider: String?, in realm: Realm, _ file: AccountFile
+        _ user: User, before: User, voidsTokens: Bool, by provider: String?, isRecovery: Bool = false, in realm: Realm,
+        _ file: AccountFile
     ) throws(AccountFailure) -> Outcome {
         try file.put(user, in: realm)
         let emailChanged = user.email != nil && user.email != before.email
         let voidsTokens = voidsTokens || emailChanged
         if voidsTokens { try file.revokeTokens(of: user, in: realm) }
         var recovery: IssuedCode?
-        if emailChanged, let former = before.email {
+        // Whoever lost an address that was not theirs gets no way back to it.
+        if emailChanged, !isRecovery, let former = before.email {
             recovery = try file.issue(
                 .recoverEmail, to: former, newEmail: user.email, user: user.id, now: now, in: realm)
         }
@@ -151,7 +160,7 @@ extension Accounts {
     }
 
     /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth 3.1).
-    private func checkAge(of token: IDToken) throws(AccountFailure) {
+    func checkAge(of token: IDToken) throws(AccountFailure) {
         guard options.isDevelopment || token.authTime >= nowSeconds - options.recentSignInSeconds else {
             throw .refused(.credentialTooOld)
         }

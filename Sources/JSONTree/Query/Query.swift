@@ -3,16 +3,43 @@
 ///
 /// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share what there is of it.
 package struct Query: Hashable, Sendable {
-    package let index: QueryIndex
+    /// One word, so that operations that may hold a query are not as large as one.
+    private let parts: Parts
+
+    private final class Parts: Sendable {
+        let index: QueryIndex
+        let lower: [UInt8]
+        let upper: [UInt8]
+        let limit: QueryLimit?
+        let start: QueryBound?
+        let end: QueryBound?
+
+        init(
+            _ index: QueryIndex, _ lower: [UInt8], _ upper: [UInt8], _ limit: QueryLimit?, start: QueryBound?,
+            end: QueryBound?
+        ) {
+            self.index = index
+            self.lower = lower
+            self.upper = upper
+            self.limit = limit
+            self.start = start
+            self.end = end
+        }
+    }
+
+    package var index: QueryIndex { parts.index }
     /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
     /// no place can lie between. In the order of the keys places are segments, so behind the node's encoded path these
     /// are bounds of the encoded paths of its children and of what is below them.
-    package let lower: [UInt8]
-    package let upper: [UInt8]
-    package let limit: QueryLimit?
+    package var lower: [UInt8] { parts.lower }
+    package var upper: [UInt8] { parts.upper }
+    package var limit: QueryLimit? { parts.limit }
     /// The bounds as they were given, which rules may look at.
-    package let start: QueryBound?
-    package let end: QueryBound?
+    package var start: QueryBound? { parts.start }
+    package var end: QueryBound? { parts.end }
+
+    /// No node has as many children, and sums of limits are far from the end of the numbers.
+    private static let limitMax = 1 << 40
 
     /// More than the bytes of any place, as the lower bound of everything is less.
     private static let top: [UInt8] = [Segment.upperBound]
@@ -21,33 +48,21 @@ package struct Query: Hashable, Sendable {
     package static let everything = Query(index: .priority)
 
     /// Everything, in an order.
-    package init(index: QueryIndex) {
-        self.index = index
-        lower = []
-        upper = Self.top
-        limit = nil
-        start = nil
-        end = nil
-    }
+    package init(index: QueryIndex) { parts = Parts(index, [], Self.top, nil, start: nil, end: nil) }
 
     package init(
         index: QueryIndex, start: QueryBound? = nil, end: QueryBound? = nil, limit: QueryLimit? = nil
     ) throws(QueryError) {
         if let limit, limit.count < 1 { throw .limitNotPositive }
+        let limit = limit.map { QueryLimit($0.side, min($0.count, Self.limitMax)) }
         let lower = try start?.lower(in: index) ?? []
         let upper = try end?.upper(in: index) ?? Self.top
-        self.index = index
-        self.start = start
-        self.end = end
         if lower.precedesBytewise(upper) {
             // Nothing comes before a missing value without a key.
-            self.lower = index != .key && lower == IndexValue.nothing ? [] : lower
-            self.upper = upper
-            self.limit = limit
+            let first = index != .key && lower == IndexValue.nothing ? [] : lower
+            parts = Parts(index, first, upper, limit, start: start, end: end)
         } else {
-            self.lower = []
-            self.upper = []
-            self.limit = nil
+            parts = Parts(index, [], [], nil, start: start, end: end)
         }
     }
 

@@ -70,6 +70,7 @@ package struct IncomingValue: Sendable {
     }
 }
 
+/// Cases that are rare and large are indirect: operations are moved a few times on their way.
 package enum Operation: Sendable {
     /// Replaces a value or a priority. With `expecting`, only if the V1 hash of the current value is that one
     /// (compare-and-set; empty text means "nothing there"; wire-protocol 3.4). With `echoes`, the reply is the stored value.
@@ -80,11 +81,11 @@ package enum Operation: Sendable {
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
     /// stream of the whole value.
-    case listen(Path, known: KnownData?)
+    indirect case listen(Path, known: KnownData?)
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of the client's query
     /// object.
-    case listenQuery(Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [])
+    indirect case listenQuery(Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [])
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.

@@ -2,6 +2,9 @@ package import JSONTree
 
 /// Decides operations by a program (rules 12). One of them serves one thread; it keeps its memory, so a common decision allocates nothing.
 package final class RulesJudge {
+    /// Rules that hold, in one explanation.
+    private static let explainedMax = 100
+
     package let program: RulesProgram
     private let evaluator: Evaluator
     /// The places of the rules on the way to the operation's place, the root's first.
@@ -134,9 +137,13 @@ package final class RulesJudge {
         }
         if let error = evaluator.treeError { throw error }
         coverage?.add(recorder)
-        let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
-        steps?.append(ExplainedRule(program, rule, at: place, outcome, recorder))
-        return (try? outcome.get()) ?? false
+        let holds = (try? outcome.get()) ?? false
+        // Of a large value that is fine but for one place, that place is what matters.
+        if !holds || (steps?.count ?? 0) < Self.explainedMax {
+            let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
+            steps?.append(ExplainedRule(program, rule, at: place, outcome, recorder))
+        }
+        return holds
     }
 
     // MARK: Writing

@@ -175,8 +175,12 @@ package final class WrittenTree: RuleTree {
 
     /// The value with the priority that the write assigns to its place, if it does.
     private func withPriorities(_ value: RuleTreeValue, at path: UnsafeRawBufferPointer) -> RuleTreeValue {
-        guard value.exists, let assignment = priorities.first(where: { $0.target.path.encoded.elementsEqual(path) })
-        else { return value }
+        guard value.exists else { return value }
+        let index = priorities.partitioningIndex { assignment in
+            assignment.target.path.encoded.withUnsafeBytes { !$0.precedesBytewise(path) }
+        }
+        guard index < priorities.count, priorities[index].target.path.encoded.elementsEqual(path) else { return value }
+        let assignment = priorities[index]
         switch value {
         case .nothing: return value
         case .spread: return .spread(priority: assignment.value)
