@@ -129,8 +129,8 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
             let completion = requests.answered(response.number)
             completion?(.success(response))
             sendWaiting()
-        case .push(.data(let assignment, tag: nil)): deliver(.set(Change.Assignment(assignment)))
-        case .push(.merge(let base, let assignments, tag: nil)):
+        case .push(.data(let assignment, tag: nil, _)): deliver(.set(Change.Assignment(assignment)))
+        case .push(.merge(let base, let assignments, tag: nil, _)):
             deliver(.update(base, assignments.map { Change.Assignment($0) }))
         case .push(.revoke(let path, query: nil)):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")

@@ -5,7 +5,7 @@ extension Database {
     private static let assembledWhileRefusingBytesMax = 32 << 20
 
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
-        switch read(path, .get, for: request) {
+        switch read(path, .get, at: nil, for: request) {
         case .value(let value):
             turn.readBytes += value.bytes.count
             turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
@@ -17,13 +17,27 @@ extension Database {
 
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
     /// On an HTTP connection it is an event stream.
-    func listen(_ path: Path, hash: [UInt8]?, for request: Request, in turn: inout Turn) {
+    func listen(
+        _ path: Path, hash: [UInt8]?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
+        in turn: inout Turn
+    ) {
         let connection = request.connection
         if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        let result = read(path, .listen, for: request)
+        if since != nil { tellPositions(connection, in: &turn) }
+        if case .position(let since)? = since,
+            let missed = missed(at: path, since: since, found, on: connection, in: turn)
+        {
+            turn.outputs.append(.missed(connection, missed, at: position))
+            join(path, for: request, in: &turn)
+            turn.outputs.append(
+                .reply(connection, number: request.number, .listeningAt(position, recovered: true)))
+            return
+        }
+        let position = since == nil && connection.kind == .realtime ? nil : self.position
+        let result = read(path, .listen, at: position, for: request)
         if case .failed(let failure) = result {
             // To the client a listener that failed is none, even if it had one there before.
             endListener(path, of: connection, in: &turn)
@@ -32,14 +46,22 @@ extension Database {
         }
         if case .value(let value) = result, !Self.isCurrent(hash, value) {
             turn.readBytes += value.bytes.count
-            turn.outputs.append(.initial(connection, path, value))
+            turn.outputs.append(.initial(connection, path, value, at: self.position))
         }
-        move(sessions[connection, default: SessionListens()].add(path, request: request.number), connection, in: &turn)
+        join(path, for: request, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
-            turn.outputs.append(.reply(connection, number: request.number, .listening))
+            let reply = position.map { Reply.listeningAt($0, recovered: false) } ?? .listening
+            turn.outputs.append(.reply(connection, number: request.number, reply))
         }
+    }
+
+    private func join(_ path: Path, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        let audience: ListenerTrie.Audience = connection.kind == .http ? .streams : .changes
+        let steps = sessions[connection, default: SessionListens(audience)].add(path, request: request.number)
+        move(steps, connection, in: &turn)
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
@@ -69,7 +91,7 @@ extension Database {
 
     private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
-        for path in session.memberships { _ = listeners.leave(path, connection.kind, loop: connection.loop) }
+        for path in session.memberships { _ = listeners.leave(path, session.audience, loop: connection.loop) }
         for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
     }
 
@@ -79,14 +101,15 @@ extension Database {
         sessions = other.sessions
     }
 
-    private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
+    func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
+        guard let audience = sessions[connection]?.audience else { return }
         for path in steps.leave {
-            if let group = listeners.leave(path, connection.kind, loop: connection.loop) {
+            if let group = listeners.leave(path, audience, loop: connection.loop) {
                 turn.outputs.append(.leave(group, connection))
             }
         }
         for path in steps.join {
-            let group = listeners.join(path, connection.kind, loop: connection.loop)
+            let group = listeners.join(path, audience, loop: connection.loop)
             turn.outputs.append(.join(group, connection))
         }
     }
@@ -97,7 +120,9 @@ extension Database {
         case failed(Failure)
     }
 
-    private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
+    private func read(
+        _ path: Path, _ purpose: SnapshotRead.Purpose, at position: Position?, for request: Request
+    ) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones: then more is assembled.
@@ -111,7 +136,7 @@ extension Database {
             snapshotReads += 1
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
-                sequence: sequence)
+                sequence: sequence, position: position)
             do throws(StorageError) {
                 try freeze(for: read)
                 return .stream(read)

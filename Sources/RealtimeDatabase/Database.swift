@@ -10,6 +10,8 @@ import JSONTree
 /// it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
+    /// The history that sequence numbers belong to (``Position``).
+    package let epoch: UInt64
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
@@ -43,6 +45,9 @@ package final class Database {
     var indexBuild: IndexBuild?
     var entries: IndexEntries
     var pending: [PendingTurn] = []
+    var recent: RecentRecords
+    /// Records are kept for listeners that resume, also when the log has them.
+    package var keepsRecords = false
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
     /// The error of storage in the middle of a change: memory may hold half of it. Until ``refuse(because:storeSequence:replaying:)`` has
@@ -61,11 +66,12 @@ package final class Database {
 
     /// `sequence` is the last number that the store's rows include.
     package init(
-        index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
+        index: UInt32, epoch: UInt64 = 0, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
+        self.epoch = epoch
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
@@ -73,8 +79,12 @@ package final class Database {
         entries = IndexEntries(store: store)
         self.sequence = sequence
         durableSequence = sequence
+        recent = RecentRecords(after: sequence)
         listeners = ListenerTrie(database: index)
     }
+
+    /// Right behind the last operation in memory.
+    var position: Position { Position(epoch: epoch, sequence: sequence) }
 
     /// Reads what is owed to connections of an earlier process. To be called before anything is replayed.
     package func loadOwed() throws(StorageError) { owed = try rows.store.owedWrites() }
@@ -106,7 +116,9 @@ package final class Database {
                 outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim()
-        return (turn.record.count > 0 ? turn.record : nil, count)
+        guard turn.record.count > 0 else { return (nil, count) }
+        recent.append(turn.record)
+        return (turn.record, count)
     }
 
     /// Bytes of the values that were read by turns which wait for the log.
@@ -116,6 +128,7 @@ package final class Database {
     package func committed(through sequence: UInt64) {
         durableSequence = max(durableSequence, sequence)
         if !paid.isEmpty { paid.removeAll { $0.sequence <= durableSequence } }
+        if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
     /// Everything that may be said now, in order.
@@ -157,12 +170,13 @@ package final class Database {
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):
             get(path, query, needsIndex: needsIndex, for: request, in: &turn)
-        case .listen(let path, let hash): listen(path, hash: hash, for: request, in: &turn)
+        case .listen(let path, let hash, let since, let missed):
+            listen(path, hash: hash, since: since, missed, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
-        case .listenQuery(let path, let query, let form, let hash):
-            listen(path, query, form, hash: hash, for: request, in: &turn)
+        case .listenQuery(let path, let query, let form, let hash, let saysPosition):
+            listen(path, query, form, hash: hash, saysPosition: saysPosition, for: request, in: &turn)
         case .unlistenQuery(let name):
             endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))

@@ -30,7 +30,9 @@ extension ClientMessage {
                 let (base, assignments) = try body.assignments()
                 return .merge(base, assignments)
             case UInt8(ascii: "q"), UInt8(ascii: "l"):
-                return .listen(try body.requiredPath(), query: try body.queryObject(), tag: body.tag, hash: body.hash)
+                return .listen(
+                    try body.requiredPath(), query: try body.queryObject(), tag: body.tag, hash: body.hash,
+                    since: body.since)
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
                 return .unlisten(try body.requiredPath(), query: try body.queryObject(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())

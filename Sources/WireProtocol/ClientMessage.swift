@@ -24,8 +24,9 @@ package enum ClientRequest: Hashable, Sendable {
     case merge(Path, [WireAssignment])
     /// `g`: read once.
     case get(Path, query: QueryObject?)
-    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say.
-    case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?)
+    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say. With `since`, an addition to the
+    /// protocol, it wants to be told of positions, and what came after this one; empty if it has none.
+    case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, since: [UInt8]? = nil)
     /// `n`: unlisten.
     case unlisten(Path, query: QueryObject?, tag: Int64?)
     /// `o`: set a place when the connection ends.

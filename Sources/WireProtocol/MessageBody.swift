@@ -12,6 +12,9 @@ struct MessageBody {
     private(set) var tag: Int64?
     private(set) var credential: [UInt8]?
     private(set) var events: EventKinds?
+    /// Positions in the order of commits (Protocol.md 18.2): the one that a client has, and that of what comes here.
+    private(set) var since: [UInt8]?
+    private(set) var position: [UInt8]?
     private var mistake: RequestError?
 
     /// A body that is missing.
@@ -53,6 +56,10 @@ struct MessageBody {
             path = try string("path \"p\"", from: &reader)
         } else if key.equals("h") {
             hash = try string("hash \"h\"", from: &reader)?.utf8
+        } else if key.equals("since") {
+            since = try string("position \"since\"", from: &reader)?.utf8
+        } else if key.equals("pos") {
+            position = try string("position \"pos\"", from: &reader)?.utf8
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
         } else if key.equals("q") {

@@ -8,7 +8,9 @@ final class UnwrittenDatabase {
     private let host: DatabaseHost
 
     init(index: UInt32, host: DatabaseHost) {
-        database = Database(index: index, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax)
+        database = Database(
+            index: index, epoch: .random(in: 0 ... .max), store: EmptyRowStore(), sequence: 0,
+            listenersMax: host.limits.listenersMax)
         self.host = host
     }
 

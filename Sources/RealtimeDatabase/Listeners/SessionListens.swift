@@ -23,10 +23,19 @@ struct SessionListens {
     /// Queries, each independent of all other listeners.
     var queries: [ListenerForm.Name: (live: LiveQuery, form: ListenerForm)] = [:]
 
-    var isEmpty: Bool { entries.isEmpty && queries.isEmpty }
+    /// Which groups the plain listeners are members of.
+    var audience: ListenerTrie.Audience
+
+    init(_ audience: ListenerTrie.Audience = .changes) { self.audience = audience }
+
+    /// There is nothing to know.
+    var isEmpty: Bool { entries.isEmpty && queries.isEmpty && audience != .positions }
     var count: Int { entries.count + queries.count }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
+
+    /// Whether there is a listener at or above a path.
+    func covers(_ path: Path) -> Bool { contains(path) || isCovered(path) }
 
     func contains(_ path: Path) -> Bool {
         let index = index(of: path)

@@ -76,12 +76,13 @@ package enum Operation: Sendable {
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say. On an HTTP connection it is an
-    /// event stream of the whole value.
-    case listen(Path, hash: [UInt8]?)
+    /// event stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has:
+    /// `missed` is what was read of the log for it (``Database/historyNeeded(for:)``).
+    case listen(Path, hash: [UInt8]?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is
-    /// that of what it already has.
-    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil)
+    /// that of what it already has. With `saysPosition` the reply tells the position.
+    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil, saysPosition: Bool = false)
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.
