@@ -62,17 +62,27 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
     // MARK: Listens
 
     /// Listens to a path. The buffer gets the changes, and the end.
+    ///
+    /// - parameter since: a position to resume from, empty for none. The completion is told whether the listen does.
     func listen(
-        _ number: UInt64, to path: Path, _ buffer: ChangeBuffer, isAbandoned: @escaping () -> Bool,
-        completion: @escaping (Result<Void, ConnectionError>) -> Void
+        _ number: UInt64, to path: Path, since: [UInt8]?, _ buffer: ChangeBuffer, isAbandoned: @escaping () -> Bool,
+        completion: @escaping (Result<Bool, ConnectionError>) -> Void
     ) {
         if let end { return completion(.failure(end)) }
-        listens.add(ListenTable.Entry(number: number, path: path, buffer: buffer))
-        send(.listen(path, query: nil, tag: nil, hash: []), isAbandoned: isAbandoned) { [self] result in
+        var entry = ListenTable.Entry(number: number, path: path, buffer: buffer)
+        let resumes = since?.isEmpty == false
+        entry.isComplete = resumes
+        entry.position = resumes ? since : nil
+        listens.add(entry)
+        // One that has something must be told, too, that there is nothing any more.
+        let request = ClientRequest.listen(path, query: nil, tag: nil, hash: resumes ? nil : [], since: since)
+        send(request, isAbandoned: isAbandoned) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
-                listens.registered(number)
-                completion(.success(()))
+                // Servers that know nothing of positions answer as ever.
+                let listening = try? response.listening()
+                listens.registered(number, position: listening?.position)
+                completion(.success(listening?.recovered ?? false))
             case .success(let response):
                 _ = listens.remove(number)
                 completion(.failure(response.refusal))
@@ -100,8 +110,8 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         decideReading()
     }
 
-    private func deliver(_ change: Change) {
-        for number in listens.deliver(change) {
+    private func deliver(_ change: Change, _ position: [UInt8]?) {
+        for number in listens.deliver(change, position: position) {
             guard let entry = listens.remove(number) else { continue }
             entry.buffer.finish(.slowReader)
             stop(entry)
@@ -129,9 +139,10 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
             let completion = requests.answered(response.number)
             completion?(.success(response))
             sendWaiting()
-        case .push(.data(let assignment, tag: nil, _)): deliver(.set(Change.Assignment(assignment)))
-        case .push(.merge(let base, let assignments, tag: nil, _)):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }))
+        case .push(.data(let assignment, tag: nil, let position)):
+            deliver(.set(Change.Assignment(assignment)), position)
+        case .push(.merge(let base, let assignments, tag: nil, let position)):
+            deliver(.update(base, assignments.map { Change.Assignment($0) }), position)
         case .push(.revoke(let path, query: nil)):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
