@@ -3,7 +3,7 @@ import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
-    case fanout, write, read, idle, start, wide, query
+    case fanout, write, read, idle, start, wide, query, reconnect
 
     /// One line for people.
     package var summary: String {
@@ -15,6 +15,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .start: "start with a large database, and memory while it is used"
         case .wide: "writes under a node with very many children"
         case .query: "writes at a live query, with an index and without"
+        case .reconnect: "very many clients that come back at once, with resume and without"
         }
     }
 
@@ -50,6 +51,7 @@ package enum Bench: String, CaseIterable, Sendable {
         case .start: try StartBenchmark(stage: stage).results()
         case .wide: try WideBenchmark(stage: stage).results()
         case .query: try QueryBenchmark(stage: stage).results()
+        case .reconnect: try ReconnectBenchmark(stage: stage).results()
         }
     }
 }

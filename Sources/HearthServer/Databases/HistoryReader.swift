@@ -22,13 +22,24 @@ final class HistoryReader: Sendable {
 
     private let worker: Worker<Job>
 
+    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass. Clients that come back
+    /// one after the other then cost little more than those that come at once.
+    private static let restFactor = 8
+    private static let restMax = Duration.milliseconds(50)
+
     /// - parameter bytesMax: of the log, read for one job. Listeners that would need more begin anew.
     init(
         bytesMax: Int, report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
         worker = try Worker(name: "history") {
-            { jobs in
-                for job in jobs { report(.history(job.database, Self.answers(to: job, bytesMax))) }
+            let never = Semaphore()
+            return { jobs in
+                for job in jobs {
+                    let start = MonotonicTime.current
+                    report(.history(job.database, Self.answers(to: job, bytesMax)))
+                    let took = MonotonicTime.current - start
+                    _ = never.wait(atMost: min(took * Self.restFactor, Self.restMax))
+                }
             }
         }
     }
