@@ -15,21 +15,27 @@ let rooms: [Room] = [
     Room(name: "WebSocketCodec", uses: ["CZlib"]),
     Room(name: "HTTPCodec"),
     Room(name: "WireProtocol", uses: ["JSONTree"]),
+    Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
-    Room(name: "RealtimeDatabase", uses: ["JSONTree"]),
-    Room(name: "TreeStorage", uses: ["JSONTree", "RealtimeDatabase", "CSQLite"]),
+    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
+    Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
+    Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
+    Room(name: "Identity", uses: ["JSONTree", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
     Room(
         name: "HearthServer",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "RealtimeDatabase", "TreeStorage",
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "EventLoop",
+            "RealtimeDatabase", "TreeStorage", "Identity",
         ]),
     Room(
         name: "HearthClient",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop"],
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "CSQLite"],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
-    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree"]),
+    Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
-    Room(name: "HearthFuzzing", uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol"]),
+    Room(
+        name: "HearthFuzzing",
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "Identity"]),
 ]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
@@ -62,10 +68,15 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
-        .target(name: "TestSupport", dependencies: ["JSONTree"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["JSONTree", "COpenSSL"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         .executableTarget(
             name: "hearth",
-            dependencies: ["JSONTree", "EventLoop", "TreeStorage", "HearthServer", "HearthClient", "HearthBench"],
+            dependencies: [
+                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient",
+                "HearthBench",
+            ],
             swiftSettings: settings),
     ]
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }

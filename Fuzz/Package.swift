@@ -3,7 +3,10 @@ import PackageDescription
 
 /// One program for each public function of `HearthFuzzing`: the target `HTTPRequests` calls `fuzzHTTPRequests` and starts
 /// from the files in `Corpus/HTTPRequests`.
-let names = ["HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages"]
+let names = [
+    "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
+    "RulesFiles", "RulesTests",
+]
 
 let package = Package(
     name: "hearth-fuzz",

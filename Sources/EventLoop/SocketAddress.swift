@@ -96,6 +96,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What one client has at its disposal, as text: an IPv4 address, or the network of an IPv6 one (64 bits: RFC 6177).
+    package var clientNetwork: String {
+        SocketAddress(words: isIPv6 ? (word0, word1, 0, 0) : (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: isIPv6).host
+    }
+
     /// `127.0.0.1:80` or `[::1]:80`.
     package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

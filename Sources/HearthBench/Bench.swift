@@ -3,7 +3,7 @@ import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.
 package enum Bench: String, CaseIterable, Sendable {
-    case fanout, write, read, idle, start, wide, query, reconnect
+    case fanout, write, read, idle, start, wide, query, reconnect, txn, mixed, rules
 
     /// One line for people.
     package var summary: String {
@@ -14,8 +14,11 @@ package enum Bench: String, CaseIterable, Sendable {
         case .idle: "memory of idle connections"
         case .start: "start with a large database, and memory while it is used"
         case .wide: "writes under a node with very many children"
+        case .txn: "transactions of many clients on one counter"
+        case .mixed: "small writes while something large is done"
         case .query: "writes at a live query, with an index and without"
         case .reconnect: "very many clients that come back at once, with resume and without"
+        case .rules: "what deciding by common rules costs, in process"
         }
     }
 
@@ -50,8 +53,11 @@ package enum Bench: String, CaseIterable, Sendable {
         case .idle: try IdleBenchmark(stage: stage).results()
         case .start: try StartBenchmark(stage: stage).results()
         case .wide: try WideBenchmark(stage: stage).results()
+        case .txn: try TransactionBenchmark(stage: stage).results()
+        case .mixed: try MixedBenchmark(stage: stage).results()
         case .query: try QueryBenchmark(stage: stage).results()
         case .reconnect: try ReconnectBenchmark(stage: stage).results()
+        case .rules: try RulesBenchmark(stage: stage).results()
         }
     }
 }

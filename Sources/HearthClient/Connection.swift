@@ -37,7 +37,7 @@ package final class Connection: Sendable {
         _ url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()
     ) async throws(ConnectionError) -> Connection {
         if Task.isCancelled { throw .cancelled }
-        let reply = Reply<ServerHello>()
+        let reply = Reply<ServerHello, ConnectionError>()
         let core = ConnectionCore(loop: loop, options: options) { reply.settle($0) }
         if !loop.execute({ core.connect(to: url) }) { reply.settle(.failure(.disconnected(.closed))) }
         do throws(ConnectionError) {
@@ -118,7 +118,7 @@ package final class Connection: Sendable {
     }
 
     private func post(_ request: ClientRequest) -> PendingRequest {
-        let reply = Reply<ServerResponse>()
+        let reply = Reply<ServerResponse, ConnectionError>()
         let core = core
         let isPosted = loop.execute {
             core.send(request, isAbandoned: { reply.isSettled }, completion: { reply.settle($0) })
@@ -140,11 +140,14 @@ package final class Connection: Sendable {
 
     // MARK: Listens
 
-    /// Listens to a path: the value as it is, then every change at or below it.
+    /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it. Children
+    /// that leave the selection become null, those that enter it come whole.
     ///
     /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told what it missed instead, if the server
-    ///   still knows; empty to be told of positions.
-    package func listen(_ path: Path, since: [UInt8]? = nil) async throws(ConnectionError) -> Changes {
+    ///   still knows; empty to be told of positions. Listens to queries begin anew always.
+    package func listen(
+        _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
+    ) async throws(ConnectionError) -> Changes {
         if Task.isCancelled { throw .cancelled }
         let number = lastListen.add(1, ordering: .relaxed).newValue
         let (core, loop) = (core, loop)
@@ -159,9 +162,11 @@ package final class Connection: Sendable {
         // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
         // cancelled.
         let listen = Listen(self, number: number, buffer: buffer)
-        let reply = Reply<Bool>()
+        let reply = Reply<Bool, ConnectionError>()
         let isPosted = loop.execute {
-            core.listen(number, to: path, since: since, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+            core.listen(number, to: path, query, since: since, buffer, isAbandoned: { reply.isSettled }) {
+                reply.settle($0)
+            }
         }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
         let isResumed = try await reply.value()
@@ -176,7 +181,7 @@ package final class Connection: Sendable {
 
 /// A request on its way to the server.
 package struct PendingRequest: Sendable {
-    let reply: Reply<ServerResponse>
+    let reply: Reply<ServerResponse, ConnectionError>
 
     /// Waits for the server's yes; once.
     package func wait() async throws(ConnectionError) { _ = try await response() }

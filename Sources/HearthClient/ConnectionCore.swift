@@ -2,16 +2,15 @@ import EventLoop
 import JSONTree
 import WireProtocol
 
-/// What a connection knows, on its loop: the socket, the requests that wait for answers, the listens.
-final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
+/// What a connection knows, on its loop: its session and its listens.
+final class ConnectionCore: SessionOwner, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
     private let loop: EventLoop
     private let options: ConnectionOptions
-    private var socket: MessageSocket?
+    private var session: Session?
     /// Told once whether there is a connection.
     private var onHello: ((Result<ServerHello, ConnectionError>) -> Void)?
-    private var requests: RequestTable
     private var listens = ListenTable()
     private var end: ConnectionError?
 
@@ -22,17 +21,18 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         self.loop = loop
         self.options = options
         self.onHello = onHello
-        requests = RequestTable(unansweredBytesMax: options.unansweredBytesMax)
     }
 
     func connect(to url: DatabaseURL) {
         guard end == nil else { return }
-        socket = MessageSocket.connect(to: url, on: loop, options: options, owner: self)
+        let session = Session(options: options, owner: self)
+        self.session = session
+        session.connect(to: url, on: loop, options: options)
     }
 
     func close() {
-        socket?.close()
-        // Without a socket yet, or any more.
+        session?.close()
+        // Without a session yet, or any more.
         ended(.disconnected(.closed))
     }
 
@@ -43,20 +43,17 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping RequestTable.Completion
     ) {
-        if let end { return completion(.failure(end)) }
-        requests.add(request, isAbandoned: isAbandoned, completion: completion)
-        sendWaiting()
+        guard let session else { return completion(.failure(end ?? .disconnected(.closed))) }
+        session.send(request, isAbandoned: isAbandoned, completion: completion)
     }
 
-    private func sendWaiting() {
-        while let message = requests.nextMessage() { socket?.send(message) }
-        decideReading()
-    }
+    func progressed() { decideReading() }
 
     /// While a reader lags behind, the server is made to wait; but never for an answer, which the reader itself may
     /// wait for.
     private func decideReading() {
-        if listens.isAnyHigh, requests.isEmpty { socket?.pauseReading() } else { socket?.resumeReading() }
+        guard let session else { return }
+        if listens.isAnyHigh, session.isIdle { session.pauseReading() } else { session.resumeReading() }
     }
 
     // MARK: Listens
@@ -65,17 +62,19 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
     ///
     /// - parameter since: a position to resume from, empty for none. The completion is told whether the listen does.
     func listen(
-        _ number: UInt64, to path: Path, since: [UInt8]?, _ buffer: ChangeBuffer, isAbandoned: @escaping () -> Bool,
+        _ number: UInt64, to path: Path, _ query: QueryObject?, since: [UInt8]?, _ buffer: ChangeBuffer,
+        isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<Bool, ConnectionError>) -> Void
     ) {
         if let end { return completion(.failure(end)) }
-        var entry = ListenTable.Entry(number: number, path: path, buffer: buffer)
-        let resumes = since?.isEmpty == false
+        var entry = ListenTable.Entry(number: number, path: path, query: query, buffer: buffer)
+        let resumes = query == nil && since?.isEmpty == false
         entry.isComplete = resumes
         entry.position = resumes ? since : nil
         listens.add(entry)
         // One that has something must be told, too, that there is nothing any more.
-        let request = ClientRequest.listen(path, query: nil, tag: nil, hash: resumes ? nil : [], since: since)
+        let request = ClientRequest.listen(
+            path, query: query, tag: entry.tag, hash: resumes ? nil : [], since: since)
         send(request, isAbandoned: isAbandoned) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
@@ -98,9 +97,9 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
 
     /// Tells the server about a listen that was taken out.
     private func stop(_ entry: ListenTable.Entry) {
-        // There is one listen for a path, however many read it (wire-protocol 2.3).
-        if !listens.contains(path: entry.path) {
-            send(.unlisten(entry.path, query: nil, tag: nil)) { _ in }
+        // There is one listen for all of a path, however many read it (wire-protocol 2.3).
+        if entry.query != nil || !listens.contains(path: entry.path) {
+            send(.unlisten(entry.path, query: entry.query, tag: entry.tag)) { _ in }
         }
         decideReading()
     }
@@ -110,8 +109,8 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
         decideReading()
     }
 
-    private func deliver(_ change: Change, _ position: [UInt8]?) {
-        for number in listens.deliver(change, position: position) {
+    private func deliver(_ change: Change, tag: Int64?, _ position: [UInt8]?) {
+        for number in listens.deliver(change, tag: tag, position: position) {
             guard let entry = listens.remove(number) else { continue }
             entry.buffer.finish(.slowReader)
             stop(entry)
@@ -121,46 +120,32 @@ final class ConnectionCore: MessageSocketOwner, @unchecked Sendable {
 
     // MARK: The server
 
-    func received(_ bytes: UnsafeRawBufferPointer) {
-        do throws(MessageError) {
-            try take(try ServerMessage.parse(bytes))
-        } catch {
-            socket?.fail(error.reason)
-        }
+    func began(_ hello: ServerHello) {
+        onHello?(.success(hello))
+        onHello = nil
     }
 
-    private func take(_ message: ServerMessage) throws(MessageError) {
-        switch message {
-        case .hello(let hello):
-            socket?.startKeepAlive()
-            onHello?(.success(hello))
-            onHello = nil
-        case .response(let response):
-            let completion = requests.answered(response.number)
-            completion?(.success(response))
-            sendWaiting()
-        case .push(.data(let assignment, tag: nil, let position)):
-            deliver(.set(Change.Assignment(assignment)), position)
-        case .push(.merge(let base, let assignments, tag: nil, let position)):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }), position)
-        case .push(.revoke(let path, query: nil)):
+    func received(_ push: ServerPush) {
+        switch push {
+        case .data(let assignment, let tag, let position):
+            deliver(.set(Change.Assignment(assignment)), tag: tag, position)
+        case .merge(let base, let assignments, let tag, let position):
+            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag, position)
+        case .revoke(let path, query: nil):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
             decideReading()
-        case .kill(let reason): socket?.leave(because: .killed(String(decoding: reason, as: UTF8.self)))
-        case .reset(let host): socket?.leave(because: .redirected(host: String(decoding: host, as: UTF8.self)))
         // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
-        case .push, .pong, .otherControl: break
+        case .revoke, .unknown: break
         }
     }
 
     func ended(_ error: ConnectionError) {
         guard end == nil else { return }
         end = error
-        socket = nil
+        session = nil
         onHello?(.failure(error))
         onHello = nil
-        for completion in requests.removeAll() { completion(.failure(error)) }
         for entry in listens.removeAll() { entry.buffer.finish(error) }
     }
 }

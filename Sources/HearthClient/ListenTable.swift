@@ -1,10 +1,13 @@
 import JSONTree
+import WireProtocol
 
 /// The listens of one connection: which of them a push concerns, and what part of it (wire-protocol 2.6). Does no I/O.
 struct ListenTable {
     struct Entry {
         let number: UInt64
         let path: Path
+        /// What of the place is listened to; nil for all of it.
+        var query: QueryObject?
         let buffer: ChangeBuffer
         /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would be parts of something unknown.
         var isComplete = false
@@ -12,6 +15,9 @@ struct ListenTable {
         var position: [UInt8]?
         /// Much waits for the reader.
         var isHigh = false
+
+        /// Names the listen of a query to the server.
+        var tag: Int64? { query.map { _ in Int64(number) } }
     }
 
     private var entries: [Entry] = []
@@ -33,25 +39,27 @@ struct ListenTable {
         return entries
     }
 
-    /// Takes out the listens at a path.
+    /// Takes out the listens to all of a place.
     mutating func removeAll(at path: Path) -> [Entry] {
-        let removed = entries.filter { $0.path == path }
-        entries.removeAll { $0.path == path }
+        let removed = entries.filter { $0.path == path && $0.query == nil }
+        entries.removeAll { $0.path == path && $0.query == nil }
         return removed
     }
 
-    func contains(path: Path) -> Bool { entries.contains { $0.path == path } }
+    /// Somebody listens to all of a place.
+    func contains(path: Path) -> Bool { entries.contains { $0.path == path && $0.query == nil } }
 
     mutating func drained(_ number: UInt64) {
         if let index = entries.firstIndex(where: { $0.number == number }) { entries[index].isHigh = false }
     }
 
-    /// Hands a change to all listens it concerns, and answers those whose readers cannot keep up.
+    /// Hands a change to all listens it concerns: that of the tag, or without one those of all of a place. Answers those whose
+    /// readers cannot keep up.
     ///
     /// - parameter position: behind the change.
-    mutating func deliver(_ change: Change, position: [UInt8]? = nil) -> [UInt64] {
+    mutating func deliver(_ change: Change, tag: Int64?, position: [UInt8]? = nil) -> [UInt64] {
         var overflowing: [UInt64] = []
-        for index in entries.indices {
+        for index in entries.indices where entries[index].tag == tag {
             let path = entries[index].path
             guard let part = change.part(at: path) else { continue }
             if !entries[index].isComplete {

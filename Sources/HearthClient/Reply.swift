@@ -2,15 +2,19 @@ import Synchronization
 
 /// A result that one task waits for and whoever comes first provides: the loop, or the cancellation of the task. Any
 /// thread.
-final class Reply<Value: Sendable>: Sendable {
+final class Reply<Value: Sendable, Failure: Error>: Sendable {
     private enum State {
         case open
-        case awaited(CheckedContinuation<Result<Value, ConnectionError>, Never>)
-        case settled(Result<Value, ConnectionError>)
+        case awaited(CheckedContinuation<Result<Value, Failure>, Never>)
+        case settled(Result<Value, Failure>)
         case taken
     }
 
     private let state = Mutex(State.open)
+    private let cancelled: Failure
+
+    /// - parameter cancelled: what the task gets that is cancelled while it waits.
+    init(cancelled: Failure) { self.cancelled = cancelled }
 
     /// Whether a result is no longer wanted, or already there.
     var isSettled: Bool {
@@ -23,8 +27,8 @@ final class Reply<Value: Sendable>: Sendable {
     }
 
     /// Provides the result. Without effect when there is one.
-    func settle(_ result: Result<Value, ConnectionError>) {
-        let waiting: CheckedContinuation<Result<Value, ConnectionError>, Never>? = state.withLock { state in
+    func settle(_ result: Result<Value, Failure>) {
+        let waiting: CheckedContinuation<Result<Value, Failure>, Never>? = state.withLock { state in
             switch state {
             case .open:
                 state = .settled(result)
@@ -39,10 +43,10 @@ final class Reply<Value: Sendable>: Sendable {
     }
 
     /// Waits for the result; once.
-    func value() async throws(ConnectionError) -> Value {
+    func value() async throws(Failure) -> Value {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let settled: Result<Value, ConnectionError>? = state.withLock { state in
+                let settled: Result<Value, Failure>? = state.withLock { state in
                     if case .settled(let result) = state {
                         state = .taken
                         return result
@@ -53,8 +57,16 @@ final class Reply<Value: Sendable>: Sendable {
                 if let settled { continuation.resume(returning: settled) }
             }
         } onCancel: {
-            settle(.failure(.cancelled))
+            settle(.failure(cancelled))
         }
         return try result.get()
     }
+}
+
+extension Reply where Failure == ConnectionError {
+    convenience init() { self.init(cancelled: .cancelled) }
+}
+
+extension Reply where Failure == DatabaseError {
+    convenience init() { self.init(cancelled: .cancelled) }
 }

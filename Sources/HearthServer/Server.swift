@@ -1,7 +1,9 @@
 package import EventLoop
 import Glibc
+import Identity
 import JSONTree
 package import RealtimeDatabase
+import SecurityRules
 import TreeStorage
 
 /// A running server: listener, event loops, database thread.
@@ -32,12 +34,17 @@ package final class Server: Sendable {
     /// Opens the data folder and begins to serve.
     package init(_ configuration: ServerConfiguration) throws(StartError) {
         try Self.check(configuration)
-        let indexes = try configuration.rulesFile.map { (file) throws(StartError) in try Self.indexes(of: file) } ?? []
         do {
             let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
+            let rules = try RulesInForce(
+                file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
+            try Self.check(rules, configuration)
+            let denials = DenialLog()
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let group = try EventLoopGroup(count: loopCount)
+            let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
+            let trust = try Trust(configuration, folder, fetcher: fetcher)
             let directory = DatabaseDirectory(
                 defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
             let contexts = LoopContexts()
@@ -46,12 +53,17 @@ package final class Server: Sendable {
                 contexts.deliver(piece, of: stream)
             }
             let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, indexes: indexes,
-                loops: loopCount, log: log, readers: readers, readiness: readiness
+                folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
+                denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
+                readers: readers, readiness: readiness
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
+            let identity = try configuration.identity.map {
+                try IdentityService($0, configuration, folder, trust, log: log)
+            }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
-                readiness: readiness, log: log)
+                identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
+                log: log)
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
@@ -69,40 +81,50 @@ package final class Server: Sendable {
             self.group = group
             self.services = services
             address = listener.address
-            Self.tick(group.loops[0], databases)
+            Self.tick(group.loops[0], services)
         } catch let error as StorageError {
             throw .storage(error)
+        } catch let error as StartError {
+            throw error
+        } catch let error as RulesInForce.LoadError {
+            throw .configuration(error.message)
+        } catch AccountFailure.storage(let error) {
+            throw .storage(error)
+        } catch let error as KeyStoreError {
+            throw .configuration(error.description)
         } catch {
             throw .system("\(error)")
         }
     }
 
-    /// Until rules exist everything is open, which is for development on one machine only.
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
-        guard configuration.isDevelopment else {
+        guard !configuration.isDevelopment || configuration.address.isLoopback else {
             throw .configuration(
-                "this version does not enforce rules yet and so serves in development mode only, where everything is open "
-                    + "to everyone on this machine: add --dev"
-            )
+                "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, not on "
+                    + "\(configuration.address)")
         }
-        guard configuration.address.isLoopback else {
-            throw .configuration(
-                "development mode listens on loopback only (127.0.0.1, ::1), not on \(configuration.address)")
-        }
+        // A folder that is not there yet has no rules, and need not be made to find that out.
+        let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
+        guard configuration.isDevelopment || mayHaveRules else { throw withoutRules }
         guard DataFolder.isValidName(configuration.defaultDatabase) else {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _")
         }
     }
 
-    /// Of a rules file only the indexes count so far.
-    private static func indexes(of file: String) throws(StartError) -> [IndexDefinition] {
-        guard let text = FileBytes.read(file) else {
-            throw .configuration("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
+    private static let withoutRules = StartError.configuration(
+        "without rules nobody may do anything: add --dev to develop, or --rules FILE")
+
+    /// Outside of development somebody must have thought about who may do what.
+    private static func check(_ rules: RulesInForce, _ configuration: ServerConfiguration) throws(StartError) {
+        if configuration.isDevelopment { return }
+        guard rules.file != nil || !rules.databasesWithOwn.isEmpty else {
+            throw withoutRules
         }
-        do throws(RulesError) {
-            return try RulesIndexes(parsing: text).definitions
-        } catch {
-            throw .configuration("\(file):\(error)")
+        let open = rules.openRules
+        guard open.isEmpty || configuration.address.isLoopback || configuration.allowsOpenRules else {
+            throw .configuration(
+                "\(open.joined(separator: ", ")): these rules let everybody read or write everything, and "
+                    + "\(configuration.address) can be reached from elsewhere; --allow-open-rules if that is meant")
         }
     }
 
@@ -116,6 +138,7 @@ package final class Server: Sendable {
         group.shutDown(grace: .seconds(5))
         group.join()
         services.helper.stop()
+        services.identity?.stop()
         services.log.info("server.stopped")
     }
 
@@ -150,14 +173,20 @@ package final class Server: Sendable {
         let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
         if let database = try? services.directory.use("") {
-            services.databases.post(database.index, [Request(connection: nobody, number: 0, operation: write)])
+            services.databases.post(
+                database.index,
+                [
+                    Request(connection: nobody, number: 0, principal: .administrator, operation: write)
+                ])
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ databases: DatabaseThread) {
+    private static func tick(_ loop: EventLoop, _ services: Services) {
         loop.execute {
-            databases.tick()
-            loop.schedule(after: .milliseconds(200)) { tick(loop, databases) }
+            services.databases.tick()
+            services.tick()
+            if services.rules.file != nil { services.helper.post { services.reloadRules() } }
+            loop.schedule(after: .milliseconds(200)) { tick(loop, services) }
         }
     }
 }

@@ -8,8 +8,12 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
-    /// The rules file. Rules are not enforced yet, so a server that has one still needs development mode.
+    /// The rules of all databases that have none of their own; read again when the file changes.
     package var rulesFile: String?
+    /// Whether rules that let everybody read or write everything may face a public address.
+    package var allowsOpenRules = false
+    /// Whose users sign in here: what tokens name as their audience.
+    package var project = "hearth"
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
     package var databasesMax = 1024
@@ -21,6 +25,10 @@ package struct ServerConfiguration: Sendable {
     package var compresses = false
     /// What realtime clients are told to reconnect to; nil for the host that they used.
     package var advertisedHost: String?
+    /// The file of issuers and providers that are believed, see ``TrustFile``.
+    package var trustFile: String?
+    /// How accounts are served; nil for not at all.
+    package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()

@@ -32,6 +32,9 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
+    /// As for arrays of bytes.
+    package func precedesBytewise(_ other: UnsafeRawBufferPointer) -> Bool { precedes(self, other) }
+
     /// Whether both hold the same bytes. Compares words.
     package func equalsBytewise(_ other: UnsafeRawBufferPointer) -> Bool { equalBytes(self, other) }
 

@@ -33,20 +33,23 @@ extension CanonicalJSON {
 
     /// As `range(of:)`, relative to the value whose text is `range`.
     package func range(of path: Path, in range: Range<Int>) -> Range<Int>? {
+        path.encoded.withUnsafeBytes { self.range(ofEncoded: $0, in: range) }
+    }
+
+    /// As `range(of:in:)` for a path given by its encoding.
+    package func range(ofEncoded path: UnsafeRawBufferPointer, in range: Range<Int>) -> Range<Int>? {
         bytes.withUnsafeBytes { text in
-            path.encoded.withUnsafeBytes { path in
-                var node = range
-                var start = 0
-                while start < path.count {
-                    let end = Path.segmentEnd(in: path, from: start)
-                    let members = CanonicalMembers(text, CanonicalShape(text, node))
-                    let found = Segment.withKey(of: path.part(start..<end)) { members.first(withKey: $0) }
-                    guard let found else { return nil }
-                    node = found.value
-                    start = end
-                }
-                return CanonicalShape(text, node).kind == .nothing ? nil : node
+            var node = range
+            var start = 0
+            while start < path.count {
+                let end = Path.segmentEnd(in: path, from: start)
+                let members = CanonicalMembers(text, CanonicalShape(text, node))
+                let found = Segment.withKey(of: path.part(start..<end)) { members.first(withKey: $0) }
+                guard let found else { return nil }
+                node = found.value
+                start = end
             }
+            return CanonicalShape(text, node).kind == .nothing ? nil : node
         }
     }
 

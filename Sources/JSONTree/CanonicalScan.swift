@@ -66,22 +66,22 @@ enum CanonicalScan {
 }
 
 /// What stands at a place of canonical text.
-struct CanonicalShape {
-    enum Kind: Equatable {
+package struct CanonicalShape {
+    package enum Kind: Equatable {
         case nothing
         /// A scalar or a server value.
         case leaf
         case inner
     }
 
-    var kind: Kind
+    package var kind: Kind
     /// The priority's own text.
-    var priority: Range<Int>?
+    package var priority: Range<Int>?
     /// Of a leaf: its value without the wrapper. Of an inner node: from its first member to before the closing brace.
-    var content: Range<Int>
+    package var content: Range<Int>
 
     /// `range` is the text of a whole value.
-    init(_ text: UnsafeRawBufferPointer, _ range: Range<Int>) {
+    package init(_ text: UnsafeRawBufferPointer, _ range: Range<Int>) {
         content = range
         kind = .leaf
         guard range.lowerBound < range.upperBound, range.upperBound <= text.count else {

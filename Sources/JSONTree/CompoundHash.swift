@@ -3,6 +3,17 @@
 /// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each part. The last
 /// part, behind the last post, has no end.
 package enum CompoundHash {
+    /// What a client says it has: `hashes` has one more element than `posts`.
+    package struct Parts: Hashable, Sendable {
+        package var hashes: [[UInt8]]
+        package var posts: [Path]
+
+        package init(hashes: [[UInt8]], posts: [Path]) {
+            self.hashes = hashes
+            self.posts = posts
+        }
+    }
+
     /// A part of the value that the client has otherwise: the leaves behind `after` up to and including `through`.
     package struct Difference: Hashable, Sendable {
         /// Nil for the first part.
@@ -17,9 +28,8 @@ package enum CompoundHash {
     ///
     /// Nil if the comparison is no use and the whole value must be sent: the client's lists do not belong together, or there are priorities
     /// in the value, which clients merge wrongly. The same holds if the answer is empty while the values' hashes differ.
-    package static func differences(
-        in value: CanonicalJSON, hashes: [[UInt8]], posts: [Path]
-    ) -> [Difference]? {
+    package static func differences(in value: CanonicalJSON, from parts: Parts) -> [Difference]? {
+        let (hashes, posts) = (parts.hashes, parts.posts)
         guard hashes.count == posts.count + 1, zip(posts, posts.dropFirst()).allSatisfy({ $0 < $1 }) else { return nil }
         return value.bytes.withUnsafeBytes { text in
             guard !hasPriorities(text) else { return nil }

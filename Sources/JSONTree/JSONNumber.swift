@@ -1,12 +1,12 @@
 /// Numbers in canonical text (wire-protocol 4.2): a whole number that fits 64 bits as a decimal integer, any other as the shortest text
 /// that reads back as the same double. So `1`, `1.0` and `10e-1` are one value with one text.
-enum JSONNumber: Hashable {
+package enum JSONNumber: Hashable {
     case integer(Int64)
     /// Finite, and not a whole number of 64 bits.
     case double(Double)
 
     /// `value` must be finite.
-    init(_ value: Double) {
+    package init(_ value: Double) {
         // Both bounds are powers of two, hence exact. (`Int64(exactly:)` would need the C math library.)
         if value >= -0x1p63, value < 0x1p63, Double(Int64(value)) == value {
             self = .integer(Int64(value))
@@ -16,7 +16,7 @@ enum JSONNumber: Hashable {
     }
 
     /// Reads a number of canonical text.
-    init(canonical text: UnsafeRawBufferPointer) {
+    package init(canonical text: UnsafeRawBufferPointer) {
         if let integer = JSONNumber.integer(text) {
             self = .integer(integer)
         } else {
@@ -24,14 +24,14 @@ enum JSONNumber: Hashable {
         }
     }
 
-    var double: Double {
+    package var double: Double {
         switch self {
         case .integer(let value): Double(value)
         case .double(let value): value
         }
     }
 
-    func appendText(to out: inout [UInt8]) {
+    package func appendText(to out: inout [UInt8]) {
         switch self {
         case .integer(let value): appendDecimal(value, to: &out)
         case .double(let value): out.append(contentsOf: value.description.utf8)

@@ -62,6 +62,11 @@ package enum JSONText {
         out.append(contentsOf: text.part(start..<offset))
     }
 
+    /// Bytes of the escape sequence at `offset`, a backslash: two sequences, when they spell a surrogate pair. Nil if it is none.
+    package static func escapeByteCount(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+        JSONEscape(text, at: offset)?.byteCount
+    }
+
     private static func appendUnicodeEscape(_ unit: UInt16, to out: inout [UInt8]) {
         out.append(contentsOf: "\\u".utf8)
         for shift in [12, 8, 4, 0] as [UInt16] { out.append(hexDigit(UInt8(unit >> shift & 15))) }

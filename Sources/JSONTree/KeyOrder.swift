@@ -98,7 +98,7 @@ func compareKeys(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> In
 }
 
 /// Order of two texts by UTF-16 code units, but for unpaired surrogates (see `Segment`): negative, zero or positive.
-func compareText(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+package func compareText(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let offset = firstDifference(a, b)
     if offset == min(a.count, b.count) { return a.count - b.count }
     return Int(Segment.permuted(a[offset])) - Int(Segment.permuted(b[offset]))

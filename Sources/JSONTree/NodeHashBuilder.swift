@@ -20,12 +20,17 @@ package struct NodeHashBuilder {
         var priority = CanonicalJSON.null
         var sha = SHA1()
         var withPriority: [Child] = []
+        /// Some child has none.
+        var hasPlainChildren = false
     }
 
+    private let variant: NodeHash.Variant
     private var open: [Open] = []
     private var result: [UInt8] = []
+    /// The variants that give another hash, known at the end.
+    package private(set) var wrongVariants: Set<NodeHash.Variant> = []
 
-    package init() {}
+    package init(variant: NodeHash.Variant = .standard) { self.variant = variant }
 
     package mutating func beginObject(_ key: UnsafeRawBufferPointer?) {
         open.append(Open(key: key.map { [UInt8]($0) } ?? []))
@@ -36,22 +41,32 @@ package struct NodeHashBuilder {
         guard !open.isEmpty else { return }
         open[open.count - 1].priority = priority
         priority.bytes.withUnsafeBytes { text in
-            var hasher = NodeHasher(text: text, variant: .standard)
+            var hasher = NodeHasher(text: text, variant: variant)
             hasher.updatePriority(0..<text.count, &open[open.count - 1].sha)
+            wrongVariants.formUnion(hasher.wrongVariants)
         }
     }
 
     /// A child as a whole, or the node itself.
     package mutating func value(_ key: UnsafeRawBufferPointer?, _ value: CanonicalJSON) {
-        add(Child(key: key.map { [UInt8]($0) } ?? [], priority: value.priority, hash: NodeHash.hash(value)))
+        let hash = value.bytes.withUnsafeBytes { text in
+            var hasher = NodeHasher(text: text, variant: variant)
+            defer { wrongVariants.formUnion(hasher.wrongVariants) }
+            return hasher.hash(0..<text.count)
+        }
+        add(Child(key: key.map { [UInt8]($0) } ?? [], priority: value.priority, hash: hash))
     }
 
     package mutating func endObject() {
         guard var object = open.popLast() else { return }
         let children = object.withPriority
-        let order = children.indices.sorted { a, b in
+        var order = children.indices.sorted { a, b in
             let result = ValueOrder.compare(children[a].priority, children[b].priority)
             return result != 0 ? result < 0 : a < b
+        }
+        if !object.hasPlainChildren, order != Array(children.indices) {
+            wrongVariants.insert(.appleOrder)
+            if variant == .appleOrder { order = Array(children.indices) }
         }
         for index in order { object.sha.update(children[index]) }
         add(Child(key: object.key, priority: object.priority, hash: base64(object.sha.finish())))
@@ -65,6 +80,7 @@ package struct NodeHashBuilder {
             result = child.hash
         } else if child.priority.isNull {
             open[open.count - 1].sha.update(child)
+            open[open.count - 1].hasPlainChildren = true
         } else {
             open[open.count - 1].withPriority.append(child)
         }

@@ -31,6 +31,27 @@ extension Path {
     package static func subtreeEnd(of encoded: [UInt8]) -> [UInt8] { encoded + [Segment.upperBound] }
 }
 
+extension Path {
+    /// Appends the segment of a key to an encoded path, without making a `Key` of it. False, and nothing is appended, if the bytes are no key.
+    package static func appendSegment(ofKey utf8: UnsafeRawBufferPointer, to encoded: inout [UInt8]) -> Bool {
+        guard (try? Key.check(utf8)) != nil else { return false }
+        Segment.append(key: utf8, to: &encoded)
+        return true
+    }
+
+    /// Where the UTF-8 bytes of a segment's key stand inside it, or nil if the segment spells them otherwise: see ``appendKey(ofSegment:to:)``.
+    package static func plainKey(ofSegment segment: UnsafeRawBufferPointer) -> Range<Int>? {
+        guard segment.count > 2, segment[0] == Segment.textTag else { return nil }
+        let key = 1..<segment.count - 1
+        return segment.part(key).contains(where: { $0 >= 0xEE }) ? nil : key
+    }
+
+    /// Appends the UTF-8 bytes of the key that a segment encodes.
+    package static func appendKey(ofSegment segment: UnsafeRawBufferPointer, to utf8: inout [UInt8]) {
+        Segment.appendKey(of: segment, to: &utf8)
+    }
+}
+
 extension Key {
     /// Appends the key that a segment encodes, as a JSON string with its quotes.
     package static func appendJSON(encoded segment: UnsafeRawBufferPointer, to out: inout [UInt8]) {

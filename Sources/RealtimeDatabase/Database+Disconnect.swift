@@ -12,6 +12,7 @@ extension Database {
         try checkWritable()
         let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
         var writes = owed[connection.raw] ?? OwedWrites()
+        writes.principal = turn.principal
         // Each is compared with all there are.
         if assignments.count <= Self.owedEntriesMax { for assignment in assignments { writes.set(assignment) } }
         guard assignments.count <= Self.owedEntriesMax, writes.assignments.count <= Self.owedEntriesMax,
@@ -20,8 +21,14 @@ extension Database {
             throw .refused(status: StaticText("too_big"), "too much is to be written when this connection ends")
         }
         if assignments.isEmpty { return }
+        // Judged now, as if the connection ended, and again when it does.
+        var resolved: [Assignment] = []
+        for (target, value) in entries {
+            resolved.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
+        }
+        try checkAllowed(toWrite: resolved, in: turn)
         take(writes, of: connection.raw)
-        turn.record.append(owed: assignments, of: connection.raw)
+        turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
         sequence += 1
     }
 
@@ -66,15 +73,21 @@ extension Database {
         }
     }
 
+    /// Server values are what they are now, and the rules are asked again: what they have come to forbid is dropped.
     private func pay(_ writes: OwedWrites, in turn: inout Turn) throws(Failure) {
+        turn.principal = writes.principal
         let entries = writes.assignments.map { ($0.target, IncomingValue(json: $0.value, hasServerValues: true)) }
         do throws(Failure) {
             try update(.root, entries, in: &turn)
         } catch .unavailable(let error) {
             throw .unavailable(error)
         } catch {
-            // The priority of nothing: all others are still due.
-            try update(.root, entries.filter { !$0.0.isPriority }, in: &turn)
+            // One of them is not possible, the others are still due.
+            for entry in entries {
+                do throws(Failure) { try update(.root, [entry], in: &turn) } catch .unavailable(let error) {
+                    throw .unavailable(error)
+                } catch {}
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import JSONTree
+package import SecurityRules
 
 /// A child whose places in indexes an assignment may change, and where it stood before.
 private struct IndexedChild {
@@ -97,12 +98,23 @@ extension Database {
         }
     }
 
-    /// Sets what is to be indexed, as the rules say. To be called before anything is replayed.
-    package func setIndexes(_ definitions: [IndexDefinition]) throws(StorageError) {
-        let stored = try rows.store.indexCatalog()
-        catalog = IndexCatalog(definitions, stored: stored)
+    /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have: they should be
+    /// removed.
+    package var droppedIndexes: Set<UInt32> { sweepable }
+
+    /// The store has no entries of these indexes any more.
+    package func forgetDroppedIndexes(_ numbers: Set<UInt32>) {
+        catalog.forgetDropped(numbers)
+        sweepable.subtract(numbers)
+        catalogChanged = true
+    }
+
+    /// Sets what is to be indexed, as the rules say.
+    package func setIndexes(_ definitions: [IndexDefinition]) {
+        let before = catalog.stored
+        catalog.set(definitions)
         indexTrie = IndexTrie(catalog.indexes)
-        catalogChanged = catalog.stored != stored && !(definitions.isEmpty && stored == nil)
+        if catalog.stored != before { catalogChanged = true }
         self.definitions = definitions
     }
 }

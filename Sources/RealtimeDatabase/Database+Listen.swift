@@ -5,6 +5,12 @@ extension Database {
     private static let assembledWhileRefusingBytesMax = 32 << 20
 
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
+        do throws(Failure) {
+            try checkAllowed(toRead: path, in: turn)
+        } catch {
+            turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
+            return
+        }
         switch read(path, .get, at: nil, for: request) {
         case .value(let value):
             turn.readBytes += value.bytes.count
@@ -18,7 +24,7 @@ extension Database {
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
     /// On an HTTP connection it is an event stream.
     func listen(
-        _ path: Path, hash: [UInt8]?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
+        _ path: Path, known: KnownData?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
         in turn: inout Turn
     ) {
         let connection = request.connection
@@ -26,8 +32,15 @@ extension Database {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        if since != nil { tellPositions(connection, in: &turn) }
-        if case .position(let since)? = since,
+        let listener = ReadDependencies.Listener(connection: connection, name: .plain(path))
+        do throws(Failure) {
+            try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
+        } catch {
+            return failListener(path, error, for: request, in: &turn)
+        }
+        if since != nil { tellPositions(for: request, in: &turn) }
+        let mayMistake = sessions[connection]?.ended.concern(path) == true
+        if case .position(let since)? = since, !mayMistake,
             let missed = missed(at: path, since: since, found, on: connection, in: turn)
         {
             turn.outputs.append(.missed(connection, missed, at: position))
@@ -37,16 +50,17 @@ extension Database {
             return
         }
         let position = since == nil && connection.kind == .realtime ? nil : self.position
-        let result = read(path, .listen, at: position, for: request)
-        if case .failed(let failure) = result {
-            // To the client a listener that failed is none, even if it had one there before.
-            endListener(path, of: connection, in: &turn)
-            turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
-            return
-        }
-        if case .value(let value) = result, !Self.isCurrent(hash, value) {
-            turn.readBytes += value.bytes.count
-            turn.outputs.append(.initial(connection, path, value, at: self.position))
+        let known = mayMistake ? nil : known
+        let result = read(path, .listen(known: known?.hash), at: position, for: request)
+        if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
+        if case .value(let value) = result {
+            switch known?.missing(of: value) ?? .everything {
+            case .nothing: break
+            case .everything:
+                turn.readBytes += value.bytes.count
+                turn.outputs.append(.initial(connection, path, value, at: self.position))
+            case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
+            }
         }
         join(path, for: request, in: &turn)
         if case .stream(let read) = result {
@@ -60,8 +74,17 @@ extension Database {
     private func join(_ path: Path, for request: Request, in turn: inout Turn) {
         let connection = request.connection
         let audience: ListenerTrie.Audience = connection.kind == .http ? .streams : .changes
-        let steps = sessions[connection, default: SessionListens(audience)].add(path, request: request.number)
+        let steps = sessions[connection, default: SessionListens(request.principal, audience)]
+            .add(path, request: request.number)
         move(steps, connection, in: &turn)
+    }
+
+    /// To the client a listener that failed is none, even if it had one there before.
+    private func failListener(_ path: Path, _ failure: Failure, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        endListener(path, of: connection, in: &turn)
+        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
@@ -71,15 +94,18 @@ extension Database {
             status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
     }
 
-    /// A client that holds nothing, told that there is nothing, needs no data.
-    static func isCurrent(_ hash: [UInt8]?, _ value: CanonicalJSON) -> Bool {
-        guard let hash else { return false }
-        return hash.isEmpty ? value.isNull : NodeHash.matches(hash, value)
+    func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
+        if let steps = sessions[connection]?.remove(path, request: request) {
+            move(steps, connection, in: &turn)
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        }
+        forgetSession(of: connection)
     }
 
-    func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
-        if let steps = sessions[connection]?.remove(path, request: request) { move(steps, connection, in: &turn) }
-        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
+    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their clients have.
+    func forgetSession(of connection: ConnectionID) {
+        guard let session = sessions[connection], session.isEmpty else { return }
+        if session.ended.isEmpty || connection.kind == .http { sessions[connection] = nil }
     }
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
@@ -92,13 +118,21 @@ extension Database {
     private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
         for path in session.memberships { _ = listeners.leave(path, session.audience, loop: connection.loop) }
-        for (live, form) in session.queries.values { leave(live, form, loop: connection.loop) }
+        for query in session.queries.values { leave(query.live, query.form, loop: connection.loop) }
+        if dependencies.isEmpty { return }
+        for path in session.paths {
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        }
+        for name in session.queries.keys {
+            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
+        }
     }
 
     /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the same data.
     package func takeListeners(of other: Database) {
         listeners = other.listeners
         sessions = other.sessions
+        dependencies = other.dependencies
     }
 
     func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {

@@ -9,7 +9,11 @@ extension Database {
         do throws(Failure) {
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
-            let value = try selection(query, at: path, bytesMax: Self.selectedBytesMax)
+            try checkAllowed(toRead: path, query, in: turn)
+            let live = listeners.query(query, at: path)
+            let members = live.flatMap { $0.isEmpty ? nil : $0.window }
+            let value = try selection(
+                query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
             turn.readBytes += value.bytes.count
             reply = .value(value)
         } catch {
@@ -20,22 +24,31 @@ extension Database {
 
     /// As for a plain listener: first the data, then the membership, then the reply (wire-protocol 2.3).
     func listen(
-        _ path: Path, _ query: Query, _ form: ListenerForm, hash: [UInt8]?, saysPosition: Bool, for request: Request,
+        _ path: Path, _ query: Query, _ form: ListenerForm, known: KnownData?, text: [UInt8], saysPosition: Bool,
+        for request: Request,
         in turn: inout Turn
     ) {
         let connection = request.connection
+        let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
             if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
             // REST refuses what SDKs are only warned of.
             if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             if let tornBy { throw .unavailable(tornBy) }
+            try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
-            let value = try selection(live.query, at: path, members: live.window, bytesMax: Self.selectedBytesMax)
-            if !Self.isCurrent(hash, value) {
+            let value = try selection(
+                live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
+            let known = sessions[connection]?.mayMistake(live, form) == true ? nil : known
+            switch known?.missing(of: value) ?? .everything {
+            case .nothing: break
+            case .everything:
                 turn.readBytes += value.bytes.count
                 turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))
+            case .parts(let parts):
+                turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
             }
-            join(live, form, connection, in: &turn)
+            join(QueryListener(live: live, form: form, asked: query, text: text), request, in: &turn)
             let isUnindexed = !hasIndex(for: query, at: path)
             let reply: Reply =
                 if saysPosition {
@@ -52,25 +65,36 @@ extension Database {
     }
 
     func endQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
-        guard let (live, form) = sessions[connection]?.queries.removeValue(forKey: name) else { return }
-        if sessions[connection]?.isEmpty == true { sessions[connection] = nil }
-        if let group = leave(live, form, loop: connection.loop) { turn.outputs.append(.leave(group, connection)) }
+        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .query(name)))
+        removeQueryListener(name, of: connection, in: &turn)
     }
 
-    private func join(_ live: LiveQuery, _ form: ListenerForm, _ connection: ConnectionID, in turn: inout Turn) {
+    private func removeQueryListener(_ name: ListenerForm.Name, of connection: ConnectionID, in turn: inout Turn) {
+        guard let listener = sessions[connection]?.removeQuery(name) else { return }
+        forgetSession(of: connection)
+        if let group = leave(listener.live, listener.form, loop: connection.loop) {
+            turn.outputs.append(.leave(group, connection))
+        }
+    }
+
+    private func join(_ listener: QueryListener, _ request: Request, in turn: inout Turn) {
+        let (live, form, connection) = (listener.live, listener.form, request.connection)
         if let old = sessions[connection]?.queries[form.name] {
-            if old.live === live, old.form == form { return }
-            endQueryListener(form.name, of: connection, in: &turn)
+            if old.live === live, old.form == form {
+                sessions[connection]?.add(listener)
+                return
+            }
+            removeQueryListener(form.name, of: connection, in: &turn)
         }
         if live.isEmpty { listeners.add(live) }
         let group = live.join(form, loop: connection.loop) { listeners.makeGroup() }
-        sessions[connection, default: SessionListens()].queries[form.name] = (live, form)
+        sessions[connection, default: SessionListens(request.principal)].add(listener)
         turn.outputs.append(.join(group, connection))
     }
 
     @discardableResult
     func leave(_ live: LiveQuery, _ form: ListenerForm, loop: Int) -> GroupID? {
-        defer { if live.isEmpty { listeners.remove(live) } }
+        defer { dropIfUnused(live) }
         return live.leave(form, loop: loop)
     }
 
@@ -95,7 +119,8 @@ extension Database {
     /// Makes the window what the tree says.
     func fill(_ live: LiveQuery) throws(StorageError) {
         guard live.window.keepsOrder else { return }
-        let places = try places(of: live.query, at: live.path, count: live.query.limit?.count)
+        let count = live.query.limit?.count
+        let places = try places(of: live, count: count)
         if live.query.limit?.side == .last { live.window.fill(places.reversed()) } else { live.window.fill(places) }
     }
 }

@@ -5,10 +5,12 @@ extension Database {
     /// With so few operations to look at, what a listener missed is found while it waits.
     private static let lookedAtMax: UInt64 = 64
 
-    /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path. Nil if nothing.
-    package func historyNeeded(for request: Request) -> (path: Path, after: UInt64)? {
+    /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path. Nil if nothing,
+    /// also for those who may not read there.
+    package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation, since.epoch == epoch,
-            since.sequence < sequence, since.sequence < recent.start || sequence - since.sequence > Self.lookedAtMax
+            since.sequence < sequence, since.sequence < recent.start || sequence - since.sequence > Self.lookedAtMax,
+            isAllowed(toRead: path, by: request.principal, now: now)
         else { return nil }
         return (path, since.sequence)
     }
@@ -36,21 +38,22 @@ extension Database {
     }
 
     /// From now on a connection is told the position behind each change.
-    func tellPositions(_ connection: ConnectionID, in turn: inout Turn) {
+    func tellPositions(for request: Request, in turn: inout Turn) {
+        let connection = request.connection
         guard connection.kind == .realtime, sessions[connection]?.audience != .positions else { return }
         let memberships = sessions[connection]?.memberships ?? []
         move(.init(leave: memberships), connection, in: &turn)
-        sessions[connection, default: SessionListens()].audience = .positions
+        sessions[connection, default: SessionListens(request.principal)].audience = .positions
         move(.init(join: memberships), connection, in: &turn)
     }
 
     /// The same request of a turn that did not reach the log: what its listener was to be told of may not have happened, and the listener
     /// is there already.
     func beginningAnew(_ request: Request) -> Request {
-        guard case .listen(let path, let hash, .position, let found) = request.operation else { return request }
+        guard case .listen(let path, let known, .position, let found) = request.operation else { return request }
         found?.changes.forget(after: durableSequence)
         var request = request
-        request.operation = .listen(path, hash: hash, since: .nothing)
+        request.operation = .listen(path, known: known, since: .nothing)
         return request
     }
 }

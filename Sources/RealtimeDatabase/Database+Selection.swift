@@ -11,9 +11,9 @@ extension Database {
     }
 
     /// The object of the children that a query selects; null if there are none (wire-protocol 4.6). `members` are those of a limited
-    /// query, if they are known.
+    /// query, if they are known, and `found` is what a scan has found.
     func selection(
-        _ query: Query, at path: Path, members: QueryWindow? = nil, bytesMax: Int = .max
+        _ query: Query, at path: Path, members: QueryWindow? = nil, found: QueryScan? = nil, bytesMax: Int = .max
     ) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
             var object = ObjectText(bytesMax: bytesMax)
@@ -26,10 +26,12 @@ extension Database {
                     child.appendSegment(to: &segment)
                     try object.append(segment, value.part(child.value))
                 }
-            } else if query.limit != nil || indexNumber(for: query, at: path) != nil {
+            } else if query.limit != nil || found != nil || indexNumber(for: query, at: path) != nil {
                 let places: [IndexPlace]
                 if let members, members.keepsOrder {
                     places = Array(members.members)
+                } else if let found = found?.next(count: query.limit?.count) {
+                    places = found
                 } else {
                     places = try selectedPlaces(of: query, at: path)
                 }
@@ -122,7 +124,7 @@ extension Database {
 
 extension Query {
     /// The interval, or what lies of it beyond a place, as seen from the side that the limit keeps.
-    fileprivate func interval(beyond: IndexPlace?) -> KeyRange {
+    func interval(beyond: IndexPlace?) -> KeyRange {
         var bounds = KeyRange(lower: lower, upper: upper)
         guard let beyond else { return bounds }
         if limit?.side == .last {

@@ -26,7 +26,10 @@ extension Database {
         }
         var changes = rowChanges
         changes.entries = entries.freeze(generation)
-        if catalogChanged { changes.indexCatalog = catalog.stored }
+        if catalogChanged {
+            changes.indexCatalog = catalog.stored
+            sweepableLater = (Set(catalog.dropped), generation)
+        }
         catalogChanged = false
         for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
         owedChanged = []
@@ -57,6 +60,10 @@ extension Database {
     package func applied(_ generation: UInt64) {
         rows.applied(generation)
         entries.applied(generation)
+        if let later = sweepableLater, later.generation <= generation {
+            sweepable = later.numbers
+            sweepableLater = nil
+        }
         rows.trim()
     }
 
@@ -72,8 +79,9 @@ extension Database {
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
-            case .owe(let assignments, let connection):
+            case .owe(let assignments, let connection, by: let principal):
                 var writes = owed[connection] ?? OwedWrites()
+                writes.principal = principal
                 for assignment in assignments { writes.set(assignment) }
                 take(writes, of: connection)
             case .cancelOwed(let path, let connection):
@@ -102,9 +110,7 @@ extension Database {
         sequence = storeSequence
         entries = IndexEntries(store: rows.store)
         indexBuild = nil
-        try setIndexes(definitions)
-        owed = try rows.store.owedWrites()
-        owedChanged = []
+        try load()
         try replay(operations)
         // What was paid by turns that are lost is owed again.
         orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
@@ -139,7 +145,7 @@ extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
         case .join, .leave: true
-        case .push, .pushQuery, .initial, .initialQuery, .missed, .reply, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .reply, .revoked, .stream: false
         }
     }
 

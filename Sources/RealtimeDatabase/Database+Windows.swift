@@ -120,14 +120,23 @@ extension Database {
         let live = query.live
         do throws(StorageError) {
             if query.isReplaced {
+                live.spare = nil
+                if live.scan != nil { live.scan = QueryScan(live.query) }
+                if live.isEmpty { return (nil, nil) }
                 try fill(live)
             } else {
                 var changes: [ChildChange] = []
                 for child in query.children {
                     changes.append(ChildChange(before: child.before, after: try place(of: child.segment, in: live)))
                 }
+                for change in changes {
+                    live.scan?.take(change)
+                    live.spare?.take(change)
+                }
+                if live.isEmpty { return (nil, nil) }
                 let difference = try live.window.apply(changes) { (beyond, count) throws(StorageError) in
-                    try places(of: live.query, at: live.path, beyond: beyond, count: count)
+                    defer { scanAhead(live) }
+                    return try places(of: live, beyond: beyond, count: count)
                 }
                 return (try change(for: difference, of: query), difference)
             }
@@ -210,6 +219,7 @@ extension Database {
 
     /// Makes all windows what the tree says, after memory was built anew.
     func refillWindows() throws(StorageError) {
-        for live in listeners.queries { try fill(live) }
+        restartScans()
+        for live in listeners.queries where !live.isEmpty { try fill(live) }
     }
 }

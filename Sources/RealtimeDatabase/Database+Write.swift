@@ -18,9 +18,10 @@ extension Database {
         let stored = try resolve(value, at: target, now: turn.record.time)
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         let assignment = Assignment(target: target, value: stored)
+        if judge != nil { try checkAllowed(toWrite: [assignment], in: turn) }
         if listeners.isEmpty {
             try apply(assignment)
-            turn.record.append(assignment, uid: [])
+            turn.record.append(assignment, uid: turn.principal.uid)
             sequence += 1
         } else {
             try commit(.set(assignment), in: &turn)
@@ -48,7 +49,21 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { throw .nothingThere }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
+        try checkAllowed(toWrite: assignments, in: turn)
         try commit(.merge(base: base, assignments), in: &turn)
+    }
+
+    /// A precondition tells whoever may write whether it holds, but the value only to those who may read it.
+    func hiding(
+        _ failure: Failure, at path: Path, from connection: ConnectionID, in turn: borrowing Turn
+    ) -> Failure {
+        guard case .stale = failure, connection.kind == .http else { return failure }
+        do throws(Failure) {
+            try checkAllowed(toRead: path, in: turn)
+            return failure
+        } catch {
+            return error
+        }
     }
 
     /// Applies a change, writes it into the turn's record, and tells whoever listens.
@@ -56,6 +71,7 @@ extension Database {
         let assignments = change.assignments
         let queries = try concernedQueries(by: assignments)
         for assignment in assignments { try apply(assignment) }
+        judgeListeners(concernedBy: assignments, in: &turn)
         let outputs = turn.outputs.count
         push(change, at: Position(epoch: epoch, sequence: sequence + 1), in: &turn)
         do throws(Failure) {
@@ -64,7 +80,7 @@ extension Database {
             turn.outputs.removeSubrange(outputs...)
             throw error
         }
-        turn.record.append(change, uid: [])
+        turn.record.append(change, uid: turn.principal.uid)
         sequence += 1
     }
 
@@ -90,8 +106,7 @@ extension Database {
     }
 
     /// Server values become what they stand for. Increments refer to the value before the request at the same place.
-    private func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON
-    {
+    func resolve(_ incoming: IncomingValue, at target: WriteTarget, now: Int64) throws(Failure) -> CanonicalJSON {
         guard incoming.hasServerValues else { return incoming.json }
         var failure: Failure?
         let resolved = incoming.json.resolved(timestamp: now) { relative in

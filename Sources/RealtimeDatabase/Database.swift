@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
 ///
@@ -20,6 +21,8 @@ package final class Database {
     let comparedBytesMax: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
     let listenersMax: Int
+    /// Children that a query without an index visits at once; with more, it is scanned in steps.
+    let scannedAtOnceMax: Int
     package internal(set) var rows: TreeRows
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
@@ -30,6 +33,11 @@ package final class Database {
 
     var listeners: ListenerTrie
     var sessions: [ConnectionID: SessionListens] = [:]
+    /// Decides what is allowed; nil when everything is.
+    var judge: RulesJudge?
+    var explainsDenials = false
+    var denials: [DeniedRequest] = []
+    var dependencies = ReadDependencies()
     /// What connections want written when they end, by their number, and for whom that changed since the last freeze.
     var owed: [UInt64: OwedWrites] = [:]
     var owedChanged: Set<UInt64> = []
@@ -44,6 +52,13 @@ package final class Database {
     var indexTrie = IndexTrie([])
     var indexBuild: IndexBuild?
     var entries: IndexEntries
+    /// Queries whose children are being visited, and those for which that is done but not used yet.
+    var scanning: [LiveQuery] = []
+    var scanned: [LiveQuery] = []
+    var parked: [ConnectionID: Parked] = [:]
+    /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a generation.
+    var sweepable: Set<UInt32> = []
+    var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
     var pending: [PendingTurn] = []
     var recent: RecentRecords
     /// Records are kept for listeners that resume, also when the log has them.
@@ -68,13 +83,14 @@ package final class Database {
     package init(
         index: UInt32, epoch: UInt64 = 0, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
-        listenersMax: Int = .max, packing: TreeRows.Packing = TreeRows.Packing()
+        listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.epoch = epoch
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
+        self.scannedAtOnceMax = scannedAtOnceMax
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         entries = IndexEntries(store: store)
         self.sequence = sequence
@@ -86,8 +102,16 @@ package final class Database {
     /// Right behind the last operation in memory.
     var position: Position { Position(epoch: epoch, sequence: sequence) }
 
-    /// Reads what is owed to connections of an earlier process. To be called before anything is replayed.
-    package func loadOwed() throws(StorageError) { owed = try rows.store.owedWrites() }
+    /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called before anything else.
+    package func load() throws(StorageError) {
+        catalog = try rows.store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
+        catalogChanged = false
+        sweepable = Set(catalog.dropped)
+        sweepableLater = nil
+        owed = try rows.store.owedWrites()
+        owedChanged = []
+        setIndexes(definitions)
+    }
 
     // MARK: Turns
 
@@ -148,12 +172,15 @@ package final class Database {
     struct Turn {
         var record: LogRecord
         var outputs: [Output]
+        /// Of the request that is worked on.
+        var principal = Principal.nobody
         /// Bytes of the values that were read, to be sent or to be compared.
         var readBytes = 0
     }
 
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
+        turn.principal = request.principal
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply
@@ -161,7 +188,7 @@ package final class Database {
                 let stored = try set(target, value, expecting: expected, in: &turn)
                 reply = echoes ? .value(stored) : .done
             } catch {
-                reply = .failed(error)
+                reply = .failed(hiding(error, at: target.path, from: connection, in: turn))
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
@@ -170,17 +197,22 @@ package final class Database {
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):
             get(path, query, needsIndex: needsIndex, for: request, in: &turn)
-        case .listen(let path, let hash, let since, let missed):
-            listen(path, hash: hash, since: since, missed, for: request, in: &turn)
+        case .listen(let path, let known, let since, let missed):
+            listen(path, known: known, since: since, missed, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
-        case .listenQuery(let path, let query, let form, let hash, let saysPosition):
-            listen(path, query, form, hash: hash, saysPosition: saysPosition, for: request, in: &turn)
+        case .listenQuery(let path, let query, let form, let known, let text, let saysPosition):
+            listen(
+                path, query, form, known: known, text: text, saysPosition: saysPosition, for: request, in: &turn)
         case .unlistenQuery(let name):
             endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
         case .dropListener(let path): endListener(path, of: connection, request: request.number, in: &turn)
+        case .become(let reply):
+            if let reply { turn.outputs.append(.reply(connection, number: request.number, reply)) }
+            sessions[connection]?.principal = request.principal
+            judgeListeners(of: connection, in: &turn)
         case .relay(let reply): turn.outputs.append(.reply(connection, number: request.number, reply))
         case .onDisconnect(let entries):
             let reply = Self.reply { () throws(Failure) in try owe(entries, for: connection, in: &turn) }

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import SQLite
 import Synchronization
 
 /// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one line there, and

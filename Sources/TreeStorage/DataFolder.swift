@@ -45,6 +45,17 @@ package final class DataFolder: Sendable {
         files.filter { $0.hasSuffix(".tree") }.map { String($0.dropLast(5)) }.sorted()
     }
 
+    /// Names of the databases that have rules of their own here, sorted.
+    package var databasesWithRules: [String] {
+        files.filter { $0.hasSuffix(".rules") }.map { String($0.dropLast(6)) }.filter(Self.isValidName).sorted()
+    }
+
+    /// Where the rules of a database are kept, if it has its own.
+    package func rulesPath(of name: String) -> String {
+        precondition(Self.isValidName(name))
+        return "\(path)/\(name).rules"
+    }
+
     private var files: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }

@@ -1,5 +1,5 @@
-import CSQLite
 package import RealtimeDatabase
+import SQLite
 
 /// The commit log of one database: a SQLite file with one row per turn.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 package import RealtimeDatabase
+import SQLite
 
 /// Reads a commit log while it is written. Used by one thread at a time.
 package final class LogReader: @unchecked Sendable {

@@ -1,5 +1,5 @@
-import CSQLite
 package import RealtimeDatabase
+import SQLite
 import Synchronization
 
 /// The rows of one database in a SQLite file, and how far in the commit log they reach.
@@ -28,6 +28,7 @@ package final class TreeFile: @unchecked Sendable {
     private let upsertRow: Statement
     private let upsertEntry: Statement
     private let setSequence: Statement
+    private let clearedPerStep: Int64
 
     /// The last operation that the rows include.
     package private(set) var sequence: UInt64
@@ -38,6 +39,7 @@ package final class TreeFile: @unchecked Sendable {
         path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000
     ) throws(StorageError) {
         self.path = path
+        self.clearedPerStep = clearedPerStep
         connection = try Connection(path: path, mode: .readWrite)
         // Rows are up to 2 KiB: on pages of 8 KiB they need no overflow pages.
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA cache_size = -16384")
@@ -113,6 +115,26 @@ package final class TreeFile: @unchecked Sendable {
     /// Removes some dead rows, in a transaction of its own. Called while there is nothing to apply.
     package func clearSome() throws(StorageError) {
         if rows.isClearing { try rows.clearSome() } else { try entries.clearSome() }
+    }
+
+    /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a transaction of its own. Answers
+    /// where to go on; nil at the end.
+    package func sweepEntries(of numbers: Set<UInt32>, from start: [UInt8]) throws(StorageError) -> [UInt8]? {
+        let select = try connection.prepare("SELECT key FROM index_entry WHERE key >= ?1 ORDER BY key LIMIT ?2")
+        select.bind(1, start)
+        select.bind(2, clearedPerStep)
+        var last: [UInt8]?
+        var obsolete: [[UInt8]] = []
+        while try select.step() {
+            let key = select.blob(0)
+            last = key
+            if let number = IndexEntryKey.number(of: key), numbers.contains(number) { obsolete.append(key) }
+        }
+        select.reset()
+        if !obsolete.isEmpty {
+            try connection.transaction { () throws(StorageError) in for key in obsolete { try entries.delete(key) } }
+        }
+        return last.map { $0 + [0] }
     }
 
     /// Copies what the write-ahead file holds into the main file, so that a clean end leaves one tidy file.

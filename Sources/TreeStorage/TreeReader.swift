@@ -1,6 +1,6 @@
-import CSQLite
 package import JSONTree
 package import RealtimeDatabase
+import SQLite
 
 /// Reads the rows of a tree file. Used by one thread at a time.
 package final class TreeReader: RowStore, @unchecked Sendable {

@@ -32,7 +32,7 @@ extension ClientMessage {
             case UInt8(ascii: "q"), UInt8(ascii: "l"):
                 return .listen(
                     try body.requiredPath(), query: try body.queryObject(), tag: body.tag, hash: body.hash,
-                    since: body.since)
+                    parts: body.parts, since: body.since)
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
                 return .unlisten(try body.requiredPath(), query: try body.queryObject(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())
@@ -56,7 +56,7 @@ extension ClientMessage {
         }
         if action.equals("auth") || action.equals("gauth") {
             guard let credential = body.credential else { throw .missing("credential \"cred\"") }
-            return .authenticate(credential: credential)
+            return .authenticate(credential: credential, acting: body.acting)
         }
         if action.equals("unauth") { return .unauthenticate }
         // The JavaScript SDK misspells the last one (wire-protocol 2.2).

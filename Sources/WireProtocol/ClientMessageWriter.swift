@@ -42,11 +42,12 @@ package enum ClientMessageWriter {
             out.append(literal: #","q":"#)
             // Always present (wire-protocol 2.5).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
-        case .listen(let path, let query, let tag, let hash, let since):
+        case .listen(let path, let query, let tag, let hash, let parts, let since):
             out.append(literal: #""q","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
             append("h", hash, to: &out)
+            if let parts { append(parts, to: &out) }
             append("since", since, to: &out)
         case .unlisten(let path, let query, let tag):
             out.append(literal: #""n","b":{"p":"#)
@@ -69,9 +70,14 @@ package enum ClientMessageWriter {
             out.append(literal: #""nev","b":{"t":"#)
             out.append(decimal: tag)
         case .statistics: out.append(literal: #""s","b":{"c":{}"#)
-        case .authenticate(let credential):
+        case .authenticate(let credential, let acting):
             out.append(literal: #""auth","b":{"cred":"#)
             JSONText.appendQuoted(credential, to: &out)
+            if let acting {
+                let isNobody = acting.elementsEqual("null".utf8)
+                out.append(literal: isNobody ? #","noauth":"# : #","authvar":"#)
+                out.append(contentsOf: isNobody ? Array("true".utf8) : acting)
+            }
         case .unauthenticate: out.append(literal: #""unauth","b":{"#)
         case .appCheck: out.append(literal: #""appcheck","b":{"#)
         case .unknown(let action):
@@ -90,6 +96,20 @@ package enum ClientMessageWriter {
             out.append(literal: #","t":"#)
             out.append(decimal: tag)
         }
+    }
+
+    private static func append(_ parts: CompoundHash.Parts, to out: inout [UInt8]) {
+        out.append(literal: #","ch":{"hs":["#)
+        for (index, hash) in parts.hashes.enumerated() {
+            if index > 0 { out.append(literal: ",") }
+            JSONText.appendQuoted(hash, to: &out)
+        }
+        out.append(literal: #"],"ps":["#)
+        for (index, post) in parts.posts.enumerated() {
+            if index > 0 { out.append(literal: ",") }
+            JSONText.appendQuoted(post.isRoot ? [UInt8(ascii: "/")] : post.text, to: &out)
+        }
+        out.append(literal: "]}")
     }
 
     private static func append(_ name: StaticString, _ text: [UInt8]?, to out: inout [UInt8]) {

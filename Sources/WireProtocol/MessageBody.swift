@@ -7,11 +7,14 @@ struct MessageBody {
     private(set) var path: JSONStringText?
     private(set) var data: UnsafeRawBufferPointer?
     private(set) var hash: [UInt8]?
+    private(set) var parts: CompoundHash.Parts?
     /// The text of a query object, or of an array of one.
     private(set) var query: [UInt8]?
     private(set) var tag: Int64?
     private(set) var credential: [UInt8]?
     private(set) var events: EventKinds?
+    /// The text of `authvar`, or `null` for `noauth`.
+    private(set) var acting: [UInt8]?
     /// Positions in the order of commits (Protocol.md 18.2): the one that a client has, and that of what comes here.
     private(set) var since: [UInt8]?
     private(set) var position: [UInt8]?
@@ -56,12 +59,19 @@ struct MessageBody {
             path = try string("path \"p\"", from: &reader)
         } else if key.equals("h") {
             hash = try string("hash \"h\"", from: &reader)?.utf8
+        } else if key.equals("ch") {
+            parts = try CompoundHash.Parts(parsing: try reader.skipValue())
         } else if key.equals("since") {
             since = try string("position \"since\"", from: &reader)?.utf8
         } else if key.equals("pos") {
             position = try string("position \"pos\"", from: &reader)?.utf8
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
+        } else if key.equals("authvar") {
+            let text = try reader.skipValue()
+            acting = acting ?? Array(text)
+        } else if key.equals("noauth") {
+            if try reader.skipValue().equals("true") { acting = Array("null".utf8) }
         } else if key.equals("q") {
             query = Array(try reader.skipValue())
         } else if key.equals("e") {

@@ -111,6 +111,34 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// Push `rm`: the parts of the value at a path that the client has otherwise (wire-protocol 3.7).
+    package static func appendParts(
+        _ path: Path, _ parts: [CompoundHash.Difference], tag: Int64?, to out: inout [UInt8]
+    ) {
+        out.append(literal: #"{"t":"d","d":{"a":"rm","b":{"p":"#)
+        out.append(quoted: path)
+        out.append(literal: #","d":["#)
+        for (index, part) in parts.enumerated() {
+            out.append(literal: index > 0 ? ",{" : "{")
+            if let after = part.after {
+                out.append(literal: #""s":"#)
+                out.append(quoted: after)
+                out.append(literal: ",")
+            }
+            if let through = part.through {
+                out.append(literal: #""e":"#)
+                out.append(quoted: through)
+                out.append(literal: ",")
+            }
+            out.append(literal: #""m":"#)
+            out.append(contentsOf: part.value.bytes)
+            out.append(literal: "}")
+        }
+        out.append(literal: "]")
+        append(tag, to: &out)
+        out.append(literal: "}}}")
+    }
+
     /// Push `ev`: the events of one commit at a listener of events (Protocol.md, "Additions").
     package static func appendEvents(_ path: Path, _ events: [QueryEvent], tag: Int64, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"ev","b":{"p":"#)
@@ -134,6 +162,29 @@ package enum ServerMessageWriter {
         out.append(literal: recovered ? "true" : "false")
         append(position, to: &out)
         out.append(literal: "}}}}")
+    }
+
+    /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of a
+    /// query apart by the query object, which is that of the request; those of events have a tag (Protocol.md, "Additions").
+    package static func appendRevoke(_ path: Path, query: [UInt8]?, tag: Int64? = nil, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"c","b":{"p":"#)
+        out.append(quoted: path)
+        if let query {
+            out.append(literal: #","q":["#)
+            out.append(contentsOf: query)
+            out.append(literal: "]")
+        }
+        append(tag, to: &out)
+        out.append(literal: "}}}")
+    }
+
+    /// Push `ac`: the credential does not hold any more; SDKs fetch another and come back (wire-protocol 7).
+    package static func appendCredentialRevoked(status: StaticString, text: String, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"ac","b":{"s":""#)
+        out.append(literal: status)
+        out.append(literal: #"","d":"#)
+        JSONText.appendQuoted(Array(text.utf8), to: &out)
+        out.append(literal: "}}}")
     }
 
     private static func append(_ position: [UInt8]?, to out: inout [UInt8]) {

@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import Identity
 import TreeStorage
 
 /// What `hearth serve --dev` shows when it is ready: where everything is, and lines to paste.
@@ -16,17 +17,18 @@ struct DevelopmentBanner {
             case .process: "acknowledged writes survive a crash of the server"
             case .memory: "nothing is kept"
             }
-        let rules =
-            configuration.rulesFile.map { "\($0), read but not enforced: development mode" } ?? "development mode"
+        let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
+        let accounts = configuration.identity.map { _ in "\(rest) (project \(configuration.project))" } ?? "none"
         let isUsual = ServerAddress.usual == socket
         text = """
 
-            Hearth, in development mode: everyone on this machine may read and write everything.
+            Hearth, in development mode: on this machine only, and whoever says to be somebody is believed.
 
               WebSocket   \(socket)
               REST        \(rest)
+              accounts    \(accounts)
               data        \(configuration.dataFolder)
-              rules       everything open (\(rules))
+              rules       \(rules)
               durability  \(configuration.durability.rawValue): \(survives)
 
             Watch a value:   \(Self.program) watch /welcome\(isUsual ? "" : " --url \(socket)")

@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import Identity
 import TreeStorage
 
 extension Command {
@@ -8,8 +9,11 @@ extension Command {
         options: [
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
-            .init(name: "dev", value: nil, help: "development mode: everything is open, on loopback only"),
-            .init(name: "rules", value: "FILE", help: "the rules file (only its .indexOn counts yet: needs --dev)"),
+            .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
+            .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
+            .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
+            .init(
+                name: "project", value: "NAME", help: "the project of the accounts and their tokens (default 'hearth')"),
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
@@ -26,6 +30,18 @@ extension Command {
             .init(name: "tls-cert", value: "FILE", help: "certificate chain in PEM form; read again on SIGHUP"),
             .init(name: "tls-key", value: "FILE", help: "its private key in PEM form"),
             .init(name: "advertise", value: "HOST:PORT", help: "what clients reconnect to (default: what they used)"),
+            .init(name: "no-auth", value: nil, help: "no accounts"),
+            .init(
+                name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
+            .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
+            .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
+            .init(
+                name: "auth-address-max", value: "N", help: "sign-ins of a client address in 15 minutes (default 300)"),
+            .init(
+                name: "trust", value: "FILE", help: "providers whose users may sign in, and issuers whose tokens count"),
+            .init(name: "mail-command", value: "COMMAND", help: "sends the mail at its input to $HEARTH_MAIL_TO"),
+            .init(name: "smtp", value: "HOST:PORT", help: "a mail relay that needs no credentials"),
+            .init(name: "mail-from", value: "ADDRESS", help: "the sender of mails, for --smtp"),
             .init(name: "log-level", value: "LEVEL", help: "debug, info (default), warning or error"),
             .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
         ]
@@ -92,6 +108,15 @@ extension ServerConfiguration {
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
+        allowsOpenRules = arguments.flag("allow-open-rules")
+        if let name = arguments["project"] {
+            guard Realm.isValidName(name) else {
+                throw UsageError(message: "--project must be 1 to 64 letters, digits, -, _, . and :, not '\(name)'")
+            }
+            project = name
+        }
+        trustFile = arguments["trust"]
+        if !arguments.flag("no-auth") { identity = try IdentityConfiguration(arguments, isDevelopment: isDevelopment) }
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)

@@ -2,21 +2,26 @@ import EventLoop
 import HearthClient
 import HearthServer
 import JSONTree
+import WireProtocol
 
 extension Command {
     static let watch = Command(
         name: "watch", synopsis: "PATH [OPTIONS]",
-        summary: "Print the value at a path, then every change, as they come.",
+        summary: "Print the value at a path, or what a query selects of it, then every change, as they come.",
         details: """
             Each change is one line: what happened, where, and the new value.
 
               set /a/b {"c":1}           the value there is now this one; null if it was removed
               update /a {"b":2,"c/d":3}  several values at or below a path changed at once
 
+            \(QueryOptions.details) A child that is not selected any more is set to null, one that comes in
+            is set as a whole.
+
             Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost. With --resume it comes back instead, and
-            goes on with the changes that it missed; when the server does not know them any more, with the value as it is.
+            goes on with the changes that it missed; when the server does not know them any more, and with a query always, with
+            the value as it is.
             """,
-        options: ServerAddress.options + [
+        options: ServerAddress.options + QueryOptions.options + [
             .init(name: "json", value: nil, help: "each line is {\"type\":…,\"path\":…,\"value\":…}"),
             .init(name: "time", value: nil, help: "begin each line with the time"),
             .init(name: "resume", value: nil, help: "come back when the connection is lost"),
@@ -25,16 +30,17 @@ extension Command {
         let words = try arguments.positional("PATH")
         let run = try ClientRun("watch", arguments)
         let path = try run.address.path(words[0])
+        let query = try QueryOptions.query(arguments)
         let line = ChangeLine(isJSON: arguments.flag("json"), hasTime: arguments.flag("time"))
         guard arguments.flag("resume") else {
             return run(endsOnSignal: true) { connection throws(ConnectionError) in
-                for try await change in try await connection.listen(path) {
+                for try await change in try await connection.listen(path, query: query) {
                     StandardOutput.write(line.text(of: change))
                 }
             }
         }
         return run.onLoop(endsOnSignal: true) { loop throws(ConnectionError) in
-            var watch = ResumingWatch(url: run.address.url, path: path, line: line)
+            var watch = ResumingWatch(url: run.address.url, path: path, query: query, line: line)
             return try await watch.run(on: loop) { _ = run.complain("\($0); coming back", .unavailable) }
         }
     }
@@ -44,6 +50,7 @@ extension Command {
 private struct ResumingWatch {
     let url: DatabaseURL
     let path: Path
+    let query: QueryObject?
     let line: ChangeLine
     /// Behind all that was printed.
     private var position: [UInt8] = []
@@ -52,9 +59,10 @@ private struct ResumingWatch {
     private static let waitMin = Duration.milliseconds(250)
     private static let waitMax = Duration.seconds(10)
 
-    init(url: DatabaseURL, path: Path, line: ChangeLine) {
+    init(url: DatabaseURL, path: Path, query: QueryObject?, line: ChangeLine) {
         self.url = url
         self.path = path
+        self.query = query
         self.line = line
     }
 
@@ -83,7 +91,7 @@ private struct ResumingWatch {
     }
 
     private mutating func follow(_ connection: Connection) async throws(ConnectionError) {
-        let changes = try await connection.listen(path, since: position)
+        let changes = try await connection.listen(path, query: query, since: position)
         wait = Self.waitMin
         defer { position = changes.position ?? position }
         for try await change in changes { StandardOutput.write(line.text(of: change)) }

@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 @Suite("A stream that moves")
@@ -74,7 +75,7 @@ struct MovingTests {
 
     @Test("keeps its TLS session")
     func tls() throws {
-        let certificate = try TestCertificate()
+        let certificate = TestCertificate()
         let context = try TLSContext.server(
             certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
         let server = try Self.start(tls: context)

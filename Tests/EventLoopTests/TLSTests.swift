@@ -1,6 +1,7 @@
 import COpenSSL
 import EventLoop
 import Glibc
+import TestSupport
 import Testing
 
 @Suite("TLS")
@@ -16,7 +17,7 @@ struct TLSTests {
             names: String = "DNS:localhost,IP:127.0.0.1",
             makeHandler: @escaping @Sendable (Stream) -> any StreamHandler = { _ in ScriptedHandler.echo() }
         ) throws {
-            certificate = try TestCertificate(names: names)
+            certificate = TestCertificate(names: names)
             context = try TLSContext.server(
                 certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
             var options = Listener.Options()
@@ -148,7 +149,7 @@ struct TLSTests {
         let old = try harness.trusting()
         #expect(try harness.exchange(old) == .success("hello"))
 
-        try harness.certificate.replace()
+        harness.certificate.replace()
         let new = try harness.trusting()
         #expect(try harness.exchange(old) == .success("hello"))
         try harness.context.reload()
@@ -162,8 +163,8 @@ struct TLSTests {
 
     @Test("refuses files that are missing or do not belong together")
     func badFiles() throws {
-        let first = try TestCertificate()
-        let second = try TestCertificate()
+        let first = TestCertificate()
+        let second = TestCertificate()
         for (certificate, key) in [
             ("/nowhere", first.keyFile), (first.certificateFile, "/nowhere"), (first.certificateFile, second.keyFile),
             (first.keyFile, first.keyFile),
@@ -175,7 +176,7 @@ struct TLSTests {
 
     @Test("gives up on a peer that does not shake hands, from either side")
     func handshakeTimeout() throws {
-        let certificate = try TestCertificate()
+        let certificate = TestCertificate()
         var options = Listener.Options()
         options.limits.openTimeout = .milliseconds(20)
         options.tls = try .server(certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)

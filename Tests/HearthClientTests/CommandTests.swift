@@ -176,6 +176,24 @@ struct CommandTests {
 
     // MARK: Two processes
 
+    @Test("watch sees who comes into a query and who leaves it")
+    func watchQuery() async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        let client = try await database.connect()
+        try await client.set(place("n"), to: json(#"{"a":1,"b":3}"#))
+        let watch = try HearthProcess(
+            ["watch", "/n", "--order-by", "value", "--limit-to-last", "1"], environment: environment)
+        #expect(await watch.line() == "set /n {\"b\":3}\n")
+        try await client.set(place("n/c"), to: json("4"))
+        #expect(await watch.line() == "update /n {\"b\":null,\"c\":4}\n")
+        try await client.set(place("n/a"), to: json("2"))
+        try await client.set(place("n/c"), to: json("5"))
+        #expect(await watch.line() == "set /n/c 5\n")
+        watch.signal(SIGINT)
+        #expect(try await watch.outcome().code == 0)
+    }
+
     @Test("watch sees what others write, line by line, and ends well on SIGINT", arguments: [SIGINT, SIGTERM])
     func watch(signal: Int32) async throws {
         let database = try TestDatabase()

@@ -389,6 +389,22 @@ struct EndToEndTests {
         withExtendedLifetime(files) {}
     }
 
+    @Test("a database trusts the authorities that it is told, and no others")
+    func databaseOverTLS() async throws {
+        let (server, certificate, files) = try secureDatabase()
+        let trusting = try server.client { $0.certificateAuthorityFile = certificate }
+        try await trusting.reference(withPath: "a").setValue(1)
+        let other = try files.write(TestCertificate.certificate.replacing("MIIB", with: "MIIA"), as: "other.pem")
+        #expect(throws: DatabaseError.self) { try server.client { $0.certificateAuthorityFile = other } }
+        let suspicious = try server.client()
+        let reading = Task { try await suspicious.reference(withPath: "a").getData() }
+        try await trusting.reference(withPath: "a").setValue(2)
+        // It never connects.
+        reading.cancel()
+        await #expect(throws: DatabaseError.cancelled) { try await reading.value }
+        withExtendedLifetime(files) {}
+    }
+
     @Test("a certificate that nobody vouches for is refused")
     func untrusted() async throws {
         let (database, _, files) = try secureDatabase()

@@ -33,7 +33,9 @@ struct ServeCommandTests {
             ("false", "add --dev"), ("", "add --dev"), ("maybe", "dev must be true or false, not 'maybe'"),
         ])
     func flags(value: String, message: String) async throws {
-        let outcome = try await HearthProcess.run("serve", "--listen", "0.0.0.0:0", environment: ["HEARTH_DEV": value])
+        let folder = TemporaryFolder()
+        let outcome = try await HearthProcess.run(
+            "serve", "--listen", "0.0.0.0:0", "--data", folder.path + "/data", environment: ["HEARTH_DEV": value])
         #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome.errors)")
     }
 

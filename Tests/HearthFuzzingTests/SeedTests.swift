@@ -15,6 +15,9 @@ struct SeedTests {
         "JSONValues": { fuzzJSONValues($0) },
         "Paths": { fuzzPaths($0) },
         "WireMessages": { fuzzWireMessages($0) },
+        "Tokens": { fuzzTokens($0) },
+        "RulesFiles": { fuzzRulesFiles($0) },
+        "RulesTests": { fuzzRulesTests($0) },
     ]
 
     /// `Fuzz/Corpus`, seen from this file.

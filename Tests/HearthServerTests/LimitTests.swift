@@ -142,6 +142,32 @@ import TreeStorage
         return "{\((0..<400).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ","))}"
     }()
 
+    @Test("what is larger than SDKs may write is refused, and the connection goes on (wire-protocol 4.1)")
+    func sizes() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        let megabyte = String(repeating: "x", count: 1 << 20)
+        let text = String(repeating: megabyte, count: 10)
+        func path(depth: Int) -> String { (0..<depth).map { "k\($0)" }.joined(separator: "/") }
+        let table: [(path: String, value: String, isTaken: Bool)] = [
+            ("s", "\"\(text)x\"", false),
+            (String(repeating: "k", count: 768), "1", true), (String(repeating: "k", count: 769), "1", false),
+            // Bytes count, not characters.
+            (String(repeating: "é", count: 384), "1", true), (String(repeating: "é", count: 385), "1", false),
+            ("o", #"{"\#(String(repeating: "k", count: 769))":1}"#, false),
+            (path(depth: 32), "1", true), (path(depth: 33), "1", false), (path(depth: 32), #"{"a":1}"#, false),
+            ("m", #"{"a":"\#(text)","b":"\#(String(repeating: megabyte, count: 6))"}"#, true),
+        ]
+        for (number, row) in table.enumerated() {
+            try peer.send(#"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"\#(row.path)","d":\#(row.value)}}}"#)
+            let answer = try peer.receiveMessage() ?? "the end"
+            let status = row.isTaken ? "ok" : "invalid_argument"
+            #expect(
+                answer.hasPrefix(#"{"t":"d","d":{"r":\#(number),"b":{"s":"\#(status)","d":"#), "\(answer.prefix(200))")
+        }
+    }
+
     @Test("as many snapshots are open as may be, and more large reads are refused")
     func openSnapshots() throws {
         let server = try RealtimeTestServer { $0.snapshotLimits.openMax = 1 }
@@ -219,7 +245,8 @@ import TreeStorage
             #expect(try peer.receiveMessage() == response(1, "ok", "{}"))
             peer.hangUp()
             // The name is forgotten when the server has noticed.
-            while try client.ask("GET", "/.inspect/databases.json").text != #"[{"name":"default"}]"# {}
+            while try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text != #"[{"name":"default"}]"# {
+            }
         }
     }
 
@@ -235,7 +262,7 @@ import TreeStorage
         #expect(try peer.receiveMessage() == response(2))
         peer.hangUp()
         #expect(
-            try server.connectREST().ask("GET", "/.inspect/databases.json").text
+            try server.connectREST().ask("GET", "/.inspect/databases.json", RESTClient.owner).text
                 == #"[{"name":"default"},{"name":"new"}]"#)
         #expect(try server.connectREST().ask("GET", "/a/b.json?ns=new").text == "5")
     }

@@ -18,6 +18,7 @@ struct ProtocolDocumentTests {
     func kinds() {
         let kinds: Set = [
             "session", "json client", "json server", "http", "rest", "events", "canonical", "hash", "hash-text", "text",
+            "accounts",
         ]
         for block in document.blocks { #expect(kinds.contains(block.kind), "\(block.testDescription)") }
         for kind in kinds { #expect(!document.blocks(kind).isEmpty, "no block of kind \(kind)") }

@@ -15,6 +15,9 @@ extension RealtimeTestServer {
 
 /// The client's end of an HTTP connection, over a blocking socket. Waiting ends after a minute.
 final class RESTClient {
+    /// The header of an administrator of a server in development mode.
+    static let owner = ["Authorization: Bearer owner"]
+
     struct Answer {
         var head: ResponseHead
         var body: [UInt8]

@@ -97,13 +97,29 @@ import Testing
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         for (query, fields) in [
-            ("auth=eyJhbGciOiJub25lIn0.e30.", []), ("auth=secret", []), ("access_token=owner", []),
+            ("auth=eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.", []), ("auth=owner", []), ("access_token=owner", []),
             ("auth_variable_override=%7B%22uid%22:%22s%20v%22%7D", ["authorization: Bearer owner"]),
             ("auth_variable_override=null&ac=x", ["Authorization: Bearer ya29.x"]), ("sse=true&dryRun=true", []),
         ] as [(String, [String])] {
             #expect(try client.ask("PUT", "/x.json?\(query)", fields, "1").text == "1", "\(query)")
             #expect(try client.ask("GET", "/x.json?\(query)", fields).text == "1", "\(query)")
         }
+    }
+
+    @Test("a form with a file replaces a place, as the pages of tools import (rest 11)")
+    func upload() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let type = "Content-Type: multipart/form-data; boundary=----b"
+        let form = "------b\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n{\"x\":[1]}\r\n------b--\r\n"
+        let target = "/a/.upload?ns=example&access_token=owner&writeSizeLimit=unlimited&disableTriggers=true"
+        #expect(try client.ask("POST", target, [type], form).status == 200)
+        #expect(try client.ask("GET", "/.json?ns=example").text == #"{"a":{"x":[1]}}"#)
+        #expect(try client.ask("POST", "/.upload?ns=example", [type], form).status == 200)
+        #expect(try client.ask("GET", "/.json?ns=example").text == #"{"x":[1]}"#)
+        #expect(try client.ask("POST", target, [], form).status == 400)
+        #expect(try client.ask("POST", target, [type], form.replacing("[1]", with: "[")).status == 400)
+        #expect(try client.ask("PUT", target, [type], form).status == 404)
     }
 
     @Test("server values are resolved in what a write answers")
@@ -198,7 +214,7 @@ import Testing
         #expect(try client.receive().text == "1")
         // What was only read from is not there.
         let names = #"[{"name":"default"},{"name":"one"}]"#
-        #expect(try client.ask("GET", "/.inspect/databases.json?ns=any").text == names)
+        #expect(try client.ask("GET", "/.inspect/databases.json?ns=any", RESTClient.owner).text == names)
         let malformed = try client.ask("GET", "/x.json?ns=a.b")
         #expect(malformed.status == 403)
         #expect(malformed.text == "{\n  \"error\" : \"Invalid Firebase database name\"\n}\n")
@@ -218,7 +234,9 @@ import Testing
                 "Invalid data; couldn't parse JSON object. Are you sending a JSON object with valid key names?"
             ),
             ("GET", "/a.json?orderBy=name", nil, 400, "orderBy must be a valid JSON encoded path"),
-            ("PUT", "/.settings/rules.json", "{}", 501, "this version has no rules and no settings"),
+            ("GET", "/a.json?auth=secret", nil, 401, "Could not parse auth token."),
+            ("PUT", "/.settings/rules.json", "{}", 401, "Unauthorized request."),
+            ("GET", "/.inspect/databases.json", nil, 401, "Unauthorized request."),
             ("TRACE", "/a.json", nil, 405, "this method is not supported here"),
             ("PUT", "/healthz", "1", 405, "this method is not supported here"),
             ("GET", "/.ws", nil, 426, "this is a WebSocket endpoint"),

@@ -81,6 +81,16 @@ final class RealtimePeer {
     /// Sends one text frame.
     func send(_ text: String) throws { try send(.text, Array(text.utf8)) }
 
+    /// Sends a request.
+    func send(_ number: Int, _ action: String, _ body: String) throws {
+        try send(#"{"t":"d","d":{"r":\#(number),"a":"\#(action)","b":\#(body)}}"#)
+    }
+
+    /// What answers a request.
+    static func response(_ number: Int, _ status: String = "ok", _ data: String = #""""#) -> String {
+        #"{"t":"d","d":{"r":\#(number),"b":{"s":"\#(status)","d":\#(data)}}}"#
+    }
+
     func send(_ opcode: Opcode, _ payload: [UInt8]) throws {
         var frame: [UInt8] = []
         FrameEncoder.append(opcode, payload.span.bytes, key: MaskingKey(0x1234_5678), to: &frame)

@@ -47,6 +47,65 @@ struct RealtimeSessionTests {
         }
     }
 
+    @Test("a client that has a large value already is not sent it again, whichever way it computes hashes")
+    func largeHashes() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let peer = try connect(to: server)
+        // JavaScript clients mistake the number for 2^53, Apple clients take the children in another order.
+        let value = #"{"a":{".priority":2,".value":9007199254740991},"b":{".priority":1,".value":"\#(Self.large)"}}"#
+        let json = CanonicalJSON(trusted: Array(value.utf8))
+        try peer.send(request(1, "p", #"{"p":"big","d":\#(value)}"#))
+        #expect(try peer.receiveMessage() == ok(1))
+        for (index, variant) in NodeHash.Variant.allCases.enumerated() {
+            let hash = String(decoding: NodeHash.hash(json, variant: variant), as: UTF8.self)
+            let other = try connect(to: server)
+            try other.send(request(index, "q", #"{"p":"big","h":"\#(hash)"}"#))
+            #expect(try other.receiveMessage()?.prefix(200) == ok(index, "{}")[...])
+            try peer.send(request(index, "p", #"{"p":"big/n\#(index)","d":null}"#))
+            #expect(try peer.receiveMessage() == ok(index))
+            #expect(try other.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"big/n\#(index)","d":null}}}"#)
+            try other.send(request(9, "q", #"{"p":"/","h":"\#(hash)"}"#))
+            #expect(try other.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"","d":{"big":\#(value)}}}}"#)
+            #expect(try other.receiveMessage() == ok(9, "{}"))
+        }
+    }
+
+    @Test("a query that has to look at many children is answered in its place, and others do not wait for it")
+    func scans() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let (peer, other) = (try connect(to: server), try connect(to: server))
+        let children = (0..<5000).map { #""k\#($0)":{"n":\#($0 * 7919 % 5000)}"# }
+        try peer.send(request(1, "p", #"{"p":"many","d":{\#(children.joined(separator: ","))}}"#))
+        #expect(try peer.receiveMessage() == ok(1))
+        let query = #"{"i":"n","l":2,"vf":"r"}"#
+        try peer.send(request(2, "q", #"{"p":"many","q":\#(query),"t":1,"h":""}"#))
+        try peer.send(request(3, "p", #"{"p":"many/new","d":{"n":9000}}"#))
+        try peer.send(request(4, "g", #"{"p":"many","q":\#(query)}"#))
+        try peer.send(request(5, "p", #"{"p":"many/new","d":null}"#))
+        try peer.send(request(6, "g", #"{"p":"many","q":{"i":"n","sp":4997,"ep":4998}}"#))
+        try other.send(request(1, "p", #"{"p":"other","d":1}"#))
+        #expect(try other.receiveMessage() == ok(1))
+        func child(_ number: Int) throws -> String {
+            let key = try #require((0..<5000).first { $0 * 7919 % 5000 == number })
+            return #""k\#(key)":{"n":\#(number)}"#
+        }
+        func object(_ numbers: Int...) throws -> String {
+            "{\(try numbers.map(child).sorted().joined(separator: ","))}"
+        }
+        func push(_ action: String, _ path: String, _ data: String) -> String {
+            #"{"t":"d","d":{"a":"\#(action)","b":{"p":"\#(path)","d":\#(data),"t":1}}}"#
+        }
+        let gone = try child(4998).split(separator: "\"")[0]
+        let entered = #"{"\#(gone)":null,"new":{"n":9000}}"#
+        let (with, without) = (try child(4999), try child(4998))
+        let expected = [
+            push("d", "many", try object(4998, 4999)), ok(2, #"{"w":["no_index"]}"#), push("m", "many", entered), ok(3),
+            ok(4, "{\(with),\"new\":{\"n\":9000}}"), push("m", "many", #"{"new":null,\#(without)}"#), ok(5),
+            ok(6, try object(4997, 4998)),
+        ]
+        for message in expected { #expect(try peer.receiveMessage() == message) }
+    }
+
     @Test("a large read that failed before its turn is answered in its place")
     func failedRead() throws {
         func stream(_ number: Int64) -> SnapshotStream {

@@ -105,6 +105,38 @@ struct ResumeTests {
         for line in expected { #expect(try peer.receive() == .text(line)) }
     }
 
+    @Test("requests keep their order where some wait for the log and some for a scan", arguments: [false, true])
+    func scans(scansFirst: Bool) throws {
+        let server = try RealtimeTestServer()
+        let writer = try Self.connect(server)
+        let children = (0..<5000).map { #""k\#($0)":{"n":\#($0)}"# }
+        try Self.put(writer, "/many", "{\(children.joined(separator: ","))}")
+        for number in 1...100 { try Self.put(writer, "/a", "\(number)") }
+        let epoch = try Self.position(server).epoch
+        let peer = try Self.connect(server)
+        var sent: [String] = []
+        for number in 1...12 {
+            if number.isMultiple(of: 2) == scansFirst {
+                sent.append(Self.listen("/a/\(number)", since: "\(epoch):1", number: number))
+            } else if number.isMultiple(of: 3) {
+                sent.append(#"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"/many/k1/n","d":1}}}"#)
+            } else {
+                let query = #"{"i":"n","sp":\#(number),"ep":\#(number)}"#
+                sent.append(#"{"t":"d","d":{"r":\#(number),"a":"g","b":{"p":"/many","q":\#(query)}}}"#)
+            }
+        }
+        try peer.send(sent)
+        var answered: [Int] = []
+        while answered.last != 12 {
+            let message = try #require(try peer.receiveMessage())
+            guard let number = message.firstMatch(of: /"r":([0-9]+)/) else { continue }
+            answered.append(try #require(Int(number.1)))
+            #expect(message.contains(#""s":"ok""#), "\(message)")
+            if message.contains("recovered") { #expect(message.contains(#""recovered":true"#)) }
+        }
+        #expect(answered == Array(1...12))
+    }
+
     @Test("who missed too much begins anew, and nobody else; also behind a large value on its way")
     func tooMuch() throws {
         let server = try RealtimeTestServer()

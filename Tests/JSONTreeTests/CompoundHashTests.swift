@@ -18,7 +18,9 @@ import Testing
         let posts = try posts.map { try Path(parsing: $0) }
         #expect(
             CompoundHash.hashes(of: try json(text), posts: posts).map { String(decoding: $0, as: UTF8.self) } == hashes)
-        #expect(CompoundHash.differences(in: try json(text), hashes: hashes.map { Array($0.utf8) }, posts: posts) == [])
+        #expect(
+            CompoundHash.differences(
+                in: try json(text), from: .init(hashes: hashes.map { Array($0.utf8) }, posts: posts)) == [])
     }
 
     @Test("thirty children, cut where a client would cut")
@@ -30,7 +32,7 @@ import Testing
         #expect(String(decoding: hashes[0], as: UTF8.self) == "Uq34AzqS0KX0FGBRbttd4EwWDzg=")
         #expect(hashes[5].isEmpty)
         let edited = value.setting(CanonicalJSON(integer: 1), at: try Path(parsing: "k15"))
-        let differences = try #require(CompoundHash.differences(in: edited, hashes: hashes, posts: posts))
+        let differences = try #require(CompoundHash.differences(in: edited, from: .init(hashes: hashes, posts: posts)))
         #expect(differences.count == 1)
         #expect(differences[0].after == posts[1] && differences[0].through == posts[2])
         #expect(differences[0].value.childCount == 7)
@@ -40,14 +42,16 @@ import Testing
     func noAnswer() throws {
         let value = try json(#"{"a":1,"b":2}"#)
         let (a, b) = (try Path(parsing: "a"), try Path(parsing: "b"))
-        #expect(CompoundHash.differences(in: value, hashes: [[]], posts: [a]) == nil)
-        #expect(CompoundHash.differences(in: value, hashes: [[], [], []], posts: [b, a]) == nil)
-        #expect(CompoundHash.differences(in: value, hashes: [[], [], []], posts: [a, a]) == nil)
+        #expect(CompoundHash.differences(in: value, from: .init(hashes: [[]], posts: [a])) == nil)
+        #expect(CompoundHash.differences(in: value, from: .init(hashes: [[], [], []], posts: [b, a])) == nil)
+        #expect(CompoundHash.differences(in: value, from: .init(hashes: [[], [], []], posts: [a, a])) == nil)
         #expect(
-            CompoundHash.differences(in: try json(#"{"a":{".value":1,".priority":2}}"#), hashes: [[]], posts: []) == nil
+            CompoundHash.differences(
+                in: try json(#"{"a":{".value":1,".priority":2}}"#), from: .init(hashes: [[]], posts: [])) == nil
         )
         #expect(
-            CompoundHash.differences(in: try json(#"{"a":"{\".priority\":"}"#), hashes: [[]], posts: [])?.count == 1)
+            CompoundHash.differences(in: try json(#"{"a":"{\".priority\":"}"#), from: .init(hashes: [[]], posts: []))?
+                .count == 1)
     }
 
     @Test("a client that merges the differing parts has the value", arguments: Array(1...6) as [UInt64])
@@ -65,7 +69,8 @@ import Testing
             let hashes = CompoundHash.hashes(of: try json(client.canonicalText), posts: try posts.map { try path($0) })
             let differences = try #require(
                 CompoundHash.differences(
-                    in: try json(server.canonicalText), hashes: hashes, posts: try posts.map { try path($0) }))
+                    in: try json(server.canonicalText),
+                    from: .init(hashes: hashes, posts: try posts.map { try path($0) })))
             for difference in differences {
                 let part = Node(difference.value)
                 // What the client has between the ends goes, what it gets is put there.

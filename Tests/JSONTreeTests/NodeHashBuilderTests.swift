@@ -29,9 +29,28 @@ import Testing
         for round in 0..<100 {
             random.priorities = round % 3 > 0
             let value = CanonicalJSON(trusted: Array(random.tree(depth: 4).canonicalText.utf8))
-            var builder = NodeHashBuilder()
-            Self.add(value, nil, to: &builder, &random)
-            #expect(builder.finish() == NodeHash.hash(value), "seed \(seed), \(value)")
+            for variant in NodeHash.Variant.allCases {
+                var builder = NodeHashBuilder(variant: variant)
+                Self.add(value, nil, to: &builder, &random)
+                let isOther = NodeHash.hash(value, variant: variant) != NodeHash.hash(value)
+                #expect(builder.finish() == NodeHash.hash(value, variant: variant), "seed \(seed), \(value)")
+                #expect(!isOther || builder.wrongVariants.contains(variant), "seed \(seed), \(value)")
+            }
+        }
+    }
+
+    @Test("the ways in which clients get hashes wrong are known in parts as well")
+    func variants() throws {
+        let value = try json(
+            #"{"n":{"a":{".priority":2,".value":1},"b":{".priority":1,".value":9007199254740991}},"z":1}"#)
+        for variant in [NodeHash.Variant.javaScriptNumbers, .appleOrder] {
+            for seed in 0..<20 as Range<UInt64> {
+                var random = RandomTrees(seed: seed)
+                var builder = NodeHashBuilder(variant: variant)
+                Self.add(value, nil, to: &builder, &random)
+                #expect(builder.finish() == NodeHash.hash(value, variant: variant), "seed \(seed)")
+                #expect(builder.finish() != NodeHash.hash(value) && builder.wrongVariants.contains(variant))
+            }
         }
     }
 

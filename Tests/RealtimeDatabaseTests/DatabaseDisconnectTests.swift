@@ -18,7 +18,7 @@ struct DatabaseDisconnectTests {
     func firing() throws {
         var bench = DatabaseBench()
         bench.process(.set("p", #"{"a":{"on":true},"b":1}"#))
-        bench.process(.listen("p", hash: []), .listen("p/a", hash: []), .listen("q", hash: []), by: Self.reader)
+        bench.process(.listen("p", known: []), .listen("p/a", known: []), .listen("q", known: []), by: Self.reader)
         bench.process(
             try Self.onDisconnect(("p/a/on", "false")), try Self.onDisconnect(("p/b", "null"), ("r/.priority", "1")),
             try Self.onDisconnect(("r", "2")))
@@ -147,7 +147,7 @@ struct DatabaseDisconnectTests {
     func lostCommit() throws {
         for wasRefused in [false, true] {
             var bench = DatabaseBench()
-            bench.process(.listen("a", hash: []), by: Self.reader)
+            bench.process(.listen("a", known: []), by: Self.reader)
             bench.process(try Self.onDisconnect(("a", "1")))
             _ = bench.commit()
             if wasRefused {

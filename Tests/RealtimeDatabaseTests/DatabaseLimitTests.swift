@@ -38,7 +38,7 @@ struct DatabaseLimitTests {
     @Test("a connection may have so many listeners and no more, until it ends one")
     func listeners() {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, listenersMax: 2)
-        func listen(_ path: Path) -> Operation { .listen(path, hash: []) }
+        func listen(_ path: Path) -> Operation { .listen(path, known: []) }
         let replies = Self.run(
             listen("a"), listen("b"), listen("c"), listen("a"), .unlisten("b"), listen("c"), on: database)
         let outcomes = replies.map { if case .failed(let failure) = $0 { failure.message } else { "" } }
@@ -154,7 +154,7 @@ struct DatabaseLimitTests {
     func readBytes() {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
         _ = Self.run(Self.set("a", Self.text(1000)), on: database)
-        let requests = Self.requests([.get("a"), .get("a"), .listen("a", hash: nil), .get("b"), .get("a"), .get("a")])
+        let requests = Self.requests([.get("a"), .get("a"), .listen("a", known: nil), .get("b"), .get("a"), .get("a")])
         var start = 0
         var counts: [Int] = []
         while start < requests.count {

@@ -22,6 +22,8 @@ struct DatabaseSimulationTests {
         case clear
         /// A step of the making of an index.
         case build
+        /// A step of a scan.
+        case scan
         /// So many reads of the store succeed before all others fail.
         case failReads(after: Int)
         case healReads
@@ -57,7 +59,7 @@ struct DatabaseSimulationTests {
             switch step {
             case .connect(let seed):
                 connectionsMade += 1
-                host.connect(loop: Int(seed % 3), serial: connectionsMade)
+                host.connect(loop: Int(seed % 3), serial: connectionsMade, keepsData: seed % 2 == 0)
             case .disconnect(let seed):
                 if let connection = client(seed) { host.disconnect(connection) }
             case .turn(let seed): runTurn(seed)
@@ -69,6 +71,7 @@ struct DatabaseSimulationTests {
             case .finishApplying(let outcome): host.finishApplying(outcome)
             case .clear: host.clear()
             case .build: host.buildIndex()
+            case .scan: host.scan()
             case .failReads(let count): host.readsLeft = count
             case .healReads: host.readsLeft = nil
             case .crash(let count): host.crash(keeping: count)
@@ -86,7 +89,15 @@ struct DatabaseSimulationTests {
             generator.reseed(seed)
             for _ in 0..<Int.random(in: 1...5, using: &random) {
                 guard let connection = client(random.next()), var client = host.clients[connection] else { return }
-                requests.append(client.request(generator.operation { client.settledValue(at: $0) }))
+                if let path = client.listening.min(), Int.random(in: 0..<8, using: &random) == 0 {
+                    for operation in generator.listeningAgain(to: path, having: client.value(at: path)) {
+                        requests.append(client.request(operation))
+                    }
+                }
+                requests.append(
+                    client.request(
+                        generator.operation(
+                            knowing: { client.settledValue(at: $0) }, having: { client.value(at: $0) })))
                 host.clients[connection] = client
             }
             host.run(requests)
@@ -100,7 +111,8 @@ struct DatabaseSimulationTests {
             switch Int.random(in: 0..<(withFaults ? 36 : 22), using: &random) {
             case 0...8: steps.append(.turn(random.next()))
             case 9...13: steps.append(.commit(Int.random(in: 1...4, using: &random), .succeeds))
-            case 14...15: steps.append(.freeze)
+            case 14: steps.append(.freeze)
+            case 15: steps += [.scan, .scan]
             case 16...17: steps.append(.startApplying)
             case 18...19: steps.append(.finishApplying(.succeeds))
             case 20: steps.append(Bool.random(using: &random) ? .connect(random.next()) : .disconnect(random.next()))

@@ -13,9 +13,9 @@ struct DatabaseTests {
     @Test("pushes come before the reply, and neither before the log has the write")
     func order() {
         var bench = Bench()
-        bench.process(.listen("a", hash: nil), by: Self.reader)
+        bench.process(.listen("a", known: nil), by: Self.reader)
         #expect(bench.takeReady() == ["initial /a null to 2", "join 2", "1 listening"])
-        bench.process(.set("a/b", "1"), .get("a"), .listen("a/b", hash: nil))
+        bench.process(.set("a/b", "1"), .get("a"), .listen("a/b", known: nil))
         bench.process(.get("a/b"), .relay(.failed(.refused(status: StaticText("no"), "no"))))
         #expect(bench.takeReady().isEmpty)
         #expect(
@@ -40,13 +40,134 @@ struct DatabaseTests {
     @Test("a listener that holds the current data is not sent it")
     func hashes() {
         var bench = Bench()
-        bench.process(.listen("a", hash: []), .set("a", "5"))
-        bench.process(.listen("a", hash: NodeHash.hash("5")), .listen("a", hash: NodeHash.hash("6")), by: Self.reader)
+        bench.process(.listen("a", known: []), .set("a", "5"))
+        bench.process(
+            .listen("a", known: KnownData(hash: NodeHash.hash("5"))),
+            .listen("a", known: KnownData(hash: NodeHash.hash("6"))), by: Self.reader)
         #expect(
             bench.commit() == [
                 "join 0", "1 listening", "push a 5 to 1", "2 done", "join 2", "3 listening", "initial /a 5 to 2",
                 "4 listening",
             ])
+    }
+
+    @Test("what a client says it has is not believed where data for an ended listener may be on its way to it")
+    func staleHashes() throws {
+        var bench = Bench()
+        bench.process(.listen("a/b", known: []), by: Self.reader)
+        // Sent, but the client has not seen it when it ends the listener and begins another one.
+        bench.process(.set("a/b/c", "1"))
+        bench.process(.unlisten("a/b"), by: Self.reader)
+        bench.process(.set("a/b", "null"))
+        bench.process(.listen("a/b", known: []), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                "join 2", "1 listening", "push a/b/c 1 to 1", "2 done", "leave 2", "3 done", "4 done",
+                "initial /a/b null to 2", "join 2", "5 listening",
+            ])
+        // It has been told, and what is beside the place was never in doubt.
+        bench.process(.listen("a/b", known: []), .listen("a/d", known: []), by: Self.reader)
+        #expect(bench.commit() == ["6 listening", "join 2", "7 listening"])
+        // Above, below, and to a query there; not on another connection.
+        bench.process(.unlisten("a/b"), .listen("", known: []), .unlisten(""), by: Self.reader)
+        _ = bench.commit()
+        bench.process(.listen("a/b/c", known: []), by: Self.reader)
+        #expect(bench.commit() == ["initial /a/b/c null to 2", "join 2", "11 listening"])
+        let query = try Query(index: .key, limit: QueryLimit(.last, 1))
+        bench.process(.listenQuery("a", query, .tagged(1), known: []), by: Self.reader)
+        #expect(bench.commit() == ["initial tagged(1) a null", "join 2", "12 listening"])
+        bench.process(
+            .listenQuery("a", query, .tagged(1), known: []), .listen("a", known: []), by: DatabaseBench.writer)
+        #expect(bench.commit() == ["join 0", "13 listening", "join 0", "14 listening"])
+    }
+
+    @Test("nor is a position believed there")
+    func stalePositions() throws {
+        var bench = Bench()
+        bench.database.keepsRecords = true
+        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence)) }
+        bench.process(.set("a/b/c", "1"), .set("a/b/c", "2"))
+        bench.process(.listen("a/b", known: [], since: .nothing), by: Self.reader)
+        bench.process(.set("a/b/d", "3"))
+        _ = bench.commit()
+        // A push of the third change on its way to a client that has the first would hide the second from it.
+        bench.process(.unlisten("a/b"), .listen("a/b/c", known: [], since: since(1)), by: Self.reader)
+        #expect(
+            bench.commit() == ["leave 2", "5 done", "initial /a/b/c 2 to 2", "join 2", "6 listening at 3 anew"])
+        bench.process(
+            .listen("a/b", known: [], since: since(1)), .listen("a/x", known: [], since: since(1)), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                #"initial /a/b {"c":2,"d":3} to 2"#, "leave 2", "join 2", "7 listening at 3 anew", "missed /a/x []",
+                "join 2", "8 listening at 3 recovered",
+            ])
+        // It has been told.
+        bench.process(.listen("a/b", known: [], since: since(3)), by: Self.reader)
+        #expect(bench.commit() == ["missed /a/b []", "9 listening at 3 recovered"])
+    }
+
+    @Test("a listener that asks for positions and begins anew is sent what differs")
+    func knownData() throws {
+        var bench = Bench()
+        bench.process(.set("a", "1"))
+        let (same, other) = (KnownData(hash: NodeHash.hash("1")), KnownData(hash: NodeHash.hash("2")))
+        let elsewhere = Since.position(Position(epoch: 1, sequence: 1))
+        bench.process(.listen("a", known: same, since: elsewhere), .listen("a", known: other, since: elsewhere))
+        #expect(
+            bench.commit() == [
+                "1 done", "join 0", "2 listening at 1 anew", "initial /a 1 to 0", "3 listening at 1 anew",
+            ])
+    }
+
+    @Test("what a client says it has of a query is not believed under a tag that it used before")
+    func staleTags() throws {
+        var bench = Bench()
+        let (first, last) = (
+            try Query(index: .key, limit: QueryLimit(.first, 1)), try Query(index: .key, limit: QueryLimit(.last, 1))
+        )
+        bench.process(.listenQuery("a", first, .tagged(1), known: []), by: Self.reader)
+        bench.process(.set("a/b", "1"))
+        bench.process(.unlistenQuery(.tagged(1)), by: Self.reader)
+        bench.process(.set("a", "null"))
+        bench.process(.listenQuery("a", first, .tagged(1), known: []), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                "join 2", "1 listening", "push tagged(1) a/b 1", "2 done", "leave 2", "3 done", "4 done",
+                "initial tagged(1) a null", "join 2", "5 listening",
+            ])
+        bench.process(
+            .listenQuery("a", first, .tagged(1), known: []), .listenQuery("a", last, .tagged(1), known: []),
+            .listenQuery("a", last, .tagged(2), known: []), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                "initial tagged(1) a null", "6 listening", "initial tagged(1) a null", "leave 2", "join 2",
+                "7 listening", "join 2", "8 listening",
+            ])
+    }
+
+    @Test("a client that tells the hashes of parts is sent the parts that differ, if they can be merged")
+    func parts() throws {
+        let (old, posts) = (CanonicalJSON(#"{"a":1,"b":2,"c":3}"#), ["a", "b", "c"] as [Path])
+        func known(_ hash: [UInt8] = Array("other".utf8)) -> KnownData {
+            KnownData(hash: hash, parts: .init(hashes: CompoundHash.hashes(of: old, posts: posts), posts: posts))
+        }
+        var bench = Bench()
+        bench.process(.set("p", #"{"a":1,"b":{"x":true},"d":4}"#))
+        _ = bench.commit()
+        bench.process(.listen("p", known: known()), by: Self.reader)
+        let ranges = #"parts /p ["/a"…"/b" null, "/b"…"/c" {"b":{"x":true}}, "/c"… {"d":4}]"#
+        #expect(bench.commit() == [ranges, "join 2", "2 listening"])
+        bench.process(.listenQuery("p", .everything, .tagged(3), known: known()), by: Self.reader)
+        #expect(bench.commit() == [ranges + " tag 3", "join 2", "3 listening"])
+        // No part differs: the hash knows more. Priorities cannot be merged.
+        bench.process(.set("p", old), .listen("p", known: known()), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                "push p \(old) to 1", "push tagged(3) p \(old)", "4 done", "initial /p \(old) to 2",
+                "5 listening",
+            ])
+        bench.process(.setPriority("p/a", "1"), .listen("p", known: known()), by: DatabaseBench.writer)
+        #expect(bench.commit().contains(#"initial /p {"a":{".priority":1,".value":1},"b":2,"c":3} to 0"#))
     }
 
     @Test("a transaction goes through only if its hash is that of the current value")
@@ -62,7 +183,7 @@ struct DatabaseTests {
     @Test("an update happens as a whole or not at all, and listeners get it as one")
     func updates() throws {
         var bench = Bench()
-        bench.process(.listen("", hash: []), by: Self.reader)
+        bench.process(.listen("", known: []), by: Self.reader)
         bench.process(
             try .update("a", [("a/b", "1"), ("a/c/d", "2")]),
             try .update("a", [("a/b", "null"), ("a/x/.priority", "1"), ("a/c", "9")]),
@@ -114,7 +235,7 @@ struct DatabaseTests {
     @Test("a listener above others takes their place, and gives it back")
     func membership() {
         var bench = Bench()
-        bench.process(.listen("a/b", hash: []), .listen("a", hash: []), .set("a/b", "1"), .unlisten("a"))
+        bench.process(.listen("a/b", known: []), .listen("a", known: []), .set("a/b", "1"), .unlisten("a"))
         bench.process(.set("a", #"{"b":2,"c":3}"#), .disconnect, .set("a", "4"))
         #expect(
             bench.commit() == [
@@ -172,9 +293,9 @@ struct DatabaseTests {
     @Test("a failed commit undoes what came after it, and the turns in flight are answered anew")
     func failedCommit() throws {
         var bench = Bench()
-        bench.process(.set("a", "1"), .listen("a", hash: []), by: Self.reader)
+        bench.process(.set("a", "1"), .listen("a", known: []), by: Self.reader)
         _ = bench.commit()
-        bench.process(.set("a", "2"), .get("a"), .listen("b", hash: []))
+        bench.process(.set("a", "2"), .get("a"), .listen("b", known: []))
         bench.process(.get("a"), .set("a", "3", expecting: NodeHash.hash("2")))
         let kept = try bench.log[0].operations()
         try bench.database.refuse(because: .full, storeSequence: 0, replaying: kept)
@@ -214,7 +335,7 @@ struct DatabaseTests {
         bench.process(
             try .update("", [("a/x", "1"), ("b/x", "2")]), .get("a/x"),
             .set("a/x", "3", expecting: NodeHash.hash("1")),
-            .set("a/x", "4"), .listen("a/x", hash: nil))
+            .set("a/x", "4"), .listen("a/x", known: nil))
         bench.store.readsLeft = nil
         let torn = "\(Failure.unavailable(.inputOutput("scripted")))"
         #expect(bench.database.tornBy == .inputOutput("scripted"))

@@ -8,7 +8,7 @@ import Testing
 struct LogRecordTests {
     private static func example(
         seed: UInt64
-    ) -> (record: LogRecord, contents: [(content: LogRecord.Operation.Content, uid: [UInt8])]) {
+    ) throws -> (record: LogRecord, contents: [(content: LogRecord.Operation.Content, uid: [UInt8])]) {
         var generator = StepGenerator(seed: seed)
         var random = SeededRandom(seed: seed)
         var record = LogRecord(firstSequence: seed + 1, time: 1_700_000_000_000 + Int64(seed))
@@ -22,8 +22,11 @@ struct LogRecordTests {
             }
             let connection = UInt64.random(in: 0...UInt64.max, using: &random)
             if Bool.random(using: &random) {
-                record.append(owed: assignments, of: connection)
-                contents.append((.owe(assignments, connection: connection), []))
+                let auth = Array(#"{"uid":"x"}"#.utf8)
+                let principals: [Principal] = [.nobody, .administrator, try Principal(auth: auth)]
+                let principal = principals.randomElement(using: &random) ?? .nobody
+                record.append(owed: assignments, of: connection, by: principal)
+                contents.append((.owe(assignments, connection: connection, by: principal), principal.uid))
                 continue
             } else if Int.random(in: 0..<4, using: &random) == 0 {
                 let path = generator.path()
@@ -41,7 +44,7 @@ struct LogRecordTests {
 
     @Test("gives back what was put in", arguments: 0..<40 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
-        let (record, contents) = Self.example(seed: seed)
+        let (record, contents) = try Self.example(seed: seed)
         let operations = try record.operations()
         #expect(operations.map(\.content) == contents.map(\.content), "seed \(seed)")
         #expect(operations.map(\.uid) == contents.map(\.uid), "seed \(seed)")
@@ -49,8 +52,8 @@ struct LogRecordTests {
     }
 
     @Test("is damaged when it is cut anywhere", arguments: 0..<10 as Range<UInt64>)
-    func truncation(seed: UInt64) {
-        let (record, _) = Self.example(seed: seed)
+    func truncation(seed: UInt64) throws {
+        let (record, _) = try Self.example(seed: seed)
         for count in 0..<record.body.count {
             var cut = record
             cut.body.removeLast(record.body.count - count)
@@ -62,8 +65,8 @@ struct LogRecordTests {
     @Test(
         "has another checksum after any change, and is read or refused without a trap",
         arguments: 0..<40 as Range<UInt64>)
-    func corruption(seed: UInt64) {
-        let (record, _) = Self.example(seed: seed)
+    func corruption(seed: UInt64) throws {
+        let (record, _) = try Self.example(seed: seed)
         var random = SeededRandom(seed: seed)
         for step in 0..<60 {
             var other = record

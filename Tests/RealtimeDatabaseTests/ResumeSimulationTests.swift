@@ -156,10 +156,10 @@ struct ResumeSimulationTests {
             let since = listeners[index].position.map { Since.position($0) } ?? .nothing
             let path = listeners[index].path
             var request = Request(
-                connection: connection, number: 1, operation: .listen(path, hash: nil, since: since))
-            guard let needed = database.historyNeeded(for: request) else { return run([request]) }
+                connection: connection, number: 1, operation: .listen(path, known: nil, since: since))
+            guard let needed = database.historyNeeded(for: request, now: 1) else { return run([request]) }
             database.keepsRecords = true
-            request.operation = .listen(path, hash: nil, since: since, missed: read(needed))
+            request.operation = .listen(path, known: nil, since: since, missed: read(needed))
             prepared.append(request)
             // What others come back for is read together with it.
             if Bool.random(using: &random) { runPrepared() }

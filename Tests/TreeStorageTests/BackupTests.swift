@@ -1,6 +1,7 @@
 import Glibc
 import JSONTree
 import RealtimeDatabase
+import SQLite
 import TestSupport
 import Testing
 

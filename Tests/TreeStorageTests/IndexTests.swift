@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import TestSupport
 import Testing
 
@@ -14,6 +15,8 @@ struct IndexTests {
         case apply
         case clear
         case build(Int)
+        /// A step of the removal of entries whose index is gone.
+        case sweep
         /// The process ends and another one begins, with other rules.
         case reopen(UInt64)
         case fail
@@ -90,6 +93,7 @@ struct IndexTests {
         var definitions = definitions(seed)
         var disk = try DatabaseOnDisk(folder: folder.path, indexes: definitions)
         var records: [LogRecord] = []
+        var sweeping: (indexes: Set<UInt32>, start: [UInt8]) = ([], [])
         for (number, step) in steps.enumerated() {
             switch step {
             case .turns(let seed):
@@ -104,8 +108,10 @@ struct IndexTests {
                 try disk.apply()
             case .clear: try disk.tree.clearSome()
             case .build(let count): try disk.database.buildIndex(childrenMax: count)
+            case .sweep: try sweep(disk, &sweeping)
             case .reopen(let seed):
                 definitions = Self.definitions(seed)
+                sweeping = ([], [])
                 records = []
                 disk = try DatabaseOnDisk(folder: folder.path, indexes: definitions)
             case .fail:
@@ -115,7 +121,26 @@ struct IndexTests {
             if let problem = try problem(disk) { return "\(problem) after step \(number), \(step)" }
         }
         while disk.database.isBuildingIndex { try disk.database.buildIndex(childrenMax: 3) }
-        return try problem(disk)
+        try disk.commit(records)
+        try disk.apply()
+        while !disk.database.droppedIndexes.isEmpty { try sweep(disk, &sweeping) }
+        let numbers = Set(disk.database.catalog.indexes.map(\.number))
+        var strays = 0
+        try disk.database.entries.scan(from: [], below: [0xFF], .ascending) { key in
+            if !(IndexEntryKey.number(of: key).map(numbers.contains) ?? false) { strays += 1 }
+            return true
+        }
+        return strays > 0 ? "\(strays) entries of indexes that are gone" : try problem(disk)
+    }
+
+    private static func sweep(_ disk: DatabaseOnDisk, _ sweeping: inout (indexes: Set<UInt32>, start: [UInt8])) throws {
+        if sweeping.indexes.isEmpty { sweeping = (disk.database.droppedIndexes, []) }
+        if let next = try disk.tree.sweepEntries(of: sweeping.indexes, from: sweeping.start) {
+            sweeping.start = next
+        } else {
+            disk.database.forgetDroppedIndexes(sweeping.indexes)
+            sweeping.indexes = []
+        }
     }
 
     @Test(
@@ -130,7 +155,8 @@ struct IndexTests {
                 case 8...9: .commit
                 case 10...12: .apply
                 case 13...14: .clear
-                case 15...17: .build(Int.random(in: 1...6, using: &random))
+                case 15...16: .build(Int.random(in: 1...6, using: &random))
+                case 17: .sweep
                 case 18: .reopen(random.next())
                 default: .fail
                 }

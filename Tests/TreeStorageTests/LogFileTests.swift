@@ -1,5 +1,6 @@
 import JSONTree
 import RealtimeDatabase
+import SQLite
 import TestSupport
 import Testing
 

@@ -14,6 +14,17 @@ struct ClientMessageParseTests {
         try parse(#"{"t":"d","d":{"r":7,"a":"\#(action)","b":\#(body)}}"#)
     }
 
+    @Test(
+        "a compound hash that makes no sense is as good as none",
+        arguments: [
+            "null", "7", "[]", "{}", #"{"hs":[""]}"#, #"{"hs":[],"ps":[]}"#, #"{"hs":["",""],"ps":["a.b"]}"#,
+            #"{"hs":[1],"ps":[]}"#, #"{"hs":"x","ps":[]}"#, #"{"hs":[""],"ps":{}}"#, #"{"hs":["",""],"ps":[["a"]]}"#,
+        ])
+    func compoundHashes(text: String) throws {
+        let listen = ClientRequest.listen(try path("a"), query: nil, tag: nil, hash: Array("x".utf8))
+        #expect(try request("q", #"{"p":"a","h":"x","ch":\#(text)}"#) == .request(number: 7, listen))
+    }
+
     @Test("requests in the forms of the SDKs (wire-protocol 2.2, 3.1, 3.2)")
     func requests() throws {
         let table: [(action: String, body: String, request: ClientRequest)] = [
@@ -57,6 +68,12 @@ struct ClientMessageParseTests {
             ),
             ("g", #"{"p":"/rooms","q":{}}"#, .get(try path("rooms"), query: try queryObject("{}"))),
             ("q", #"{"p":"/rooms","h":""}"#, .listen(try path("rooms"), query: nil, tag: nil, hash: [])),
+            (
+                "q", #"{"p":"/rooms","h":"x","ch":{"ps":["/","a/x"],"hs":["1","2",""]}}"#,
+                .listen(
+                    try path("rooms"), query: nil, tag: nil, hash: Array("x".utf8),
+                    parts: .init(hashes: ["1", "2", ""].map { Array($0.utf8) }, posts: [.root, try path("a/x")]))
+            ),
             ("q", #"{"p":"/rooms"}"#, .listen(try path("rooms"), query: nil, tag: nil, hash: nil)),
             (
                 "q", #"{"p":"/rooms","q":{"l":2, "vf":"r"},"t":1,"h":""}"#,
@@ -70,7 +87,15 @@ struct ClientMessageParseTests {
             ("u", #"{"p":"/a"}"#, .unlisten(try path("a"), query: nil, tag: nil)),
             ("s", #"{"c":{"sdk.node.12-18-0":1}}"#, .statistics),
             ("auth", #"{"cred":"eyJ"}"#, .authenticate(credential: Array("eyJ".utf8))),
-            ("gauth", #"{"cred":"owner","noauth":true}"#, .authenticate(credential: Array("owner".utf8))),
+            (
+                "gauth", #"{"cred":"owner","noauth":true,"authvar":{"uid":"a"}}"#,
+                .authenticate(credential: Array("owner".utf8), acting: Array("null".utf8))
+            ),
+            (
+                "gauth", #"{"noauth":false,"authvar":{"uid":"a","token":{"x.y":[1]}},"cred":"owner"}"#,
+                .authenticate(
+                    credential: Array("owner".utf8), acting: Array(#"{"uid":"a","token":{"x.y":[1]}}"#.utf8))
+            ),
             ("unauth", "{}", .unauthenticate),
             ("appcheck", #"{"token":"x"}"#, .appCheck),
             ("unappcheck", "{}", .appCheck),

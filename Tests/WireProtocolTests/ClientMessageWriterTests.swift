@@ -52,6 +52,14 @@ struct ClientMessageWriterTests {
             ),
             (.noEvents(tag: 3), #"{"t":"d","d":{"r":5,"a":"nev","b":{"t":3}}}"#),
             (.authenticate(credential: Array("e\"J".utf8)), #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"e\"J"}}}"#),
+            (
+                .authenticate(credential: Array("x".utf8), acting: Array(#"{"uid":"a"}"#.utf8)),
+                #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"x","authvar":{"uid":"a"}}}}"#
+            ),
+            (
+                .authenticate(credential: Array("x".utf8), acting: Array("null".utf8)),
+                #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"x","noauth":true}}}"#
+            ),
             (.unauthenticate, #"{"t":"d","d":{"r":5,"a":"unauth","b":{}}}"#),
             (.statistics, #"{"t":"d","d":{"r":5,"a":"s","b":{"c":{}}}}"#),
         ]
@@ -96,9 +104,14 @@ extension RandomTrees {
             let kinds = EventKinds(rawValue: UInt8.random(in: 1...31, using: &random))
             return chance(1, in: 4) ? .noEvents(tag: tag) : .events(path(), query: query, tag: tag, kinds)
         case 0: return .get(path(), query: queryObject())
-        case 1: return .listen(path(), query: query, tag: tag, hash: hash)
+        case 1:
+            let posts = chance(1, in: 2) ? nil : (0..<Int.random(in: 0...3, using: &random)).map { _ in path() }
+            let parts = posts.map { CompoundHash.Parts(hashes: ($0 + [.root]).map { _ in bytes() }, posts: $0) }
+            return .listen(path(), query: query, tag: tag, hash: hash, parts: parts)
         case 2: return .unlisten(path(), query: query, tag: tag)
-        case 3: return .authenticate(credential: bytes())
+        case 3:
+            let acting = pick([nil, "null", #"{"uid":"a","token":{"x.y":[1]}}"#] as [String?])
+            return .authenticate(credential: bytes(), acting: acting.map { Array($0.utf8) })
         case 4: return pick([.unauthenticate, .statistics, .appCheck, .unknown(action: Array("zz".utf8))])
         case 5, 6, 7:
             let (base, assignments) = merge()

@@ -105,7 +105,12 @@ struct ServerMessageTests {
         var random = RandomTrees(seed: seed)
         var out: [UInt8] = []
         let expected: ServerMessage
-        switch Int.random(in: 0..<7, using: &random.random) {
+        switch Int.random(in: 0..<8, using: &random.random) {
+        case 6:
+            let path = random.path()
+            let query = random.chance(1, in: 2) ? nil : #"{"l":2,"vf":"r"}"#
+            ServerMessageWriter.appendRevoke(path, query: query.map { Array($0.utf8) }, to: &out)
+            expected = .push(.revoke(path, query: query.map { Array("[\($0)]".utf8) }))
         case 0:
             let hello = ServerHello(
                 time: Int64.random(in: 0...(.max), using: &random.random), host: random.bytes(), session: random.bytes()

@@ -22,11 +22,11 @@ package final class Download: StreamHandler, @unchecked Sendable {
 
     private let request: [UInt8]
     private let sink: Sink
-    private let reply: Reply<Void>
+    private let reply: Reply<Void, ConnectionError>
     private var decoder = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: .max))
     private var phase = Phase.head
 
-    private init(request: [UInt8], sink: @escaping Sink, reply: Reply<Void>) {
+    private init(request: [UInt8], sink: @escaping Sink, reply: Reply<Void, ConnectionError>) {
         self.request = request
         self.sink = sink
         self.reply = reply
@@ -47,7 +47,7 @@ package final class Download: StreamHandler, @unchecked Sendable {
         RequestWriter.begin(.get, target: target.span, host: Array(url.authority.utf8).span, into: &request)
         RequestWriter.header("Connection", "close", into: &request)
         RequestWriter.end(into: &request)
-        let reply = Reply<Void>()
+        let reply = Reply<Void, ConnectionError>()
         let download = Download(request: request, sink: sink, reply: reply)
         let isPosted = loop.execute { download.connect(to: url, on: loop, options: options) }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }

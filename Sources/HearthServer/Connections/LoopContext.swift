@@ -50,6 +50,11 @@ final class LoopContext: @unchecked Sendable {
 
     func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
 
+    /// Does something for a connection if it still is there.
+    func withConnection(_ id: ConnectionID, _ body: (HTTPConnection) -> Void) {
+        if let connection = exchanges[id.raw] { body(connection) }
+    }
+
     func remove(_ connection: HTTPConnection) {
         exchanges[connection.id.raw] = nil
         streamGroups.leaveAll(connection)
@@ -133,9 +138,16 @@ final class LoopContext: @unchecked Sendable {
         _ connection: HTTPConnection, _ work: @escaping @Sendable () -> Result,
         then body: @escaping @Sendable (HTTPConnection, Result) -> Void
     ) {
+        let goOn = continuation(of: connection, body)
+        services.helper.post { goOn(work()) }
+    }
+
+    /// What takes a result from another thread to a connection, if it still is there.
+    func continuation<Result: Sendable>(
+        of connection: HTTPConnection, _ body: @escaping @Sendable (HTTPConnection, Result) -> Void
+    ) -> @Sendable (Result) -> Void {
         let id = connection.id.raw
-        services.helper.post {
-            let result = work()
+        return { result in
             self.loop.execute {
                 if let connection = self.exchanges[id] { body(connection, result) }
             }
@@ -153,6 +165,7 @@ final class LoopContext: @unchecked Sendable {
                 sessions[connection.raw]?.send(delivery.bytes, range, answers: answers)
             case .events(let connection, let range):
                 exchanges[connection.raw]?.send(events: delivery.bytes, range)
+            case .cancelEvents(let connection): exchanges[connection.raw]?.end(with: EventStreamWriter.cancel)
             case .push(let group, let run):
                 let range = delivery.runs[run]
                 sessionGroups.forEachMember(of: group) { $0.send(delivery.pushes, range, answers: false) }

@@ -9,6 +9,8 @@ final class Applier: Sendable {
         case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges.
         case clear(database: UInt32, TreeFile)
+        /// Removes some entries of indexes that are gone.
+        case sweep(database: UInt32, TreeFile, indexes: Set<UInt32>, from: [UInt8])
     }
 
     private let worker: Worker<Job>
@@ -28,6 +30,12 @@ final class Applier: Sendable {
                         } catch {
                             for stream in streams { readers.fail(stream, error) }
                             report(.applied(database, frozen, error))
+                        }
+                    case .sweep(let database, let tree, let indexes, let start):
+                        do throws(StorageError) {
+                            report(.swept(database, next: try tree.sweepEntries(of: indexes, from: start), nil))
+                        } catch {
+                            report(.swept(database, next: start, error))
                         }
                     case .clear(let database, let tree):
                         do throws(StorageError) {

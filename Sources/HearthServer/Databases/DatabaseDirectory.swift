@@ -46,10 +46,16 @@ package final class DatabaseDirectory: Sendable {
         fileprivate(set) var mustEnd = false
     }
 
-    /// Begins to use a database.
-    func use(_ name: String) throws(LookUpError) -> Use {
-        let name = name.isEmpty ? defaultName : name
+    /// The name that a client means, which no database need have yet.
+    func name(_ asked: String) throws(LookUpError) -> String {
+        let name = asked.isEmpty ? defaultName : asked
         guard DataFolder.isValidName(name) else { throw .invalidName }
+        return name
+    }
+
+    /// Begins to use a database.
+    func use(_ asked: String) throws(LookUpError) -> Use {
+        let name = try name(asked)
         let use: Use? = table.withLock { table in
             if let entry = table.entries[name] {
                 if entry.isKept { return Use(index: entry.index) }

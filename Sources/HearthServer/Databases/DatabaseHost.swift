@@ -1,10 +1,13 @@
 import RealtimeDatabase
+import SecurityRules
 
 /// What all databases of a process share: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {
     let limits: DatabaseLimits
-    /// What the rules want indexed.
-    let indexes: [IndexDefinition]
+    let rules: RulesInForce
+    let denials: DenialLog
+    /// Clients hear why they are denied.
+    let explainsDenials: Bool
     /// Event loops that connections are on.
     let loops: Int
     let log: Log

@@ -1,5 +1,6 @@
 import EventLoop
 import RealtimeDatabase
+import SecurityRules
 import Synchronization
 import TreeStorage
 
@@ -19,8 +20,12 @@ package final class DatabaseThread: Sendable {
         case cleared(UInt32, StorageError?)
         /// The log was read.
         case history(UInt32, HistoryReader.Answers)
-        /// Go on with the making of an index.
-        case buildIndex(UInt32)
+        /// Some databases have other rules now.
+        case rulesChanged
+        /// Entries of indexes that are gone have been looked for up to a place, nil for everywhere.
+        case swept(UInt32, next: [UInt8]?, StorageError?)
+        /// Go on with a scan or the making of an index.
+        case step(UInt32)
         /// The loops have passed on so much that there is room for more.
         case delivered
         /// Somebody does not use a database any more.
@@ -39,8 +44,8 @@ package final class DatabaseThread: Sendable {
 
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
-        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, indexes: [IndexDefinition],
-        loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
+        denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -55,8 +60,9 @@ package final class DatabaseThread: Sendable {
         self.applier = applier
         self.history = history
         let host = DatabaseHost(
-            limits: limits, indexes: indexes, loops: loops, log: log, committer: committer, applier: applier,
-            history: history, readers: readers, readiness: readiness, backlog: backlog, report: report
+            limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
+            committer: committer, applier: applier, history: history, readers: readers, readiness: readiness,
+            backlog: backlog, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)
@@ -77,6 +83,9 @@ package final class DatabaseThread: Sendable {
 
     /// Somebody does not use a database any more; what was posted for it comes first.
     func release(_ database: UInt32) { worker.post(.released(database)) }
+
+    /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
+    func rulesChanged() { worker.post(.rulesChanged) }
 
     func tick() { worker.post(.tick) }
 

@@ -31,8 +31,11 @@ final class HostedDatabase {
     /// Rows that the tree file could not take yet.
     private var unapplied: FrozenRows?
     private var isClearing = false
-    /// The next step of the making of an index is in the mailbox.
-    private var isBuildPosted = false
+    /// The indexes that are gone and whose entries are being removed, and how far that has come.
+    private var sweep: (indexes: Set<UInt32>, start: [UInt8]) = ([], [])
+    private var isSweeping = false
+    /// The next step of a scan or of the making of an index is in the mailbox.
+    private var isStepPosted = false
     private var isProbing = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
     private var hasMoreToPrune = false
@@ -58,8 +61,8 @@ final class HostedDatabase {
         database = Database(
             index: index, epoch: logFile.epoch, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
-        try database.loadOwed()
-        try database.setIndexes(host.indexes)
+        try database.load()
+        takeRules()
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }
@@ -70,6 +73,13 @@ final class HostedDatabase {
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - appliedSequence)"),
             ])
+    }
+
+    /// Decides by the rules that are in force now.
+    func takeRules() {
+        database.setRules(host.rules.program(for: name), explains: host.explainsDenials, now: now())
+        release()
+        postStep()
     }
 
     /// The server ends, and with it all connections.
@@ -83,17 +93,27 @@ final class HostedDatabase {
         if database.hasOrphans, held.isEmpty, mayRun { _ = runTurn([]) }
     }
 
-    // MARK: Indexes
+    // MARK: Scans and indexes
 
-    /// Asks for a step of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
-    private func postBuild() {
-        guard database.isBuildingIndex, !isBuildPosted else { return }
-        isBuildPosted = true
-        host.report(.buildIndex(database.index))
+    /// Asks for a step of a scan or of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
+    private func postStep() {
+        guard database.isScanning || database.isBuildingIndex, !isStepPosted else { return }
+        isStepPosted = true
+        host.report(.step(database.index))
     }
 
-    func buildIndex() {
-        isBuildPosted = false
+    /// A scan comes first: somebody waits for it.
+    func step() {
+        isStepPosted = false
+        if database.isScanning { scan() } else { buildIndex() }
+    }
+
+    private func scan() {
+        guard phase == .running, !isSettling else { return }
+        runAdmitted(database.scanSome())
+    }
+
+    private func buildIndex() {
         guard phase == .running, database.isBuildingIndex, !isSettling, database.refusal == nil else { return }
         // The applier has to catch up first.
         guard database.changedBytes < host.limits.changedBytesSoft else { return freeze() }
@@ -104,14 +124,15 @@ final class HostedDatabase {
             return
         }
         if !database.isBuildingIndex { host.log.info("index.built", [("database", name)]) }
-        postBuild()
+        postStep()
     }
 
     // MARK: Requests
 
     /// Works off requests, but for those that must wait until the log is read.
     func run(_ requests: [Request]) {
-        let admitted = resumes.admit(requests) { database.historyNeeded(for: $0) }
+        let now = now()
+        let admitted = resumes.admit(requests) { database.historyNeeded(for: $0, now: now) }
         readHistory()
         if !admitted.isEmpty { runAdmitted(admitted) }
     }
@@ -138,8 +159,15 @@ final class HostedDatabase {
         runAdmitted(requests)
     }
 
-    /// In one turn, unless the requests hold a lot.
+    /// Works off requests that need not wait for the log, but for those that must wait for a scan.
     private func runAdmitted(_ requests: [Request]) {
+        perform(isSettling ? requests : database.admit(requests, now: now()))
+        database.endScans()
+        postStep()
+    }
+
+    /// In one turn, unless the requests hold a lot.
+    private func perform(_ requests: [Request]) {
         var start = 0
         while start < requests.count {
             // Requests of one connection keep their order: what comes later waits behind what is held.
@@ -152,6 +180,12 @@ final class HostedDatabase {
         }
     }
 
+    /// Time never goes back: server timestamps keep the order of commits.
+    private func now() -> Int64 {
+        lastTime = max(lastTime, WallClock.milliseconds)
+        return lastTime
+    }
+
     private var mayRun: Bool {
         phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
             && database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
@@ -159,10 +193,10 @@ final class HostedDatabase {
 
     /// Answers how many of the requests are done.
     private func runTurn(_ requests: [Request]) -> Int {
-        // Time never goes back: server timestamps keep the order of commits.
-        lastTime = max(lastTime, WallClock.milliseconds)
-        let (record, count) = database.process(requests, now: lastTime, readBytesMax: host.limits.turnReadBytesMax)
+        let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
+        let denials = database.takeDenials()
+        if !denials.isEmpty { host.denials.add(denials, in: name) }
         release()
         if let error = database.tornBy { recover(because: error) }
         if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
@@ -174,7 +208,7 @@ final class HostedDatabase {
         guard !held.isEmpty, mayRun else { return }
         let requests = held
         held = []
-        runAdmitted(requests)
+        perform(requests)
     }
 
     private func release() {
@@ -266,7 +300,7 @@ final class HostedDatabase {
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
-            case .disconnect, .unlisten, .unlistenQuery, .dropListener: held.append(request)
+            case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
             case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
@@ -311,6 +345,11 @@ final class HostedDatabase {
         } else if tree.isClearing, !isClearing, !isSettling {
             isClearing = true
             host.applier.post(.clear(database: database.index, tree))
+        } else if !database.droppedIndexes.isEmpty, !isClearing, !isSweeping, !isSettling {
+            isSweeping = true
+            if sweep.indexes.isEmpty { sweep = (database.droppedIndexes, []) }
+            host.applier.post(
+                .sweep(database: database.index, tree, indexes: sweep.indexes, from: sweep.start))
         }
     }
 
@@ -341,6 +380,18 @@ final class HostedDatabase {
         if error == nil { applyNext() }
     }
 
+    func swept(next: [UInt8]?, _ error: StorageError?) {
+        isSweeping = false
+        if let next {
+            sweep.start = next
+        } else {
+            database.forgetDroppedIndexes(sweep.indexes)
+            sweep.indexes = []
+        }
+        // After a failure the next tick tries again.
+        if error == nil { applyNext() }
+    }
+
     // MARK: Time
 
     func tick(_ ticks: Int) {
@@ -353,9 +404,9 @@ final class HostedDatabase {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= host.limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
-        postBuild()
+        postStep()
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
-        if resumes.isEmpty, held.isEmpty { database.keepsRecords = false }
+        if resumes.isEmpty, held.isEmpty, !database.isScanning { database.keepsRecords = false }
     }
 
     private func prune() {
@@ -372,8 +423,11 @@ final class HostedDatabase {
 
     /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
     func settle() -> Bool {
-        isSettling = true
-        if isApplying || isClearing { return false }
+        if !isSettling {
+            isSettling = true
+            runAdmitted(database.releaseAll())
+        }
+        if isApplying || isClearing || isSweeping { return false }
         if hasFailedToRecover { return true }
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()

@@ -56,7 +56,11 @@ final class HostedDatabases {
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)
         case .history(let index, let answers): open[index]?.received(answers)
-        case .buildIndex(let index): open[index]?.buildIndex()
+        case .rulesChanged:
+            for database in open.values { database.takeRules() }
+            for database in unwritten.values { database.takeRules() }
+        case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
+        case .step(let index): open[index]?.step()
         case .tick:
             ticks += 1
             for database in open.values { database.tick(ticks) }
@@ -72,10 +76,10 @@ final class HostedDatabases {
         if let database = open[index] { return database.run(requests) }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
-        if isUnwritten, !requests.contains(where: { $0.operation.writes }) {
-            let database = unwritten[index] ?? UnwrittenDatabase(index: index, host: host)
+        if isUnwritten {
+            let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
             unwritten[index] = database
-            return database.run(requests)
+            if !requests.contains(where: database.mayWrite) { return database.run(requests) }
         }
         do throws(StorageError) {
             try openDatabase(index).run(requests)

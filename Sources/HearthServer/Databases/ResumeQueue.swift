@@ -63,9 +63,9 @@ struct ResumeQueue {
             var count = 0
             for index in queue.indices {
                 if let serial = queue[index].serial, serial <= lastAsked {
-                    if case .listen(let path, let hash, let since, _) = queue[index].request.operation {
+                    if case .listen(let path, let known, let since, _) = queue[index].request.operation {
                         queue[index].request.operation = .listen(
-                            path, hash: hash, since: since, missed: answers[serial])
+                            path, known: known, since: since, missed: answers[serial])
                     }
                     queue[index].serial = nil
                 } else {

@@ -5,18 +5,35 @@ import RealtimeDatabase
 /// from a database that does not exist leaves nothing behind.
 final class UnwrittenDatabase {
     let database: Database
+    private let name: String
     private let host: DatabaseHost
 
-    init(index: UInt32, host: DatabaseHost) {
+    init(index: UInt32, name: String, host: DatabaseHost) {
         database = Database(
             index: index, epoch: .random(in: 0 ... .max), store: EmptyRowStore(), sequence: 0,
             listenersMax: host.limits.listenersMax)
+        self.name = name
         self.host = host
+        takeRules()
     }
 
-    /// Works off requests none of which writes.
+    func takeRules() {
+        database.setRules(
+            host.rules.program(for: name), explains: host.explainsDenials, now: WallClock.milliseconds)
+        release()
+    }
+
+    /// Whether a request may leave something to be kept, which needs files.
+    func mayWrite(_ request: Request) -> Bool { database.mayWrite(request, now: WallClock.milliseconds) }
+
+    /// Works off requests none of which writes, or may.
     func run(_ requests: [Request]) {
         _ = database.process(requests, now: WallClock.milliseconds)
+        host.denials.add(database.takeDenials(), in: name)
+        release()
+    }
+
+    private func release() {
         // Nothing is large enough to be streamed.
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for output in database.takeReady() { builder.add(output) }

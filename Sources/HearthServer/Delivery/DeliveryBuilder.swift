@@ -53,6 +53,9 @@ struct DeliveryBuilder {
                 entries[connection.loop].append(.frames(connection, range, answers: false))
             }
         case .missed(let connection, let part, let position): add(part, at: position, for: connection)
+        case .initialParts(let connection, let path, let tag, let parts):
+            let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
+            entries[connection.loop].append(.frames(connection, range, answers: false))
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -64,6 +67,7 @@ struct DeliveryBuilder {
                 let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: true))
             }
+        case .revoked(let connection, let path, let listener): revoke(connection, path, listener)
         case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
         }
     }
@@ -132,6 +136,18 @@ struct DeliveryBuilder {
                 entries[loop].append(entry(address.group, runs.count - 1))
             }
         }
+    }
+
+    private mutating func revoke(_ connection: ConnectionID, _ path: Path, _ listener: RevokedListener) {
+        if connection.kind == .http { return entries[connection.loop].append(.cancelEvents(connection)) }
+        let range = Self.frame(&bytes, &message) { out in
+            switch listener {
+            case .plain: ServerMessageWriter.appendRevoke(path, query: nil, to: &out)
+            case .query(let query): ServerMessageWriter.appendRevoke(path, query: query, to: &out)
+            case .events(let tag): ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, to: &out)
+            }
+        }
+        entries[connection.loop].append(.frames(connection, range, answers: false))
     }
 
     /// The first event of a stream.
@@ -231,7 +247,7 @@ extension Output {
         switch self {
         case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
-        case .reply, .initial, .initialQuery, .missed, .join, .leave, .stream: false
+        case .reply, .initial, .initialQuery, .initialParts, .missed, .join, .leave, .revoked, .stream: false
         }
     }
 }
@@ -254,6 +270,7 @@ extension Failure {
         case .nothingThere: "invalid_argument"
         case .noIndex: "no_index"
         case .tooLarge: "too_big"
+        case .denied: "permission_denied"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
         }

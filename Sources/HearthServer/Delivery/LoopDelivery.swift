@@ -8,6 +8,8 @@ package struct LoopDelivery: Sendable {
         case frames(ConnectionID, Range<Int>, answers: Bool)
         /// Events for one event stream.
         case events(ConnectionID, Range<Int>)
+        /// The end of an event stream whose data may not be read any more.
+        case cancelEvents(ConnectionID)
         /// Frames for every session of a group on this loop: a run of `pushes`.
         case push(GroupID, run: Int)
         /// Events for every event stream of a group on this loop: a run of `pushes`.

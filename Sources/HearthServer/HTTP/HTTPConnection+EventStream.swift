@@ -28,10 +28,18 @@ extension HTTPConnection {
         }
     }
 
+    /// The last event of a stream.
+    func end(with event: [UInt8]) {
+        isEnding = true
+        send(events: event, 0..<event.count)
+        if case .following = work { stream.close() }
+    }
+
     /// From now on there is nothing to do but to pass on events. What the client says means nothing, but its end does.
     func follow() {
         work = .following
         dropUnread()
+        if isEnding { return stream.close() }
         stream.resumeReading()
         noteProgress()
         stream.setTimeout(after: limits.eventStreamKeepAlive)

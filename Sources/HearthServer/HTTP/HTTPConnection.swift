@@ -16,6 +16,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
+    /// What its body may have at most, if it is about accounts.
+    private var identityBodyBytesMax: Int?
     /// For the body, if it is large.
     private var claim: MemoryClaim?
     /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
@@ -29,8 +31,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var drains = 0
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
-    /// The server shuts down: the answer under way is the last one.
-    private var isEnding = false
+    /// Until its credential ends.
+    var expiry: Timer?
+    /// The answer under way is the last one.
+    var isEnding = false
 
     enum Work {
         /// There is none, or all that is left of its answer waits in the stream.
@@ -94,6 +98,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             switch event {
             case .head(let head):
                 self.head = head
+                identityBodyBytesMax = head.hasBody ? bodyBytesMax(ofIdentity: head) : nil
                 if head.expectsContinue {
                     var interim: [UInt8] = []
                     ResponseWriter.appendContinue(to: &interim)
@@ -124,6 +129,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// Keeps the body of a write. Memory for all of it is taken at once, but only when a part of it has really come.
     private func append(_ bytes: UnsafeRawBufferPointer) {
         guard let head, head.method != .get, head.method != .head, head.method != .delete else { return }
+        if let bytesMax = identityBodyBytesMax, body.count + bytes.count > bytesMax {
+            body = []
+            return respond(HTTPResponse(.contentTooLarge, error: "Payload is too large"), with: ResponseWriter())
+        }
         if let length = head.contentLength, body.count + bytes.count > LargeBody.bytesMin, body.capacity < length {
             body.reserveCapacity(length)
         }
@@ -212,7 +221,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
         let writer = ResponseWriter(answering: head)
-        let route = Route(head)
+        let route = Route(head, servesAccounts: context.services.identity != nil)
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
         }
@@ -222,17 +231,21 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)
-            perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
-                Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
-            } then: { connection, exchange in
-                connection.ask(exchange, claim, writer)
+            identify(head, writer) { connection, authentication in
+                connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
+                    Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
+                } then: { connection, exchange in
+                    connection.ask(exchange, authentication, claim, writer)
+                }
             }
         case .databases:
-            respond(HTTPResponse.databases(context.services.databaseNames), with: writer)
-        case .settings:
-            respond(HTTPResponse(.notImplemented, error: "this version has no rules and no settings"), with: writer)
+            admit(head, writer) { connection in
+                connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
+            }
+        case .settings: answerSettings(head, body, writer)
         case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
         case .longPoll: poll(head, writer)
+        case .identity(let route): askIdentity(route, head, body, claim, writer)
         case .notWebSocket:
             respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
         case .unknown: respond(RESTError.notFound.response, with: writer)
@@ -253,14 +266,22 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    private func ask(_ exchange: Result<RESTExchange, RESTError>, _ claim: MemoryClaim?, _ writer: ResponseWriter) {
+    private func ask(
+        _ exchange: Result<RESTExchange, RESTError>, _ authentication: Authentication, _ claim: MemoryClaim?,
+        _ writer: ResponseWriter
+    ) {
         do {
             let exchange = try exchange.get()
             let database = try context.services.directory.use(exchange.databaseName)
             work = .waiting(exchange, writer)
             context.submit(
-                Request(connection: id, number: 0, operation: exchange.operation, claim: claim), to: database.index)
-            if exchange.listens { listening = database } else { context.release(database) }
+                Request(
+                    connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
+                    claim: claim),
+                to: database.index)
+            guard exchange.listens else { return context.release(database) }
+            listening = database
+            expire(at: authentication.expiresAt)
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
@@ -306,6 +327,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     func endUse() {
         if let database = listening { context.release(database) }
         listening = nil
+        expiry?.cancel()
+        expiry = nil
     }
 
     func timedOut(_ stream: Stream) {

@@ -30,6 +30,7 @@ struct HTTPResponse: Sendable {
 
     var status: HTTPStatus
     var contentType = ContentType.json
+    var cacheControl: StaticString = "no-cache"
     var headers: [(name: StaticString, value: [UInt8])] = []
     var body: Body
 
@@ -98,7 +99,7 @@ struct HTTPResponse: Sendable {
         if case .events = body { writer.close() }
         writer.begin(status, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)
         if !status.excludesBody { writer.header("Content-Type", contentType.value, into: &out) }
-        writer.header("Cache-Control", "no-cache", into: &out)
+        writer.header("Cache-Control", cacheControl, into: &out)
         writer.header("Access-Control-Allow-Origin", "*", into: &out)
         writer.header("Access-Control-Expose-Headers", "ETag", into: &out)
         writer.header("X-Content-Type-Options", "nosniff", into: &out)

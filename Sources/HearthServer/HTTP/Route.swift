@@ -6,7 +6,7 @@ enum Route: Equatable {
     case health
     /// `/readyz`: it takes all requests, or says why not.
     case readiness
-    /// `/path.json`
+    /// `/path.json`, or `/path/.upload` for a form with a file
     case data
     /// The names of the databases, for tools (rest 11).
     case databases
@@ -18,12 +18,17 @@ enum Route: Equatable {
     case notWebSocket
     /// `/.lp`
     case longPoll
+    /// Accounts.
+    case identity(IdentityRoute)
     case unknown
 
-    init(_ head: RequestHead) {
+    /// - parameter servesAccounts: their endpoints are there.
+    init(_ head: RequestHead, servesAccounts: Bool = false) {
         let path = head.path
         if head.method == .options {
             self = .preflight
+        } else if servesAccounts, let route = IdentityRoute(head) {
+            self = .identity(route)
         } else if path.elementsEqual("/healthz".utf8) {
             self = .health
         } else if path.elementsEqual("/readyz".utf8) {
@@ -35,6 +40,8 @@ enum Route: Equatable {
         } else if path.elementsEqual("/.inspect/databases.json".utf8) || path.elementsEqual("/.inspect/databases".utf8)
         {
             self = .databases
+        } else if head.isUpload {
+            self = .data
         } else if !path.suffix(5).elementsEqual(".json".utf8) || path.starts(with: "/.inspect/".utf8) {
             self = .unknown
         } else if path.starts(with: "/.settings/".utf8) {
@@ -49,6 +56,11 @@ enum Route: Equatable {
 }
 
 extension RequestHead {
+    static let uploadSuffix = Array("/.upload".utf8)
+
+    /// A form that a tool's page posts with a file (rest 11).
+    var isUpload: Bool { method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix) }
+
     /// The database that a request means (wire-protocol 1.2, rest 1): `ns`, or the first label of a host name of three labels or
     /// more; empty for the default one. A client that was given an IP address may take its first number for a name.
     var databaseName: String {

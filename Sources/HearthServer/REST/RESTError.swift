@@ -100,6 +100,7 @@ extension RESTError {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
         case .noRoom: self = .noRoom
+        case .denied: self.init(.unauthorized, failure.message)
         case .tooLarge:
             self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
         case .nothingThere, .noIndex, .refused: self.init(failure.message)

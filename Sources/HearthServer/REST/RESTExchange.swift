@@ -33,16 +33,17 @@ struct RESTExchange: Sendable {
     /// What a shallow read shows.
     private(set) var range = ShallowRange()
 
-    /// Translates a request whose path ends with `.json`. `body` is that of a write; others have none that matters.
+    /// Translates a request for data. `body` is that of a write; others have none that matters.
     ///
     /// - parameter pushID: the key that a POST makes.
     init(_ head: RequestHead, body: [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
         databaseName = head.databaseName
-        target = try Self.target(of: head.path)
+        let isUpload = head.isUpload
+        target = try Self.target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
         parameters = try RESTParameters(head.query)
         isHead = head.method == .head
         let conditions = try RESTConditions(head.headers, of: target)
-        let method = try Self.method(head, parameters)
+        let method = isUpload ? .put : try Self.method(head, parameters)
         if method != .get, method != .head { try parameters.refuseForWrites() }
         switch method {
         case .get, .head:
@@ -53,7 +54,7 @@ struct RESTExchange: Sendable {
                     if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)
                     } else {
-                        .listen(target.path, hash: nil, since: try Self.lastEvent(head))
+                        .listen(target.path, known: nil, since: try Self.lastEvent(head))
                     }
                 (wantsTag, knownTag) = (false, nil)
                 return
@@ -73,6 +74,7 @@ struct RESTExchange: Sendable {
             action = isPut ? .put : .delete
             wantsTag = conditions.wantsTag || conditions.like != nil
             knownTag = nil
+            let body = isUpload ? try RESTBody.file(body, head.headers) : body
             let value = isPut ? try RESTBody.value(body, for: target) : IncomingValue(json: .null)
             let echoes = isPut && (wantsTag || parameters.printing != .silent)
             operation = .set(target, value, expecting: conditions.like?.hash, echoes: echoes)
@@ -126,9 +128,8 @@ struct RESTExchange: Sendable {
     private static let priorityHasNoChildren = RESTError(.key(.forbidden(byte: UInt8(ascii: ".")), index: 0))
 
     /// `/a/b.json`, `/a/b/.json`, and `/a/b/.priority.json` for the priority of `a/b`.
-    private static func target(of path: ArraySlice<UInt8>) throws(RESTError) -> WriteTarget {
+    private static func target(of place: ArraySlice<UInt8>) throws(RESTError) -> WriteTarget {
         let suffix = Array("/.priority".utf8)
-        let place = path.dropLast(".json".utf8.count)
         let isPriority = place.suffix(suffix.count).elementsEqual(suffix)
         do throws(PathError) {
             let path = try Path(percentEncoded: Array(isPriority ? place.dropLast(suffix.count) : place))
@@ -165,6 +166,13 @@ enum RESTBody {
     /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where arrays become
     /// objects.
     static let canonicalBytesMax = CanonicalJSON.maximumTextByteCount
+
+    /// The file in a form.
+    static func file(_ body: [UInt8], _ headers: HeaderFields) throws(RESTError) -> [UInt8] {
+        guard let type = headers.first("content-type"), let file = MultipartForm.firstPart(of: body, contentType: type)
+        else { throw RESTError("the body is no form with a file") }
+        return Array(file)
+    }
 
     static func value(_ body: [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
         if isBlank(body) { throw .noData }

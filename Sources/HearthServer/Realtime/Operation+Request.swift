@@ -10,8 +10,8 @@ extension Operation {
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
-        case .listen(let path, let query, let tag, let hash, let since):
-            self = .listening(path, query, tag: tag, hash: hash, since: since)
+        case .listen(let path, let query, let tag, let hash, let parts, let since):
+            self = .listening(path, query, tag: tag, hash.map { KnownData(hash: $0, parts: parts) }, since: since)
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
         case .unlisten(let path, _, nil): self = .unlisten(path)
         case .onDisconnect(let entry): self = .onDisconnect([(entry.target, IncomingValue(entry))])
@@ -20,11 +20,8 @@ extension Operation {
         case .events(let path, let query, let tag, let kinds):
             self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
-        case .statistics, .appCheck: self = .relay(.done)
-        case .authenticate:
-            // Without accounts there is nobody to be: every credential is taken, and rules do not ask.
-            self = .relay(.value(CanonicalJSON(trusted: Array(#"{"auth":null,"expires":null}"#.utf8))))
-        case .unauthenticate: self = .relay(.value(CanonicalJSON(string: Array("unauthenticated".utf8))))
+        // Who the client is is the session's business.
+        case .statistics, .appCheck, .authenticate, .unauthenticate: self = .relay(.done)
         case .unknown(let action):
             // No more of it than helps to find the mistake.
             let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""
@@ -35,7 +32,7 @@ extension Operation {
 
 extension Operation {
     private static func listening(
-        _ path: Path, _ query: QueryObject?, tag: Int64?, hash: [UInt8]?, since: [UInt8]?
+        _ path: Path, _ query: QueryObject?, tag: Int64?, _ known: KnownData?, since: [UInt8]?
     ) -> Operation {
         var start: Since?
         if let since {
@@ -43,11 +40,12 @@ extension Operation {
             if start == nil { return .relay(.failed(.malformedPosition)) }
         }
         if let tag {
-            let query = query?.query ?? .everything
-            return .listenQuery(path, query, .tagged(tag), hash: hash, saysPosition: start != nil)
+            return .listenQuery(
+                path, query?.query ?? .everything, .tagged(tag), known: known, text: query?.text ?? Array("{}".utf8),
+                saysPosition: start != nil)
         }
         return query.selectsEverything
-            ? .listen(path, hash: hash, since: start) : .relay(.failed(.untaggedQuery))
+            ? .listen(path, known: known, since: start) : .relay(.failed(.untaggedQuery))
     }
 }
 

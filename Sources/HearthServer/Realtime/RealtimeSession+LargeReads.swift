@@ -60,10 +60,10 @@ extension RealtimeSession {
         let held = largeReads.endFirst()
         var reply: [UInt8] = []
         if let error {
-            if read.purpose == .listen { dropListener(of: read) }
+            if case .listen = read.purpose { dropListener(of: read) }
             ServerMessageWriter.appendFailure(
                 number: read.number, status: Failure.unavailable(error).status, text: error.message, to: &reply)
-        } else if read.purpose == .listen {
+        } else if case .listen = read.purpose {
             if let position = read.position {
                 ServerMessageWriter.appendListening(
                     number: read.number, position: position.text, recovered: false, to: &reply)

@@ -34,6 +34,11 @@ final class RealtimeSession: GroupMember {
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
     private var requests: RequestsInFlight
+    /// In whose name requests are made.
+    private(set) var principal = Principal.nobody
+    /// Who the client is is being found out.
+    private var isAuthenticating = false
+    private var expiry: Timer?
     /// Nothing more is read until some of the requests are answered.
     private(set) var isPaused = false
     private var hasEnded = false
@@ -69,6 +74,9 @@ final class RealtimeSession: GroupMember {
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
         switch try ClientMessage.parse(bytes) {
+        case .request(let number, .authenticate(let token, let acting)):
+            authenticate(number, Credential(token: .user(token), acting: acting))
+        case .request(let number, .unauthenticate): unauthenticate(number)
         case .request(let number, let request): submit(number, Operation(request))
         case .invalidRequest(let number, let error):
             let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
@@ -84,18 +92,21 @@ final class RealtimeSession: GroupMember {
 
     private func submit(_ number: Int64, _ operation: Operation) {
         let bytes = operation.byteCount
-        var request = Request(connection: id, number: number, operation: operation)
+        var request = Request(connection: id, number: number, principal: principal, operation: operation)
         if bytes >= RequestMemory.bytesMin {
             request.claim = context.services.requestMemory.claim(bytes)
             if request.claim == nil { request.operation = .relay(.failed(.noRoom)) }
         }
         let counted = bytes < RequestMemory.bytesMin ? 0 : bytes
         requests.add(bytes: operation.reads ? counted + Database.assembledBytesMax : counted)
-        if requests.isFull, !isPaused {
-            isPaused = true
-            stream?.pauseReading()
-        }
+        if requests.isFull { pause() }
         context.submit(request, to: database.index)
+    }
+
+    private func pause() {
+        if isPaused { return }
+        isPaused = true
+        stream?.pauseReading()
     }
 
     func answered() {
@@ -105,12 +116,44 @@ final class RealtimeSession: GroupMember {
 
     /// Goes on once enough is answered and the answers are taken.
     private func readOn() {
-        guard isPaused, requests.hasRoom, isWritable else { return }
+        guard isPaused, !isAuthenticating, requests.hasRoom, isWritable else { return }
         isPaused = false
         switch transport {
         case .webSocket(let socket): socket.readOn()
         case .polling(let polls): polls.readOn()
         case .none: break
+        }
+    }
+
+    // MARK: Who the client is
+
+    func beginAuthentication() {
+        isAuthenticating = true
+        pause()
+    }
+
+    func finishAuthentication(_ number: Int64, _ result: Result<Authentication, CredentialError>) {
+        isAuthenticating = false
+        become(number, result)
+        readOn()
+    }
+
+    /// Requests are made in another name from now on. `reply` is what answers the request that asked for it.
+    func become(_ principal: Principal, _ number: Int64?, _ reply: Reply = .done) {
+        self.principal = principal
+        if let number { return submit(number, .become(reply)) }
+        context.submit(
+            Request(connection: id, number: 0, principal: principal, operation: .become(nil)), to: database.index)
+    }
+
+    /// The credential ends then, in seconds since 1970; nil if it does not.
+    func expire(at seconds: Int64?) {
+        expiry?.cancel()
+        expiry = seconds.map { seconds in
+            let left = Duration.milliseconds(max(0, seconds * 1000 - WallClock.milliseconds))
+            return context.loop.schedule(after: left) { [unowned self] in
+                revokeCredential("expired_token", "Auth token is expired.")
+            }
         }
     }
 
@@ -252,6 +295,7 @@ final class RealtimeSession: GroupMember {
         guard !hasEnded else { return }
         hasEnded = true
         stopSending()
+        expiry?.cancel()
         transport = .none
         stream = nil
         candidate = nil

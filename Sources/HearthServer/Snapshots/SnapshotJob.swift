@@ -19,6 +19,10 @@ struct SnapshotJob: Sendable {
         switch stream.waitForForm() {
         case nil: return false
         case .message(let head, let tail):
+            if try isKnown() {
+                isWanted = true
+                break
+            }
             isWanted = try sendMessage(MessageSnapshotWriter(head: head, tail: tail), send)
         case .text(let form):
             isWanted = try sendText(form, TextPieces(stream: stream, isPretty: form.isPretty), send)
@@ -28,6 +32,16 @@ struct SnapshotJob: Sendable {
     }
 
     // MARK: Messages
+
+    /// Whether the client has the value already, as its hash says.
+    private func isKnown() throws(StorageError) -> Bool {
+        // What is read here is not nothing.
+        guard case .listen(let known?) = stream.read.purpose, !known.isEmpty else { return false }
+        let standard = try makeHash()
+        if standard.finish() == known { return true }
+        for variant in standard.wrongVariants where try makeHash(variant).finish() == known { return true }
+        return false
+    }
 
     private func sendMessage(
         _ writer: MessageSnapshotWriter, _ send: (SnapshotStream.Piece) -> Void
@@ -54,7 +68,7 @@ struct SnapshotJob: Sendable {
         _ form: SnapshotText, _ pieces: TextPieces, _ send: (SnapshotStream.Piece) -> Void
     ) throws(StorageError) -> Bool {
         var pieces = pieces
-        let hash = form.hash ? try makeHash() : nil
+        let hash = form.hash ? try makeHash().finish() : nil
         let areArrays = form.content == .plain ? try findArrays() : []
         send(.started(hash: hash))
         if form.content == .nothing { return true }
@@ -72,14 +86,14 @@ struct SnapshotJob: Sendable {
         return true
     }
 
-    private func makeHash() throws(StorageError) -> [UInt8] {
-        var walk = RowWalk(base: path.encoded.count, NodeHashBuilder())
+    private func makeHash(_ variant: NodeHash.Variant = .standard) throws(StorageError) -> NodeHashBuilder {
+        var walk = RowWalk(base: path.encoded.count, NodeHashBuilder(variant: variant))
         try forEachRow { row in
             walk.append(row)
             return true
         }
         walk.close()
-        return walk.visitor.finish()
+        return walk.visitor
     }
 
     private func findArrays() throws(StorageError) -> [Bool] {

@@ -1,7 +1,7 @@
 /// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends
 /// (wire-protocol 2.4, 4.6).
 ///
-/// Made of bounds in their normal form: queries that ask for the same in other words are often, not always, equal.
+/// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share what there is of it.
 package struct Query: Hashable, Sendable {
     package let index: QueryIndex
     /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
@@ -10,9 +10,12 @@ package struct Query: Hashable, Sendable {
     package let lower: [UInt8]
     package let upper: [UInt8]
     package let limit: QueryLimit?
+    /// The bounds as they were given, which rules may look at.
+    package let start: QueryBound?
+    package let end: QueryBound?
 
     /// More than the bytes of any place, as the lower bound of everything is less.
-    private static let end: [UInt8] = [Segment.upperBound]
+    private static let top: [UInt8] = [Segment.upperBound]
 
     /// Everything, in the order of the priorities.
     package static let everything = Query(index: .priority)
@@ -21,8 +24,10 @@ package struct Query: Hashable, Sendable {
     package init(index: QueryIndex) {
         self.index = index
         lower = []
-        upper = Self.end
+        upper = Self.top
         limit = nil
+        start = nil
+        end = nil
     }
 
     package init(
@@ -30,8 +35,10 @@ package struct Query: Hashable, Sendable {
     ) throws(QueryError) {
         if let limit, limit.count < 1 { throw .limitNotPositive }
         let lower = try start?.lower(in: index) ?? []
-        let upper = try end?.upper(in: index) ?? Self.end
+        let upper = try end?.upper(in: index) ?? Self.top
         self.index = index
+        self.start = start
+        self.end = end
         if lower.precedesBytewise(upper) {
             // Nothing comes before a missing value without a key.
             self.lower = index != .key && lower == IndexValue.nothing ? [] : lower
@@ -44,8 +51,18 @@ package struct Query: Hashable, Sendable {
         }
     }
 
+    package static func == (a: Query, b: Query) -> Bool {
+        a.index == b.index && a.lower == b.lower && a.upper == b.upper && a.limit == b.limit
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(index)
+        hasher.combine(lower)
+        hasher.combine(upper)
+    }
+
     /// Whether the query only names an order.
-    package var selectsEverything: Bool { limit == nil && lower.isEmpty && upper == Self.end }
+    package var selectsEverything: Bool { limit == nil && lower.isEmpty && upper == Self.top }
 
     /// Whether no child can be in the interval.
     package var selectsNothing: Bool { upper.isEmpty }

@@ -62,3 +62,17 @@ extension QueryIndex: CustomStringConvertible {
         }
     }
 }
+
+extension QueryIndex {
+    /// Reads what `description` gives.
+    package init?(description text: String) {
+        switch text {
+        case ".value": self = .value
+        case ".key": self = .key
+        case ".priority": self = .priority
+        default:
+            guard let path = try? Path(parsing: text), !path.isRoot else { return nil }
+            self = .child(path)
+        }
+    }
+}

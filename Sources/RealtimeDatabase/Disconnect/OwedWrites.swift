@@ -7,11 +7,16 @@ package import JSONTree
 package struct OwedWrites: Hashable, Sendable {
     /// In path order, the priority of a place behind its value. None lies inside the value of another.
     package private(set) var assignments: [Assignment] = []
+    /// Who registered the last of them: in whose name they are made.
+    package var principal: Principal
 
-    package init() {}
+    package init(by principal: Principal = .nobody) { self.principal = principal }
 
     /// `assignments` are those of other owed writes.
-    init(_ assignments: [Assignment]) { self.assignments = assignments }
+    init(_ assignments: [Assignment], by principal: Principal) {
+        self.assignments = assignments
+        self.principal = principal
+    }
 
     package var isEmpty: Bool { assignments.isEmpty }
 

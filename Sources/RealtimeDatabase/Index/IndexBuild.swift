@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// The making of an index's entries for data that was there before it: a walk through the collections of its pattern and their
 /// children, in tree order, that can stop anywhere and go on later.

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// The indexes of a database, each with the number that its entries carry.
 ///
@@ -12,24 +13,34 @@ struct IndexCatalog {
     }
 
     private(set) var indexes: [Index] = []
+    /// Numbers of indexes whose definition has gone, and of which a store may still have entries.
+    private(set) var dropped: [UInt32] = []
     private var next: UInt32 = 1
 
     init() {}
 
-    /// Takes over from what the store knows: `number TAB complete TAB pattern TAB index` on each line, after the next number.
-    init(_ definitions: [IndexDefinition], stored: [UInt8]?) {
-        var known: [IndexDefinition: Index] = [:]
-        let lines = String(decoding: stored ?? [], as: UTF8.self).split(separator: "\n")
+    /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or the number of a
+    /// dropped index alone.
+    init(stored: [UInt8]) {
+        let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
         for (place, line) in lines.enumerated() {
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-            if place == 0, let first = UInt32(line) { next = first }
+            if fields.count == 1, let number = UInt32(line) {
+                if place == 0 { next = number } else { dropped.append(number) }
+            }
             guard fields.count == 4, let number = UInt32(fields[0]),
                 let pattern = IndexPattern(text: String(fields[2])),
                 let index = QueryIndex(description: String(fields[3]))
             else { continue }
             let definition = IndexDefinition(pattern: pattern, index: index)
-            known[definition] = Index(number: number, definition: definition, isComplete: fields[1] == "1")
+            indexes.append(Index(number: number, definition: definition, isComplete: fields[1] == "1"))
         }
+    }
+
+    /// Keeps those that are defined, and adds what is missing.
+    mutating func set(_ definitions: [IndexDefinition]) {
+        let known = Dictionary(indexes.map { ($0.definition, $0) }) { first, _ in first }
+        indexes = []
         for definition in definitions where !indexes.contains(where: { $0.definition == definition }) {
             if let index = known[definition] {
                 indexes.append(index)
@@ -38,33 +49,24 @@ struct IndexCatalog {
                 next += 1
             }
         }
+        let kept = Set(indexes.map(\.number))
+        dropped += known.values.map(\.number).filter { !kept.contains($0) }.sorted()
     }
 
     var stored: [UInt8] {
         let lines = indexes.map {
             "\($0.number)\t\($0.isComplete ? 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
         }
-        return Array(([String(next)] + lines).joined(separator: "\n").utf8)
+        return Array(([String(next)] + lines + dropped.map { String($0) }).joined(separator: "\n").utf8)
     }
 
     /// The first one whose entries are not all there.
     var incomplete: Index? { indexes.first { !$0.isComplete } }
 
+    /// No store has entries of these indexes any more.
+    mutating func forgetDropped(_ numbers: Set<UInt32>) { dropped.removeAll { numbers.contains($0) } }
+
     mutating func complete(_ number: UInt32) {
         for place in indexes.indices where indexes[place].number == number { indexes[place].isComplete = true }
-    }
-}
-
-extension QueryIndex {
-    /// Reads what `description` gives.
-    package init?(description text: String) {
-        switch text {
-        case ".value": self = .value
-        case ".key": self = .key
-        case ".priority": self = .priority
-        default:
-            guard let path = try? Path(parsing: text), !path.isRoot else { return nil }
-            self = .child(path)
-        }
     }
 }

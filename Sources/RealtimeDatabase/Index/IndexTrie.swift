@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 /// Which indexes the children of a place are in: a trie of patterns.
 struct IndexTrie {

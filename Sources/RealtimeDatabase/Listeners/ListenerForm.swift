@@ -24,6 +24,14 @@ package enum ListenerForm: Hashable, Sendable {
         }
     }
 
+    /// What pushes carry.
+    var tag: Int64? {
+        switch self {
+        case .tagged(let tag), .events(let tag, _): tag
+        case .eventStream: nil
+        }
+    }
+
     /// Events name predecessors and old values.
     var needsOrder: Bool { if case .events = self { true } else { false } }
 }

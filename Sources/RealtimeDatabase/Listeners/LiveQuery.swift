@@ -12,6 +12,9 @@ final class LiveQuery {
     let path: Path
     let query: Query
     var window: QueryWindow
+    /// A scan under way, and what the last one found; both without an index only.
+    var scan: QueryScan?
+    var spare: QueryScan?
     /// Queries are told of a commit in the order in which they began.
     var serial: UInt64 = 0
     /// In the order of their making.

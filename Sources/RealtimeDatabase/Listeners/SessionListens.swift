@@ -21,16 +21,24 @@ struct SessionListens {
     /// In path order, so what lies below a path stands right behind it.
     private var entries: [Entry] = []
     /// Queries, each independent of all other listeners.
-    var queries: [ListenerForm.Name: (live: LiveQuery, form: ListenerForm)] = [:]
+    private(set) var queries: [ListenerForm.Name: QueryListener] = [:]
+    /// What it listened to before.
+    private(set) var ended = EndedListens()
+    /// Whom the rules judge.
+    var principal: Principal
 
     /// Which groups the plain listeners are members of.
     var audience: ListenerTrie.Audience
 
-    init(_ audience: ListenerTrie.Audience = .changes) { self.audience = audience }
+    init(_ principal: Principal = .nobody, _ audience: ListenerTrie.Audience = .changes) {
+        self.principal = principal
+        self.audience = audience
+    }
 
     /// There is nothing to know.
     var isEmpty: Bool { entries.isEmpty && queries.isEmpty && audience != .positions }
     var count: Int { entries.count + queries.count }
+    var paths: [Path] { entries.map(\.path) }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
 
@@ -44,6 +52,7 @@ struct SessionListens {
 
     mutating func add(_ path: Path, request: Int64) -> GroupSteps {
         var steps = GroupSteps()
+        ended.remove(from: path)
         let index = index(of: path)
         if index < entries.count, entries[index].path == path {
             entries[index].request = request
@@ -61,6 +70,13 @@ struct SessionListens {
         return steps
     }
 
+    mutating func add(_ listener: QueryListener) { queries[listener.form.name] = listener }
+
+    /// Whether data for other listeners may be on its way that a new listener of a query would take for its own.
+    func mayMistake(_ live: LiveQuery, _ form: ListenerForm) -> Bool {
+        ended.concern(live.path) || ended.concern(form.name) || queries[form.name].map { $0.live !== live } ?? false
+    }
+
     /// Nil when there is no listener at the path, or not that of the request, if one is given.
     mutating func remove(_ path: Path, request: Int64? = nil) -> GroupSteps? {
         var steps = GroupSteps()
@@ -68,6 +84,7 @@ struct SessionListens {
         guard index < entries.count, entries[index].path == path else { return nil }
         if let request, entries[index].request != request { return nil }
         let removed = entries.remove(at: index)
+        ended.add(path)
         guard removed.isMember else { return steps }
         steps.leave.append(path)
         // What was covered by it alone comes up. Ancestors stand before descendants, so the last one joined covers the rest.
@@ -79,6 +96,12 @@ struct SessionListens {
             steps.join.append(entry.path)
         }
         return steps
+    }
+
+    mutating func removeQuery(_ name: ListenerForm.Name) -> QueryListener? {
+        guard let query = queries.removeValue(forKey: name) else { return nil }
+        ended.add(name)
+        return query
     }
 
     private func isCovered(_ path: Path) -> Bool {

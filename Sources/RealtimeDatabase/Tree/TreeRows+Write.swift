@@ -11,7 +11,7 @@ extension TreeRows {
             replace(place.node, with: rest.isRoot ? value : place.node.value.setting(value, at: rest))
         } else if path.isRoot {
             replace(root, with: value)
-        } else if let child = child(of: place.node, path, parentEnd..<path.encoded.count) {
+        } else if let child = path.encoded.withUnsafeBytes({ child(of: place.node, $0.part(parentEnd..<$0.count)) }) {
             replace(child, with: value)
         } else {
             // What the store holds here need not be read: it is replaced as a whole.

@@ -74,19 +74,26 @@ package final class TreeRows {
     /// The same for the ancestor whose encoding is the first `count` bytes of the path's. Unless it is `remembering`, what the store was
     /// asked for does not stay in memory: for scans, which pass by much and use it once.
     func locate(_ path: Path, upTo count: Int, remembering: Bool = true) throws(StorageError) -> Location {
+        try path.encoded.span.bytes.withUnsafeBytes { (path) throws(StorageError) in
+            try locate(encoded: path.part(0..<count), remembering: remembering)
+        }
+    }
+
+    /// The same for an encoded path.
+    func locate(encoded path: UnsafeRawBufferPointer, remembering: Bool = true) throws(StorageError) -> Location {
         var node = root
         var used = 0
         if node.state == .unknown {
             (node.state, node.value) = try stored(at: [])
             residentBytes += node.value.bytes.count - CanonicalJSON.null.bytes.count
         }
-        while node.state == .spread, used < count {
-            let end = path.segmentEnd(from: used)
-            if let child = child(of: node, path, used..<end) {
+        while node.state == .spread, used < path.count {
+            let end = Path.segmentEnd(in: path, from: used)
+            if let child = child(of: node, path.part(used..<end)) {
                 node = child
             } else {
-                let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path.encoded[..<end]))
-                let segment = Array(path.encoded[used..<end])
+                let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path[..<end]))
+                let segment = Array(path[used..<end])
                 let child = RowNode(segment: segment, parent: remembering ? node : nil, state: state, value: value)
                 if remembering { add(child, to: node) }
                 node = child
@@ -96,8 +103,8 @@ package final class TreeRows {
         return Location(node: node, used: used)
     }
 
-    func child(of node: RowNode, _ path: Path, _ range: Range<Int>) -> RowNode? {
-        let child = path.encoded.withUnsafeBytes { node.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
+    func child(of node: RowNode, _ segment: UnsafeRawBufferPointer) -> RowNode? {
+        let child = node.children[segment]
         child?.usedIn = sweep
         return child
     }

@@ -1,16 +1,5 @@
 package import JSONTree
 
-/// One place and what it was set to, with server values resolved.
-package struct Assignment: Hashable, Sendable {
-    package var target: WriteTarget
-    package var value: CanonicalJSON
-
-    package init(target: WriteTarget, value: CanonicalJSON) {
-        self.target = target
-        self.value = value
-    }
-}
-
 /// What one commit changed, as it was written. This is what the log keeps and what plain listeners get.
 package enum Change: Hashable, Sendable {
     case set(Assignment)

@@ -7,7 +7,8 @@ package import JSONTree
 /// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel
 /// set        = assignment
 /// merge      = base:bytes count:varint assignment…
-/// owe        = connection:varint count:varint assignment…                     wanted when a connection ends, in this order
+/// owe        = connection:varint count:varint assignment…                     wanted when a connection ends, in this order;
+///                                                                            its "uid" is all of `Principal.stored`
 /// cancel     = connection:varint path:bytes                                   not wanted any more at and below a place
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
@@ -75,9 +76,9 @@ package struct LogRecord: Hashable, Sendable {
     }
 
     /// Adds what a connection wants written when it ends, besides what it wanted before.
-    package mutating func append(owed assignments: [Assignment], of connection: UInt64) {
+    package mutating func append(owed assignments: [Assignment], of connection: UInt64, by principal: Principal) {
         body.append(2)
-        appendBytes([])
+        appendBytes(principal.stored)
         appendVarint(UInt(connection))
         appendVarint(UInt(assignments.count))
         for assignment in assignments { append(assignment) }
@@ -125,7 +126,7 @@ package struct LogRecord: Hashable, Sendable {
 
         package enum Content: Hashable, Sendable {
             case change(Change)
-            case owe([Assignment], connection: UInt64)
+            case owe([Assignment], connection: UInt64, by: Principal)
             case cancelOwed(Path, connection: UInt64)
         }
     }
@@ -160,8 +161,10 @@ package struct LogRecord: Hashable, Sendable {
                     sequence: sequence, uid: uid, content: .change(.merge(base: base, try assignments())))
             case 2:
                 let connection = UInt64(try word())
+                let principal = try Principal.stored(uid)
                 return Operation(
-                    sequence: sequence, uid: uid, content: .owe(try assignments(), connection: connection))
+                    sequence: sequence, uid: principal.uid,
+                    content: .owe(try assignments(), connection: connection, by: principal))
             case 3:
                 let connection = UInt64(try word())
                 return Operation(
@@ -224,15 +227,15 @@ extension OwedWrites {
     /// The form in which a store keeps them: a log record of their own.
     package var stored: [UInt8] {
         var record = LogRecord(firstSequence: 1, time: 0)
-        record.append(owed: assignments, of: 0)
+        record.append(owed: assignments, of: 0, by: principal)
         return record.body
     }
 
     package init(stored: [UInt8]) throws(StorageError) {
         let operations = try LogRecord(firstSequence: 1, count: 1, time: 0, body: stored).operations()
-        guard case .owe(let assignments, _) = operations[0].content else {
+        guard case .owe(let assignments, _, by: let principal) = operations[0].content else {
             throw .damaged("not the writes of a connection")
         }
-        self.init(assignments)
+        self.init(assignments, by: principal)
     }
 }

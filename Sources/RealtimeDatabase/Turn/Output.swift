@@ -23,11 +23,23 @@ package enum Output: Sendable {
     case initialQuery(ConnectionID, QueryPush)
     /// What a listener missed that resumes, up to a position.
     case missed(ConnectionID, MissedChanges.Part, at: Position)
+    /// The parts of the value that a new listener has otherwise; `tag` is that of a query.
+    case initialParts(ConnectionID, Path, tag: Int64?, [CompoundHash.Difference])
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
+    /// A listener has ended because what it listens to may not be read any more. It has left its group.
+    case revoked(ConnectionID, Path, RevokedListener)
     /// Data too large to be assembled in memory; it is streamed from a snapshot of the store.
     case stream(SnapshotRead)
+}
+
+/// How a client knows a listener that has ended.
+package enum RevokedListener: Sendable {
+    case plain
+    /// The query object as the client wrote it.
+    case query([UInt8])
+    case events(tag: Int64)
 }
 
 package enum Reply: Sendable {
@@ -51,6 +63,8 @@ package enum Failure: Error, Hashable, Sendable {
     case noIndex(QueryIndex, at: Path)
     /// What a query selects is larger than can be sent.
     case tooLarge
+    /// The rules do not allow it. The text says why, for developers; empty where clients are not to know.
+    case denied(String)
     /// Storage refuses writes, or could not be read.
     case unavailable(StorageError)
     /// The request was refused before it reached the database: a status word and a text for people.
@@ -63,6 +77,7 @@ package enum Failure: Error, Hashable, Sendable {
         case .noIndex(let index, let path):
             "Index not defined, add \".indexOn\": \"\(index)\", for path \"\(path)\", to the rules"
         case .tooLarge: "the query selects too much data: narrow it or set a limit"
+        case .denied(let reason): reason.isEmpty ? "Permission denied" : "Permission denied: \(reason)"
         case .unavailable(let error): error.message
         case .refused(_, let text): text
         }
@@ -71,7 +86,11 @@ package enum Failure: Error, Hashable, Sendable {
 
 /// A large read that goes on beside the database: the rows at `path` as they were at `sequence`.
 package struct SnapshotRead: Sendable {
-    package enum Purpose: Sendable { case get, listen }
+    package enum Purpose: Sendable {
+        case get
+        /// Nothing is sent if the value has the hash that is known; nil if none is.
+        case listen(known: [UInt8]?)
+    }
 
     /// Tells the reads of a database apart.
     package var id: UInt64

@@ -30,15 +30,18 @@ package struct Request: Sendable {
     package var connection: ConnectionID
     /// The request's number on its connection, given back with the reply.
     package var number: Int64
+    package var principal: Principal
     package var operation: Operation
     /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
     package var claim: (any AnyObject & Sendable)?
 
     package init(
-        connection: ConnectionID, number: Int64, operation: Operation, claim: (any AnyObject & Sendable)? = nil
+        connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
+        claim: (any AnyObject & Sendable)? = nil
     ) {
         self.connection = connection
         self.number = number
+        self.principal = principal
         self.operation = operation
         self.claim = claim
     }
@@ -75,14 +78,15 @@ package enum Operation: Sendable {
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
-    /// Starts a plain listener; `hash` is that of the data the client already has, nil when it did not say. On an HTTP connection it is an
-    /// event stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has:
-    /// `missed` is what was read of the log for it (``Database/historyNeeded(for:)``).
-    case listen(Path, hash: [UInt8]?, since: Since? = nil, missed: MissedChanges.Found? = nil)
+    /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
+    /// stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has: `missed`
+    /// is what was read of the log for it (``Database/historyNeeded(for:now:)``).
+    case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
-    /// Starts a listener of a query, in place of the one that the connection has by the same name. No data is sent if `hash` is
-    /// that of what it already has. With `saysPosition` the reply tells the position.
-    case listenQuery(Path, Query, ListenerForm, hash: [UInt8]? = nil, saysPosition: Bool = false)
+    /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of the client's query
+    /// object. With `saysPosition` the reply tells the position.
+    case listenQuery(
+        Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [], saysPosition: Bool = false)
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.
@@ -91,6 +95,8 @@ package enum Operation: Sendable {
     case onDisconnect([(target: WriteTarget, value: IncomingValue)])
     /// Nothing at and below a place is to be written then any more.
     case cancelOnDisconnect(Path)
+    /// The connection's requests are made by the principal of this one from now on; its listeners must be allowed to that one.
+    case become(Reply?)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
     /// The connection ended; nothing is answered.
@@ -104,7 +110,8 @@ extension Operation {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             0
         }
@@ -115,7 +122,8 @@ extension Operation {
         switch self {
         case .get, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
-        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .relay,
+        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             false
         }
@@ -124,7 +132,8 @@ extension Operation {
     package var writes: Bool {
         switch self {
         case .set, .update, .onDisconnect: true
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .relay,
+        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
+            .relay,
             .disconnect:
             false
         }

@@ -1,7 +1,7 @@
-import CSQLite
 import Glibc
 import JSONTree
 import RealtimeDatabase
+import SQLite
 
 extension Backup {
     /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that
@@ -64,7 +64,7 @@ extension Backup {
     private static func isSound(_ content: LogRecord.Operation.Content) -> Bool {
         switch content {
         case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
-        case .owe(let assignments, _): isSound(owed: assignments)
+        case .owe(let assignments, _, _): isSound(owed: assignments)
         case .cancelOwed: true
         }
     }

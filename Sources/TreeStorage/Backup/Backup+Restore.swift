@@ -1,6 +1,6 @@
-import CSQLite
 import Glibc
 import RealtimeDatabase
+import SQLite
 
 extension Backup {
     package struct Restored: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import CSQLite
 import Glibc
 import RealtimeDatabase
+import SQLite
 
 /// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit
 /// log.

@@ -18,10 +18,13 @@ struct DatabaseBench {
         database = Database(index: 7, store: store, sequence: sequence, packing: packing)
     }
 
-    mutating func process(_ operations: Operation..., by connection: ConnectionID = Self.writer) {
+    mutating func process(
+        _ operations: Operation..., by connection: ConnectionID = Self.writer, as principal: Principal = .nobody
+    ) {
         let requests = operations.map { operation in
             self.requests += 1
-            return Request(connection: connection, number: self.requests, operation: operation)
+            return Request(
+                connection: connection, number: self.requests, principal: principal, operation: operation)
         }
         if let record = database.process(requests, now: 1000) { log.append(record) }
     }
@@ -29,7 +32,7 @@ struct DatabaseBench {
     /// Another process has the same store and the log, of which it finds these records; the store has everything up to `sequence`.
     static func reopened(_ store: MemoryRowStore, sequence: UInt64, log: [LogRecord]) throws -> DatabaseBench {
         var bench = DatabaseBench(store: store, sequence: sequence)
-        try bench.database.loadOwed()
+        try bench.database.load()
         for record in log where record.lastSequence > sequence { try bench.database.replay(record.operations()) }
         bench.database.orphanAll()
         bench.process()
@@ -78,8 +81,11 @@ struct DatabaseBench {
         case .missed(_, let part, _):
             "missed \(part.place.path) \(part.place.entries[part.place.range(after: part.after, through: part.through)].map(\.sequence))"
         case .initial(let connection, let path, let value, _): "initial \(path) \(value) to \(connection.loop)"
+        case .initialParts(_, let path, let tag, let parts):
+            "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
         case .join(_, let connection): "join \(connection.loop)"
         case .leave(_, let connection): "leave \(connection.loop)"
+        case .revoked(let connection, let path, _): "revoke \(path) of \(connection.loop)"
         case .stream(let read): "stream \(read.path)"
         case .reply(_, let number, .done): "\(number) done"
         case .reply(_, let number, .listening): "\(number) listening"
@@ -87,11 +93,17 @@ struct DatabaseBench {
         case .reply(_, let number, .listeningAt(let position, let recovered, _)):
             "\(number) listening\(words(position)) \(recovered ? "recovered" : "anew")"
         case .reply(_, let number, .value(let value)): "\(number) \(value)"
+        case .reply(_, let number, .failed(.denied(let why))):
+            "\(number) \(Failure.denied(why).message)"
         case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
         }
     }
 
     private static func words(_ position: Position?) -> String { position.map { " at \($0.sequence)" } ?? "" }
+
+    private static func words(_ part: CompoundHash.Difference) -> String {
+        "\(part.after.map { "\"\($0)\"" } ?? "")…\(part.through.map { "\"\($0)\"" } ?? "") \(part.value)"
+    }
 
     private static func words(_ assignment: Assignment) -> String {
         "\(String(decoding: assignment.target.text, as: UTF8.self)) \(assignment.value)"

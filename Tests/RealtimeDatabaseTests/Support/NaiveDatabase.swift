@@ -5,6 +5,41 @@ import JSONTree
 /// What a database answers, by the words of its documentation, with the whole tree as one value.
 struct NaiveDatabase {
     var tree = CanonicalJSON.null
+    /// What connections want written when they end, by their number.
+    var owed: [UInt64: OwedWrites] = [:]
+
+    /// Runs a request; nil for those that are not answered.
+    mutating func run(_ request: Request, now: Int64) -> Reply? {
+        let connection = request.connection.raw
+        switch request.operation {
+        case .onDisconnect(let entries):
+            owe(entries.map { Assignment(target: $0.target, value: $0.value.json) }, of: connection)
+            return .done
+        case .cancelOnDisconnect(let path):
+            cancelOwed(path, of: connection)
+            return .done
+        default: return run(request.operation, now: now)
+        }
+    }
+
+    mutating func owe(_ assignments: [Assignment], of connection: UInt64) {
+        for assignment in assignments { owed[connection, default: OwedWrites()].set(assignment) }
+    }
+
+    mutating func cancelOwed(_ path: Path, of connection: UInt64) {
+        owed[connection]?.cancel(path)
+        if owed[connection]?.isEmpty == true { owed[connection] = nil }
+    }
+
+    /// A connection has ended.
+    mutating func pay(_ connection: UInt64, now: Int64) {
+        guard let writes = owed.removeValue(forKey: connection) else { return }
+        let entries = writes.assignments.map(\.incoming)
+        // The priority of nothing does not keep the others back.
+        if case .failed = run(.update(base: .root, entries), now: now) {
+            for entry in entries { _ = run(.update(base: .root, [entry]), now: now) }
+        }
+    }
 
     /// Runs an operation; nil for those that are not answered.
     mutating func run(_ operation: Operation, now: Int64) -> Reply? {
@@ -37,6 +72,7 @@ struct NaiveDatabase {
         case .listen: return .listening
         case .listenQuery: return .listening
         case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
+        case .become(let reply): return reply
         case .relay(let reply): return reply
         case .dropListener, .disconnect: return nil
         }

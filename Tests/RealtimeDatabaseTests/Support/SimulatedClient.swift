@@ -15,13 +15,17 @@ struct SimulatedClient {
     /// Listeners that failed when their data was to be sent: the database may not know yet.
     private(set) var failed: Set<Path> = []
     /// What the pushes add up to.
-    private var tree = NaiveDatabase()
+    private(set) var tree = NaiveDatabase()
     /// The large read under way, and what came for the connection meanwhile.
     private(set) var stream: SnapshotRead?
     private var held: [Output] = []
     var failure: String?
 
-    init(connection: ConnectionID) { self.connection = connection }
+    /// `kept` is what a client has that was connected before.
+    init(connection: ConnectionID, kept: NaiveDatabase?) {
+        self.connection = connection
+        tree = kept ?? NaiveDatabase()
+    }
 
     mutating func request(_ operation: Operation) -> Request {
         requestsMade += 1
@@ -67,16 +71,19 @@ struct SimulatedClient {
         case .pushQuery(let push, _): receive(push, isInitial: false)
         case .reply(_, let number, let reply): finish(number, reply)
         case .stream(let read): stream = read
-        case .join, .leave, .missed: break
+        case .revoked: failure = failure ?? "\(connection.raw) lost a listener"
+        case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
+        case .missed: failure = failure ?? "\(connection.raw) was told what it missed, and did not ask"
+        case .join, .leave: break
         }
     }
 
     private mutating func receive(_ push: QueryPush, isInitial: Bool) {
         let name = push.form.name
         let asked = waiting.first { request in
-            if case .listenQuery(_, _, let form, _, _) = request.operation { form.name == name } else { false }
+            if case .listenQuery(_, _, let form, _, _, _) = request.operation { form.name == name } else { false }
         }
-        if isInitial, case .listenQuery(let path, let query, let form, _, _)? = asked?.operation {
+        if isInitial, case .listenQuery(let path, let query, let form, _, _, _)? = asked?.operation {
             queries[name] = SimulatedQuery(path: path, query: query, form: form)
         }
         guard queries[name] != nil else {
@@ -95,7 +102,7 @@ struct SimulatedClient {
             return
         }
         stream = nil
-        if let value, read.purpose == .listen {
+        if let value, case .listen = read.purpose {
             tree.assign(Assignment(target: WriteTarget(path: read.path), value: value))
         }
         let reply: Reply =
@@ -103,7 +110,7 @@ struct SimulatedClient {
             case .get: .value(value ?? .null)
             case .listen: .listening
             }
-        if error != nil, read.purpose == .listen {
+        if error != nil, case .listen = read.purpose {
             failed.insert(read.path)
             listening.remove(read.path)
         }
@@ -123,10 +130,10 @@ struct SimulatedClient {
         case (.listen(let path, _, _, _), .listening): listening.insert(path)
         case (.listen(let path, _, _, _), _): listening.remove(path)
         case (.unlisten(let path), _): listening.remove(path)
-        case (.listenQuery(_, _, let form, _, _), .listening),
-            (.listenQuery(_, _, let form, _, _), .listeningUnindexed):
+        case (.listenQuery(_, _, let form, _, _, _), .listening),
+            (.listenQuery(_, _, let form, _, _, _), .listeningUnindexed):
             queries[form.name]?.isSettled = true
-        case (.listenQuery(_, _, let form, _, _), _): queries[form.name] = nil
+        case (.listenQuery(_, _, let form, _, _, _), _): queries[form.name] = nil
         case (.unlistenQuery(let name), _): queries[name] = nil
         default: break
         }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 @testable import RealtimeDatabase
 
@@ -33,10 +34,14 @@ struct SimulatedHost {
     private(set) var recoversFrom: StorageError?
     private var held: [Request] = []
     private var now: Int64 = 1_700_000_000_000
+    /// What a client knew that is gone.
+    private var lastSeen: NaiveDatabase?
 
     /// The tree in memory, and what of it is durable.
     private var model = NaiveDatabase()
     private var durable = NaiveDatabase()
+    /// Connections that have ended.
+    private var ended: Set<UInt64> = []
     /// The operation after which a write may be acknowledged.
     private var sequences: [ConnectionID: [Int64: UInt64]] = [:]
 
@@ -49,8 +54,8 @@ struct SimulatedHost {
     private static func makeDatabase(_ sizes: Sizes, _ store: MemoryRowStore, sequence: UInt64) -> Database {
         let database = Database(
             index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
-            assembledBytesMax: sizes.assembledBytesMax, packing: sizes.packing)
-        try? database.setIndexes(sizes.indexes)
+            assembledBytesMax: sizes.assembledBytesMax, scannedAtOnceMax: 2, packing: sizes.packing)
+        database.setIndexes(sizes.indexes)
         return database
     }
 
@@ -70,13 +75,27 @@ struct SimulatedHost {
 
     // MARK: Requests
 
-    mutating func connect(loop: Int, serial: UInt64) {
+    /// A client connects; with `keepsData` one that was connected before and has what it was told then.
+    mutating func connect(loop: Int, serial: UInt64, keepsData: Bool) {
         let connection = ConnectionID(loop: loop, kind: .realtime, serial: serial)
-        clients[connection] = SimulatedClient(connection: connection)
+        clients[connection] = SimulatedClient(connection: connection, kept: keepsData ? lastSeen : nil)
+    }
+
+    /// Requests arrive.
+    mutating func run(_ requests: [Request]) {
+        let requests = database.admit(requests, now: now)
+        if !requests.isEmpty { perform(requests) }
+        database.endScans()
+    }
+
+    /// A step of a scan.
+    mutating func scan() {
+        guard recoversFrom == nil else { return }
+        run(database.scanSome(childrenMax: 2))
     }
 
     /// A turn.
-    mutating func run(_ requests: [Request]) {
+    private mutating func perform(_ requests: [Request]) {
         guard recoversFrom == nil, held.isEmpty else {
             held.append(contentsOf: requests)
             return
@@ -85,21 +104,44 @@ struct SimulatedHost {
         let mayFail = isRefusing || store.readsLeft != nil
         let record = database.process(requests, now: now)
         if let turn = database.pending.last {
-            check(turn.requests, turn.outputs, mayFail: mayFail)
+            check(turn.requests, turn.outputs, paid: Self.paid(by: record), mayFail: mayFail)
             for request in requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
         }
         if let record { inFlight.append(record) }
         release()
         if let error = database.tornBy { recoversFrom = recoversFrom ?? error }
+        if database.tornBy == nil {
+            let (owed, expected) = (database.owed, model.owed)
+            expect(owed == expected, "\(owed) is owed, not \(expected)")
+            expect(mayFail || !database.hasOrphans, "what is owed to ended connections waits")
+        }
+    }
+
+    /// Connections whose writes a turn has made, or that cancelled all of them.
+    private static func paid(by record: LogRecord?) -> Set<UInt64> {
+        var paid: Set<UInt64> = []
+        for operation in (try? record?.operations()) ?? [] {
+            if case .cancelOwed(.root, let connection) = operation.content { paid.insert(connection) }
+        }
+        return paid
     }
 
     /// Compares the outputs of a turn with what the model says to its requests.
-    private mutating func check(_ requests: [Request], _ outputs: [Output], mayFail: Bool) {
+    private mutating func check(_ requests: [Request], _ outputs: [Output], paid: Set<UInt64>, mayFail: Bool) {
         var rest = outputs[...]
+        var others = ended.intersection(paid).sorted()
+        for connection in others { model.pay(connection, now: now) }
         for request in requests {
+            if case .disconnect = request.operation {
+                ended.insert(request.connection.raw)
+                if paid.contains(request.connection.raw) { model.pay(request.connection.raw, now: now) }
+                others.append(request.connection.raw)
+            }
             let before = model
-            guard let expected = model.run(request.operation, now: now) else { continue }
+            guard let expected = model.run(request, now: now) else { continue }
             var hasPushed = false
+            // Those pushes may be of what connections left behind.
+            defer { others = [] }
             var reply: Reply?
             while reply == nil, let output = rest.popFirst() {
                 switch output {
@@ -116,23 +158,25 @@ struct SimulatedHost {
                     expect(value == model.tree.value(at: path), "initial data of \(path)")
                 case .initialQuery(_, let push):
                     if case .change(.set(let assignment)) = push.content,
-                        case .listenQuery(let path, let query, _, _, _) = request.operation
+                        case .listenQuery(let path, let query, _, _, _, _) = request.operation
                     {
                         expect(
                             assignment.value == model.selection(query, at: path), "initial data of a query at \(path)")
                     }
-                case .join, .leave, .missed: break
+                case .initialParts: expect(false, "parts that nobody asked for")
+                case .missed: expect(false, "what was missed, and nobody asked for")
+                case .join, .leave, .revoked: break
                 }
             }
             if mayFail, case .failed(.unavailable) = reply {
                 model = before
-                expect(!hasPushed, "a refused write was pushed")
+                expect(!hasPushed || !others.isEmpty, "a refused write was pushed")
                 continue
             }
             // Whether there is an index yet is known to the database alone.
             if case .listeningUnindexed = reply { reply = .listening }
             expect("\(reply as Reply?)" == "\(expected as Reply?)", "\(request): \(reply as Reply?), not \(expected)")
-            if case .failed = expected { expect(!hasPushed, "a failed write was pushed") }
+            if case .failed = expected { expect(!hasPushed || !others.isEmpty, "a failed write was pushed") }
         }
     }
 
@@ -146,7 +190,11 @@ struct SimulatedHost {
             log.append(contentsOf: group)
             for record in group {
                 for operation in (try? record.operations()) ?? [] {
-                    for assignment in operation.assignments { durable.assign(assignment) }
+                    switch operation.content {
+                    case .change(let change): for assignment in change.assignments { durable.assign(assignment) }
+                    case .owe(let assignments, let connection, by: _): durable.owe(assignments, of: connection)
+                    case .cancelOwed(let path, let connection): durable.cancelOwed(path, of: connection)
+                    }
                 }
             }
         }
@@ -181,18 +229,20 @@ struct SimulatedHost {
         recoversFrom = nil
         model = durable
         for turn in lost.map({ database.pending[$0] }) {
-            check(turn.requests, turn.outputs, mayFail: true)
+            check(turn.requests, turn.outputs, paid: [], mayFail: true)
             expect(turn.sequence <= logEnd, "a turn waits for the lost log")
             for request in turn.requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
         }
         release()
         let requests = failStreams(error) + held
         held = []
-        if !requests.isEmpty { run(requests) }
+        if !requests.isEmpty { perform(requests) }
     }
 
     mutating func accept() {
-        if recoversFrom == nil, unapplied == nil { database.accept() }
+        guard recoversFrom == nil, unapplied == nil else { return }
+        database.accept()
+        if database.hasOrphans, held.isEmpty { perform([]) }
     }
 
     // MARK: The store
@@ -248,7 +298,7 @@ struct SimulatedHost {
             while let read = clients[connection]?.stream {
                 failedReads.insert(read.id)
                 clients[connection]?.receive(nil, of: read, error: error)
-                if read.purpose == .listen {
+                if case .listen = read.purpose {
                     drops.append(
                         Request(connection: connection, number: read.number, operation: .dropListener(read.path)))
                 }
@@ -262,15 +312,20 @@ struct SimulatedHost {
         commit(min(count, inFlight.count), .failsButIsThere)
         (inFlight, held, applying, unapplied, recoversFrom) = ([], [], nil, nil, nil)
         store.readsLeft = nil
+        lastSeen = clients.values.first?.tree ?? lastSeen
         (clients, groups, sequences, failedReads) = ([:], [:], [:], [])
         database = Self.makeDatabase(sizes, store, sequence: appliedSequence)
         do throws(StorageError) {
+            try database.load()
             for record in log where record.lastSequence > appliedSequence { try database.replay(record.operations()) }
         } catch {
             failure = failure ?? "replay threw \(error)"
         }
         model = durable
         expect(database.sequence == logEnd && database.durableSequence == logEnd, "sequence after a crash")
+        ended.formUnion(durable.owed.keys)
+        database.orphanAll()
+        if database.hasOrphans { perform([]) }
     }
 
     /// Everything works again and comes to its end.
@@ -278,6 +333,7 @@ struct SimulatedHost {
         store.readsLeft = nil
         finishApplying(.succeeds)
         recover()
+        while database.isScanning, database.tornBy == nil { scan() }
         // Streams that begin now wait for the store, and requests behind them for the streams.
         for _ in 0..<4 + database.frozen.count {
             accept()
@@ -293,6 +349,10 @@ struct SimulatedHost {
         }
         release()
         expect(storedValue(at: .root) == durable.tree, "the store holds something else")
+        expect(model.tree == durable.tree, "the log has something else")
+        let isOwed = store.owed == durable.owed && ended.isDisjoint(with: durable.owed.keys)
+        expect(isOwed, "the store owes something else, or to connections that have ended")
+        expect(database.parked.isEmpty && database.listeners.queries.allSatisfy { !$0.isEmpty }, "scans are left over")
         expect(database.changedBytes == 0 && inFlight.isEmpty, "something is left over")
     }
 
@@ -332,7 +392,8 @@ struct SimulatedHost {
                 expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
                 clients[connection]?.receive(output)
             }
-        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _):
+        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
+            .revoked(let connection, _, _), .initialParts(let connection, _, _, _):
             clients[connection]?.receive(output)
         case .stream(let read): clients[read.connection]?.receive(output)
         case .reply(let connection, let number, _):
@@ -343,6 +404,7 @@ struct SimulatedHost {
 
     mutating func disconnect(_ connection: ConnectionID) {
         guard let request = clients[connection]?.request(.disconnect) else { return }
+        lastSeen = clients[connection]?.tree
         clients[connection] = nil
         for group in groups.keys { groups[group]?.remove(connection) }
         run([request])

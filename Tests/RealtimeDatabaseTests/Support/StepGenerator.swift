@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import TestSupport
 
 @testable import RealtimeDatabase
@@ -55,9 +56,16 @@ struct StepGenerator {
         }
     }
 
-    /// Something a client may ask, given what it knows at each path, if it can be sure.
-    mutating func operation(knowing value: (Path) -> CanonicalJSON?) -> Operation {
-        switch Int.random(in: 0..<22, using: &trees.random) {
+    /// Something a client may ask, given what it knows at each path, if it can be sure, and what it has there.
+    mutating func operation(knowing value: (Path) -> CanonicalJSON?, having: (Path) -> CanonicalJSON) -> Operation {
+        switch Int.random(in: 0..<26, using: &trees.random) {
+        case 22...23:
+            let (target, value) = assignment(below: .root).incoming
+            return .onDisconnect([(target, value)])
+        case 24:
+            guard case .merge(_, let assignments) = merge() else { return .onDisconnect([]) }
+            return .onDisconnect(assignments.map(\.incoming))
+        case 25: return .cancelOnDisconnect(path())
         case 16:
             let path = queriedPath()
             return .get(path, query: query(at: path))
@@ -86,10 +94,19 @@ struct StepGenerator {
         case 9: return .get(path())
         case 10...12:
             let path = path()
-            return .listen(path, hash: trees.chance(1, in: 2) ? nil : value(path).map { NodeHash.hash($0) })
+            return .listen(path, known: trees.chance(1, in: 2) ? nil : KnownData(hash: NodeHash.hash(having(path))))
         case 13...14: return .unlisten(path())
         default: return .relay(.failed(.refused(status: StaticText("invalid_argument"), "no")))
         }
+    }
+
+    /// A client ends a listener and begins it anew, saying what it had before, while the data changes.
+    mutating func listeningAgain(to path: Path, having value: CanonicalJSON) -> [Operation] {
+        let changes = (0..<2).map { _ in
+            Operation.set(WriteTarget(path: path), IncomingValue(json: trees.chance(1, in: 2) ? value : self.value()))
+        }
+        let again = Operation.listen(path, known: KnownData(hash: NodeHash.hash(value)))
+        return [changes[0], .unlisten(path), changes[1], again]
     }
 
     /// Some indexes for which there are queries.

@@ -1,5 +1,6 @@
 import JSONTree
 import RealtimeDatabase
+import SecurityRules
 import TestSupport
 
 @testable import TreeStorage
@@ -21,8 +22,8 @@ final class DatabaseOnDisk {
         database = Database(
             index: 0, store: try tree.makeReader(), sequence: tree.sequence, residentBytesMax: 2000,
             packing: .init(packedBytesMax: 120, repackBytesMax: 40))
-        try database.setIndexes(indexes)
-        try database.loadOwed()
+        try database.load()
+        database.setIndexes(indexes)
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
         }

@@ -1,0 +1,40 @@
+import EventLoop
+import JSONTree
+import WireProtocol
+
+/// What is kept on disk. Values are saved a moment after they changed, writes at once.
+extension DatabaseCore {
+    private static let saveDelay = Duration.seconds(1)
+
+    /// Takes up the writes that an earlier process left.
+    func restoreWrites() {
+        guard let cache else { return }
+        for (number, request) in cache.writes() {
+            outgoing.reserve(number)
+            switch request {
+            case .put(let assignment, hash: nil): submit(number, [assignment], request) { _ in }
+            case .merge(_, let assignments): submit(number, assignments, request) { _ in }
+            default: cache.removeWrite(number)
+            }
+        }
+    }
+
+    /// What a new listen had the last time.
+    func restore(_ listen: ServerListen) -> [SyncEvent] {
+        guard let cache, tree.cached(listen) == nil, let value = cache.value(of: listen) else { return [] }
+        return tree.restore(listen, value).events
+    }
+
+    /// What the server said for listens changed.
+    func saveLater(_ listens: [ServerListen]) {
+        guard cache != nil, !listens.isEmpty else { return }
+        if unsaved.isEmpty { loop.schedule(after: Self.saveDelay) { [weak self] in self?.save() } }
+        unsaved.formUnion(listens)
+    }
+
+    func save() {
+        let values = unsaved.compactMap { listen in tree.cached(listen).map { (listen, $0) } }
+        unsaved = []
+        cache?.save(values, at: WallClock.milliseconds)
+    }
+}

@@ -1,0 +1,72 @@
+import EventLoop
+import JSONTree
+import WireProtocol
+
+extension DatabaseCore {
+    typealias WriteCompletion = (Result<Void, DatabaseError>) -> Void
+
+    /// Replaces a value or a priority: here at once, on the server when it agrees.
+    func set(_ assignment: WireAssignment, completion: @escaping WriteCompletion) {
+        write([assignment], .put(assignment, hash: nil), completion: completion)
+    }
+
+    /// Replaces several values or priorities at once.
+    func update(_ base: Path, _ assignments: [WireAssignment], completion: @escaping WriteCompletion) {
+        write(assignments, .merge(base, assignments), completion: completion)
+    }
+
+    private func write(
+        _ assignments: [WireAssignment], _ request: ClientRequest, completion: @escaping WriteCompletion
+    ) {
+        overrideTransactions(at: assignments.map(\.target.path))
+        let number = outgoing.makeNumber()
+        cache?.add(number, request)
+        submit(number, assignments, request, completion: completion)
+    }
+
+    /// Shows a write, and sees that the server gets it.
+    func submit(
+        _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest,
+        completion: @escaping WriteCompletion
+    ) {
+        let write = PendingWrite(id: number, assignments: assignments.map { estimated($0) }, isVisible: true)
+        perform(tree.write(write))
+        outgoing.add(number, request, .write) { [self] result in
+            switch result {
+            case .success: perform(tree.acknowledge(number))
+            case .failure: perform(tree.removeWrite(number))
+            }
+            cache?.removeWrite(number)
+            completion(result.map { _ in })
+        }
+    }
+
+    /// A value with its server values estimated: the server's clock as far as it is known, increments of what is seen
+    /// here.
+    func estimated(_ assignment: WireAssignment) -> NodeAssignment {
+        let target = assignment.target
+        guard assignment.hasServerValues else {
+            return NodeAssignment(target: target, value: Node(assignment.value))
+        }
+        let now = WallClock.milliseconds &+ clockOffset
+        let value = assignment.value.resolved(timestamp: now) { relative in
+            let old = tree.localValue(at: target.path.appending(relative)).node
+            return target.isPriority ? old.priority.map { Node($0).canonical } ?? .null : old.canonical
+        }
+        return NodeAssignment(target: target, value: Node(value))
+    }
+
+    /// Throws away all writes that the server has not answered.
+    func purgeWrites() {
+        for number in outgoing.numbers(of: .write) { outgoing.remove(number)?.completion(.failure(.writeCancelled)) }
+        for number in outgoing.numbers(of: .transaction) {
+            outgoing.remove(number)?.completion(.failure(.writeCancelled))
+        }
+    }
+
+    // MARK: On disconnect
+
+    func onDisconnect(_ request: ClientRequest, completion: @escaping WriteCompletion) {
+        outgoing.add(request) { completion($0.map { _ in }) }
+    }
+}

@@ -1,0 +1,284 @@
+import EventLoop
+import JSONTree
+import Synchronization
+import WireProtocol
+
+/// A database as its clients see it, on its loop: the sync tree, the connection, and what waits for it.
+///
+/// The connection comes back by itself. After each hello: the token, all listens, and then everything that the server
+/// has not answered, in the order in which it was asked for. A transaction that was sent is not sent again.
+final class DatabaseCore: @unchecked Sendable {
+    // Safe because: other threads only carry a reference into `loop.execute`.
+
+    let loop: EventLoop
+    let options: DatabaseOptions
+    let tree = SyncTree()
+    /// What is below `.info`; never sent.
+    private let info = SyncTree()
+    private var infoValue: Node
+    var observers: [Int: Observer] = [:]
+    let outgoing = OutgoingRequests()
+    var transactions: [Int: Transaction] = [:]
+    let link: Link
+    /// Nil if nothing is kept on disk, or no longer.
+    var cache: CacheFile?
+    /// Listens whose values are to be saved.
+    var unsaved: Set<ServerListen> = []
+    /// Milliseconds that the server's clock is ahead. Any thread may read it.
+    let sharedClockOffset = Atomic<Int64>(0)
+
+    var clockOffset: Int64 { sharedClockOffset.load(ordering: .relaxed) }
+
+    private struct Kept: Hashable {
+        let path: Path
+        let query: Query
+    }
+
+    /// Events that observers have not been told.
+    private var untold: [SyncEvent] = []
+    private var isTelling = false
+    /// The observers that keep data up to date.
+    private var keepers: [Kept: Int] = [:]
+
+    /// Somebody who is told events.
+    struct Observer {
+        let isInfo: Bool
+        /// Whether one event is all that is wanted.
+        let isOnce: Bool
+        let onEvent: (SyncEvent.What) -> Void
+        let onCancel: (DatabaseError) -> Void
+    }
+
+    init(
+        url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, cache: CacheFile?, loop: EventLoop
+    ) {
+        self.loop = loop
+        self.cache = cache
+        self.options = options
+        link = Link(url: url, options: options, connection: connection, loop: loop)
+        infoValue = Node(children: InfoKeys.values(isConnected: false, clockOffset: 0))
+        link.core = self
+        outgoing.core = self
+    }
+
+    // MARK: Observing
+
+    func observe(_ id: Int, _ place: DatabasePlace, _ query: QueryObject, _ kinds: EventKinds, _ observer: Observer) {
+        observers[id] = observer
+        if place.isInfo {
+            tell(info.observe(id, place.path, query, kinds).events)
+            showInfo()
+        } else {
+            perform(tree.observe(id, place.path, query, kinds))
+        }
+    }
+
+    func removeObserver(_ id: Int) {
+        guard let observer = observers.removeValue(forKey: id) else { return }
+        if observer.isInfo {
+            _ = info.removeObserver(id)
+        } else {
+            // What it has seen may be dropped with it.
+            save()
+            perform(tree.removeObserver(id))
+        }
+    }
+
+    /// Removes the observers of a query, or of all queries at a place.
+    func removeObservers(at place: DatabasePlace, _ query: Query?) {
+        for id in (place.isInfo ? info : tree).observers(at: place.path, query) { removeObserver(id) }
+    }
+
+    /// Keeps a query's data up to date with an observer that wants no events, or no longer.
+    func keepSynced(_ isKept: Bool, _ place: DatabasePlace, _ query: QueryObject, _ number: Int) {
+        let kept = Kept(path: place.path, query: query.query)
+        if !isKept {
+            if let old = keepers.removeValue(forKey: kept) { removeObserver(old) }
+        } else if keepers[kept] == nil {
+            keepers[kept] = number
+            let observer = Observer(
+                isInfo: false, isOnce: false, onEvent: { _ in }, onCancel: { [self] _ in keepers[kept] = nil })
+            observe(number, place, query, [], observer)
+        }
+    }
+
+    /// Sends what the tree wants sent and tells what is to be told.
+    func perform(_ output: SyncOutput) {
+        var events = output.events
+        for listen in output.starts {
+            events += restore(listen)
+            send(listen)
+        }
+        for listen in output.stops { sendStop(listen) }
+        tell(events)
+    }
+
+    private func tell(_ events: [SyncEvent]) {
+        untold += events
+        guard !isTelling else { return }
+        isTelling = true
+        // What comes of telling is told behind what was there.
+        while !untold.isEmpty {
+            let events = untold
+            untold = []
+            for event in events {
+                guard let observer = observers[event.observer] else { continue }
+                if observer.isOnce { removeObserver(event.observer) }
+                observer.onEvent(event.what)
+            }
+        }
+        isTelling = false
+    }
+
+    private func showInfo() {
+        let assignment = NodeAssignment(target: WriteTarget(path: .root), value: infoValue)
+        tell(info.serverChanged([assignment]).events)
+    }
+
+    // MARK: Listens
+
+    /// Sends a listen: when it begins, and again after each reconnection.
+    private func send(_ listen: ServerListen) {
+        guard let session = link.session else { return }
+        let hash = tree.cached(listen).map { NodeHash.hash($0.canonical) } ?? []
+        session.send(.listen(listen.path, query: listen.query, tag: listen.tag, hash: hash)) { [self] result in
+            switch result {
+            case .success(let response) where response.isOK:
+                perform(tree.listenCompleted(listen))
+                saveLater([listen])
+                transactionsMayBegin()
+            case .success(let response): fail(listen, DatabaseError(response.refusal))
+            // The next connection will have it.
+            case .failure: break
+            }
+        }
+    }
+
+    private func sendStop(_ listen: ServerListen) {
+        guard let session = link.session else { return }
+        tree.stopSent(listen)
+        session.send(.unlisten(listen.path, query: listen.query, tag: listen.tag)) { [tree] _ in
+            tree.stopAnswered(listen)
+        }
+    }
+
+    private func fail(_ listen: ServerListen, _ error: DatabaseError) {
+        let (failed, output) = tree.listenFailed(listen)
+        let cancelled = failed.compactMap { observers.removeValue(forKey: $0) }
+        perform(output)
+        for observer in cancelled { observer.onCancel(error) }
+    }
+
+    // MARK: The connection
+
+    /// Ends everything. Whoever waits for an answer gets an error.
+    func close() {
+        link.goOffline()
+        save()
+        cache = nil
+        outgoing.failAll(.disconnected("the database was closed"))
+        let cancelled = observers.sorted { $0.key < $1.key }
+        observers = [:]
+        for (_, observer) in cancelled { observer.onCancel(.disconnected("the database was closed")) }
+    }
+
+    /// The connection is there, and signed in.
+    func opened() {
+        for listen in tree.listens { send(listen) }
+        outgoing.sendAll()
+    }
+
+    func greeted(_ hello: ServerHello) {
+        sharedClockOffset.store(hello.time &- WallClock.milliseconds, ordering: .relaxed)
+        setInfo(isConnected: true)
+    }
+
+    func disconnected() { setInfo(isConnected: false) }
+
+    private func setInfo(isConnected: Bool) {
+        infoValue = Node(children: InfoKeys.values(isConnected: isConnected, clockOffset: clockOffset))
+        showInfo()
+    }
+
+    func received(_ push: ServerPush) {
+        switch push {
+        case .data(let assignment, let tag, _): changed([assignment], tag)
+        case .merge(_, let assignments, let tag, _): changed(assignments, tag)
+        case .revoke(let path, let query):
+            let revoked = tree.listens.filter { listen in
+                guard listen.path == path else { return false }
+                guard let query else { return listen.query == nil }
+                // It names the query in an array.
+                return listen.query.map { query.contains($0.text) } ?? false
+            }
+            for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }
+        case .unknown(let action): if action.elementsEqual("ac".utf8) { link.tokenRefused() }
+        }
+    }
+
+    private func changed(_ assignments: [WireAssignment], _ tag: Int64?) {
+        // What a server fills in does not come from it.
+        let assignments = assignments.filter { !$0.hasServerValues }
+            .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
+        perform(tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments))
+        saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
+        transactionsMayBegin()
+    }
+
+    // MARK: Reading once
+
+    /// The value as the server has it, or as it is known here while somebody observes it.
+    func get(
+        _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
+        completion: @escaping (Result<Node, DatabaseError>) -> Void
+    ) {
+        if place.isInfo { return completion(.success(query.query.select(from: infoValue.value(at: place.path)))) }
+        if let known = tree.localValue(at: place.path, query.query) { return completion(.success(known)) }
+        let isWhole = query.query.selectsEverything
+        outgoing.add(.get(place.path, query: isWhole ? nil : query), isAbandoned: isAbandoned) { result in
+            completion(
+                result.flatMap { response in
+                    guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
+                    else {
+                        return .failure(.refused(status: "failure", message: "the answer is no value"))
+                    }
+                    return .success(Node(value))
+                })
+        }
+    }
+}
+
+extension QueryObject {
+    /// Everything, in the order of the priorities.
+    static let everything = QueryObject(everythingBy: .priority)
+
+    /// Everything, in an order.
+    init(everythingBy index: QueryIndex) {
+        // Without bounds nothing can be wrong with it.
+        guard let object = try? QueryObject(index: index) else { preconditionFailure("an order alone is a query") }
+        self = object
+    }
+}
+
+/// Where something is: in the database, or below `.info`.
+struct DatabasePlace: Hashable, Sendable {
+    var path: Path
+    var isInfo = false
+}
+
+/// What clients find below `.info`.
+enum InfoKeys {
+    static func values(isConnected: Bool, clockOffset: Int64) -> [(key: Key, node: Node)] {
+        let values: [(String, Leaf)] = [
+            ("connected", .bool(isConnected)), ("serverTimeOffset", .integer(clockOffset)),
+        ]
+        return values.compactMap { name, leaf in (try? Key(validating: name)).map { ($0, Node(leaf)) } }
+    }
+}
+
+extension [UInt8] {
+    /// Whether these bytes stand somewhere in this array.
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        part.count <= count && (0...count - part.count).contains { self[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,170 @@
+import EventLoop
+import WireProtocol
+
+/// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives
+/// on the database's loop.
+final class Link: SessionOwner {
+    private enum State {
+        /// Not wanted, or sent away for good.
+        case offline
+        /// The next attempt waits.
+        case waiting
+        case connecting
+        /// The server has said hello; a token is on its way.
+        case signingIn
+        case open
+    }
+
+    /// Set before the first connection.
+    weak var core: DatabaseCore?
+    private let loop: EventLoop
+    private let options: DatabaseOptions
+    private let connection: ConnectionOptions
+    private var url: DatabaseURL
+    private var state = State.offline
+    private var current: Session?
+    private var timer: Timer?
+    private var openedAt: MonotonicTime?
+    private var attempts = 0
+    private var lastSession: [UInt8]?
+    private var needsNewToken = false
+    /// Tells the answer to the last question for a token from earlier ones.
+    private var tokenQuestion = 0
+
+    init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: EventLoop) {
+        self.url = url
+        self.options = options
+        self.connection = connection
+        self.loop = loop
+    }
+
+    /// The connection, when requests may be sent.
+    var session: Session? { state == .open ? current : nil }
+
+    func goOnline() {
+        guard state == .offline else { return }
+        attempts = 0
+        connect()
+    }
+
+    func goOffline() {
+        timer?.cancel()
+        timer = nil
+        state = .offline
+        current?.close()
+    }
+
+    private func connect() {
+        state = .connecting
+        var options = connection
+        options.lastSession = lastSession
+        let session = Session(options: options, owner: self)
+        current = session
+        session.connect(to: url, on: loop, options: options)
+    }
+
+    private func connectLater() {
+        state = .waiting
+        let growth = (0..<min(attempts, 40)).reduce(1.0) { factor, _ in factor * 1.3 }
+        let delay = min(options.reconnectDelayMin * growth, options.reconnectDelayMax)
+        attempts += 1
+        timer = loop.schedule(after: delay * Double.random(in: 0.5...1)) { [weak self] in self?.connect() }
+    }
+
+    // MARK: The session
+
+    func began(_ hello: ServerHello) {
+        guard state == .connecting else { return }
+        lastSession = hello.session
+        state = .signingIn
+        core?.greeted(hello)
+        // An observer may have gone offline.
+        if state == .signingIn { signIn() }
+    }
+
+    private func open() {
+        state = .open
+        openedAt = loop.now
+        core?.opened()
+    }
+
+    func received(_ push: ServerPush) { core?.received(push) }
+
+    func progressed() {}
+
+    func ended(_ error: ConnectionError) {
+        current = nil
+        // One that held is no sign of trouble.
+        if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }
+        openedAt = nil
+        let wasWanted = state != .offline
+        if wasWanted { state = .waiting }
+        core?.disconnected()
+        guard wasWanted, state == .waiting else { return }
+        switch error {
+        case .disconnected(.killed), .disconnected(.closed): state = .offline
+        case .disconnected(.redirected(let host)) where redirect(to: host): connect()
+        default: connectLater()
+        }
+    }
+
+    private func redirect(to host: String) -> Bool {
+        let scheme = url.usesTLS ? "wss" : "ws"
+        guard let other = try? DatabaseURL("\(scheme)://\(host)/?ns=\(url.database)") else { return false }
+        url = other
+        return true
+    }
+
+    // MARK: Signing in
+
+    /// Signs in with what the provider gives, and opens the connection to requests.
+    private func signIn() {
+        guard let provider = options.tokenProvider, let core else { return open() }
+        tokenQuestion += 1
+        let question = tokenQuestion
+        let needsNew = needsNewToken
+        let loop = loop
+        Task {
+            let answer: Result<String?, any Error>
+            do { answer = .success(try await provider(needsNew)) } catch { answer = .failure(error) }
+            loop.execute { core.link.answered(question, answer) }
+        }
+    }
+
+    private func answered(_ question: Int, _ answer: Result<String?, any Error>) {
+        guard question == tokenQuestion, let session = current, state == .signingIn || state == .open else { return }
+        switch answer {
+        case .success(let token?):
+            session.send(.authenticate(credential: Array(token.utf8))) { [weak self] result in
+                self?.authenticated(result)
+            }
+        case .success(nil):
+            if state == .signingIn { return open() }
+            session.send(.unauthenticate) { _ in }
+        case .failure: reconnect()
+        }
+    }
+
+    private func authenticated(_ result: Result<ServerResponse, ConnectionError>) {
+        switch result {
+        case .success(let response) where response.isOK:
+            needsNewToken = false
+            if state == .signingIn { open() }
+        case .success: tokenRefused()
+        case .failure: break
+        }
+    }
+
+    /// The server does not take the token (any more).
+    func tokenRefused() {
+        needsNewToken = true
+        reconnect()
+    }
+
+    /// Somebody has signed in or out.
+    func credentialChanged() {
+        if state == .open, options.tokenProvider != nil { signIn() }
+    }
+
+    private func reconnect() { current?.abandon("the server did not take the token") }
+}

@@ -1,0 +1,92 @@
+import WireProtocol
+
+/// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was
+/// sent to a connection that ended is sent again to the next one, except transactions.
+final class OutgoingRequests {
+    typealias Completion = (Result<ServerResponse, DatabaseError>) -> Void
+
+    enum Kind {
+        /// A write that is shown to observers until it is settled.
+        case write
+        /// One that may take effect once only.
+        case transaction
+        case other
+    }
+
+    struct Entry {
+        let request: ClientRequest
+        let kind: Kind
+        var isSent = false
+        /// Whether the answer is no longer wanted; such a request is not sent.
+        let isAbandoned: () -> Bool
+        let completion: Completion
+    }
+
+    weak var core: DatabaseCore?
+    private var entries: [Int: Entry] = [:]
+    private var lastNumber = 0
+
+    func makeNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Numbers that are made from now on are greater than this one.
+    func reserve(_ number: Int) { lastNumber = max(lastNumber, number) }
+
+    /// Adds a request and sends it, if there is a connection. `number` must be the last one that was made.
+    func add(
+        _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
+        completion: @escaping Completion
+    ) {
+        entries[number] = Entry(request: request, kind: kind, isAbandoned: isAbandoned, completion: completion)
+        send(number)
+    }
+
+    /// Adds a request that changes nothing here.
+    func add(
+        _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false }, completion: @escaping Completion
+    ) {
+        add(makeNumber(), request, .other, isAbandoned: isAbandoned, completion: completion)
+    }
+
+    /// Takes a request out, whose answer is then ignored; nil if it was answered.
+    func remove(_ number: Int) -> Entry? { entries.removeValue(forKey: number) }
+
+    func isSent(_ number: Int) -> Bool { entries[number]?.isSent ?? false }
+
+    /// The numbers of those of a kind, in order.
+    func numbers(of kind: Kind) -> [Int] { entries.filter { $0.value.kind == kind }.keys.sorted() }
+
+    /// There is a new connection.
+    func sendAll() {
+        for number in entries.keys.sorted() { send(number) }
+    }
+
+    /// Answers all with an error: the database is closed.
+    func failAll(_ error: DatabaseError) {
+        for number in entries.keys.sorted() { remove(number)?.completion(.failure(error)) }
+    }
+
+    private func send(_ number: Int) {
+        guard let entry = entries[number], let session = core?.link.session else { return }
+        if entry.isAbandoned() {
+            entries[number] = nil
+            return
+        }
+        entries[number]?.isSent = true
+        session.send(entry.request, isAbandoned: { [self] in entries[number] == nil }) { [self] result in
+            switch result {
+            case .success(let response):
+                remove(number)?.completion(
+                    response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
+            case .failure(let error):
+                if entries[number]?.kind == .transaction {
+                    remove(number)?.completion(.failure(DatabaseError(error)))
+                } else {
+                    entries[number]?.isSent = false
+                }
+            }
+        }
+    }
+}

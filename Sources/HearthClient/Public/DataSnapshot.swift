@@ -1,0 +1,74 @@
+import JSONTree
+
+/// The value at a place at one moment. It does not change, and may be handed to any task.
+///
+/// Reading a part costs a search per level, and copies nothing.
+public struct DataSnapshot: Sendable {
+    /// The place it was read from.
+    public let ref: DatabaseReference
+    let node: Node
+    /// The order in which the children are told; nil for the order of the keys.
+    let index: QueryIndex
+
+    init(_ node: Node, at ref: DatabaseReference, index: QueryIndex = .key) {
+        self.ref = ref
+        self.node = node
+        self.index = index
+    }
+
+    /// The last key of the place; nil for the root.
+    public var key: String? { ref.key }
+
+    /// Whether there is anything.
+    public func exists() -> Bool { !node.isNull }
+
+    /// The whole value, without priorities; O(value). Null if there is nothing.
+    public var value: DatabaseValue { DatabaseValue(node) }
+
+    /// The whole value with its priorities: objects have a key `.priority`, leaves become objects with `.value`.
+    public var exportValue: DatabaseValue { DatabaseValue(node, withPriorities: true) }
+
+    /// Null, a number or a string.
+    public var priority: DatabaseValue { node.priority.map { DatabaseValue($0) } ?? .null }
+
+    /// How many children there are; O(1).
+    public var childrenCount: Int { node.children.count }
+
+    /// Whether there are children.
+    public func hasChildren() -> Bool { !node.children.isEmpty }
+
+    /// Whether there is anything at a relative path.
+    public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
+
+    /// The part at a relative path. Nothing exists there if the path is none.
+    public func childSnapshot(forPath path: String) -> DataSnapshot {
+        let child = ref.child(path)
+        let relative = try? Path(parsing: path)
+        return DataSnapshot(relative.map { node.value(at: $0) } ?? .null, at: child)
+    }
+
+    /// The children in the order of the query that was observed.
+    public var children: [DataSnapshot] {
+        var children = node.children
+        if index != .key {
+            let places = children.map { (index.place(of: $0.node, key: $0.key), $0) }
+            children = places.sorted { a, b in
+                guard let a = a.0, let b = b.0 else { return false }
+                return a < b
+            }.map(\.1)
+        }
+        return children.map { DataSnapshot($0.node, at: ref.child($0.key)) }
+    }
+
+    /// Decodes the value.
+    ///
+    /// - throws: `typeMismatch`.
+    public func data<Value: Decodable>(as type: Value.Type) throws(DatabaseError) -> Value {
+        try DatabaseDecoder.decode(type, from: node)
+    }
+}
+
+extension DataSnapshot: CustomStringConvertible {
+    /// Key and value; for people.
+    public var description: String { "\(key ?? "/"): \(node.canonical)" }
+}

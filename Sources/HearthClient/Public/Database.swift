@@ -1,0 +1,155 @@
+import EventLoop
+import JSONTree
+import Synchronization
+import WireProtocol
+
+/// A database on a server, seen by one client: one connection, which comes back by itself, and everything that is
+/// observed or written here.
+///
+///     let database = try Database(url: "wss://db.example.com/?ns=shop")
+///     let order = database.reference(withPath: "orders/17")
+///     try await order.setValue(["total": 12, "at": ServerValue.timestamp()])
+///
+/// **Threads.** Any task or thread may use a database and everything that comes from it. What one thread asks for
+/// happens in the order in which it asks. A database has one thread of its own, which owns the connection and the
+/// cache; blocks and completions are called on it, one at a time and in order, and must not block it.
+///
+/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper places hear
+/// of a change before those above them.
+///
+/// The connection ends with the last reference to the database, its references, queries and snapshots, or with
+/// ``close()``.
+public final class Database: Sendable {
+    /// Where the database is.
+    public let url: String
+    let core: DatabaseCore
+    let address: DatabaseURL
+    private let loop: EventLoop
+    private let lastObserver = Atomic<Int>(0)
+    private let pushIDs = Mutex(PushIDGenerator())
+
+    private static let shared = Mutex<[String: Database]>([:])
+
+    /// The database at a URL that the whole program shares.
+    ///
+    /// - throws: `invalidURL`, `disconnected` if the system gives no thread.
+    public static func database(url: String) throws(DatabaseError) -> Database {
+        if let known = shared.withLock({ $0[url] }) { return known }
+        let new = try Database(url: url)
+        return shared.withLock { databases in
+            let database = databases[url] ?? new
+            databases[url] = database
+            return database
+        }
+    }
+
+    /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a
+    /// port it is TLS on port 443.
+    ///
+    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the system
+    ///   gives no thread.
+    public init(url: String, options: DatabaseOptions = DatabaseOptions()) throws(DatabaseError) {
+        self.url = url
+        do throws(DatabaseURLError) { address = try DatabaseURL(url) } catch { throw .invalidURL(error.reason) }
+        var connection = ConnectionOptions()
+        connection.openTimeout = options.openTimeout
+        connection.keepAlive.idle = options.pingInterval
+        connection.keepAlive.answer = options.pingTimeout
+        do throws(TLSError) {
+            if let file = options.certificateAuthorityFile { connection.tls = try .client(trusting: .file(file)) }
+        } catch {
+            throw .invalidURL("the authorities cannot be used: \(error)")
+        }
+        var cache: CacheFile?
+        if let file = options.persistenceFile {
+            let name = "\(address.authority)/\(address.database)"
+            cache = try CacheFile(path: file, database: name, bytesMax: options.persistedBytesMax)
+        }
+        do throws(SystemError) {
+            loop = try EventLoop(name: "hearth-client")
+            try loop.start()
+        } catch {
+            throw .disconnected(error.description)
+        }
+        core = DatabaseCore(url: address, options: options, connection: connection, cache: cache, loop: loop)
+        if options.persistenceFile != nil { run { $0.restoreWrites() } }
+        if options.startsOnline { goOnline() }
+    }
+
+    deinit { close() }
+
+    /// Ends the connection and the thread. What was not answered fails, observers are cancelled, and further use fails
+    /// with `disconnected`. Writes that were sent may still take effect.
+    public func close() {
+        let (core, loop) = (core, loop)
+        loop.execute {
+            core.close()
+            // After what is staged to be sent.
+            loop.shutDown(grace: .milliseconds(200))
+        }
+    }
+
+    // MARK: References
+
+    /// The place that the URL names; the root if it has no path.
+    public func reference() -> DatabaseReference {
+        DatabaseReference(database: self, place: .success(DatabasePlace(path: address.path)))
+    }
+
+    /// The place at a path such as `rooms/lobby`, or below `.info`. A text that is no path is an error of whatever is
+    /// done with the reference.
+    public func reference(withPath path: String) -> DatabaseReference {
+        DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
+    }
+
+    // MARK: Connection
+
+    /// Ends the connection until ``goOnline()``. Writes for its end are made by the server; local writes wait.
+    public func goOffline() {
+        run { $0.link.goOffline() }
+    }
+
+    /// Connects, if it is not connected or about to be.
+    public func goOnline() {
+        run { $0.link.goOnline() }
+    }
+
+    /// Throws away all writes that the server has not answered; their completions get `writeCancelled`.
+    public func purgeOutstandingWrites() {
+        run { $0.purgeWrites() }
+    }
+
+    /// Asks the token provider again and signs in with what it gives, or out: to be called when a user has signed in or
+    /// out.
+    public func credentialChanged() {
+        run { $0.link.credentialChanged() }
+    }
+
+    // MARK: Inside
+
+    /// Runs work on the database's thread, behind what was posted before. False if the database is closed.
+    @discardableResult
+    func run(_ work: @escaping @Sendable (DatabaseCore) -> Void) -> Bool {
+        let core = core
+        return loop.execute { work(core) }
+    }
+
+    /// Waits for a result that the database's thread provides.
+    func wait<Value: Sendable>(
+        _ work: @escaping @Sendable (DatabaseCore, Reply<Value, DatabaseError>) -> Void
+    ) async throws(DatabaseError) -> Value {
+        if Task.isCancelled { throw .cancelled }
+        let reply = Reply<Value, DatabaseError>()
+        if !run({ work($0, reply) }) { reply.settle(.failure(.disconnected("the database was closed"))) }
+        return try await reply.value()
+    }
+
+    func makeObserverNumber() -> Int { lastObserver.add(1, ordering: .relaxed).newValue }
+
+    /// A new key, greater than all that this client made before.
+    func makePushID() -> Key {
+        var random = SystemRandomNumberGenerator()
+        let time = WallClock.milliseconds &+ core.sharedClockOffset.load(ordering: .relaxed)
+        return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
+    }
+}

@@ -1,0 +1,60 @@
+/// Why something that was asked of a database did not happen.
+public enum DatabaseError: Error, Hashable, Sendable {
+    /// The rules do not allow it.
+    case permissionDenied(String)
+    /// The server refused it, with one of the words of the protocol and a text for people.
+    case refused(status: String, message: String)
+    /// The text is no URL of a database.
+    case invalidURL(String)
+    /// A key has characters that no key may have, or the path is too deep.
+    case invalidPath(String)
+    /// The value cannot be stored: too large, too deep, a number that is not finite, …
+    case invalidValue(String)
+    /// The parts of a query do not fit together.
+    case invalidQuery(String)
+    /// A value is not of the type that it was to be decoded to.
+    case typeMismatch(String)
+    /// The connection was lost before the answer to a transaction, or the database was closed. Whether a transaction
+    /// took effect is not known.
+    case disconnected(String)
+    /// The task that waited was cancelled. What it had asked for goes on: a write stays in the queue.
+    case cancelled
+    /// A later write of this client to the same place made a transaction pointless.
+    case overridden
+    /// A transaction lost against others 25 times.
+    case tooManyRetries
+    /// The write was thrown away by ``Database/purgeOutstandingWrites()``.
+    case writeCancelled
+    /// Events came faster than they were read.
+    case slowReader
+    /// The file to keep values and writes in cannot be used.
+    case cache(String)
+
+    init(_ error: ConnectionError) {
+        switch error {
+        case .refused("permission_denied", let text): self = .permissionDenied(text)
+        case .refused(let status, let text): self = .refused(status: status, message: text)
+        case .cancelled: self = .cancelled
+        case .slowReader: self = .slowReader
+        case .disconnected, .protocolError: self = .disconnected(error.description)
+        }
+    }
+}
+
+extension DatabaseError: CustomStringConvertible {
+    /// One line for people.
+    public var description: String {
+        switch self {
+        case .permissionDenied(let text): "permission denied" + (text.isEmpty ? "" : ": \(text)")
+        case .refused(let status, let message): message.isEmpty ? status : "\(status): \(message)"
+        case .invalidURL(let text), .invalidPath(let text), .invalidValue(let text), .invalidQuery(let text),
+            .typeMismatch(let text), .disconnected(let text), .cache(let text):
+            text
+        case .cancelled: "cancelled"
+        case .overridden: "a later write replaced it"
+        case .tooManyRetries: "too many attempts"
+        case .writeCancelled: "the write was thrown away"
+        case .slowReader: "events came faster than they were read"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import JSONTree
+
+/// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends
+/// its loop without an error.
+public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
+    /// Why a loop ends before its time.
+    public typealias Failure = DatabaseError
+
+    /// What is kept for a reader that is slow.
+    enum Waiting {
+        case newest(Int)
+        case oldest(Int)
+    }
+
+    private let query: DatabaseQuery
+    private let kinds: EventKinds
+    private let waiting: Waiting
+    private let transform: @Sendable (ObservedEvent) throws(DatabaseError) -> Element
+
+    init(
+        _ query: DatabaseQuery, _ kinds: EventKinds, _ waiting: Waiting,
+        _ transform: @escaping @Sendable (ObservedEvent) throws(DatabaseError) -> Element
+    ) {
+        self.query = query
+        self.kinds = kinds
+        self.waiting = waiting
+        self.transform = transform
+    }
+
+    /// Begins to observe.
+    public func makeAsyncIterator() -> Iterator {
+        typealias Events = AsyncThrowingStream<ObservedEvent, any Error>
+        let policy: Events.Continuation.BufferingPolicy =
+            switch waiting {
+            case .newest(let count): .bufferingNewest(count)
+            case .oldest(let count): .bufferingOldest(count)
+            }
+        let (stream, continuation) = Events.makeStream(bufferingPolicy: policy)
+        let isLossless = if case .oldest = waiting { true } else { false }
+        let handle = query.observe(kinds, onCancel: { continuation.finish(throwing: $0) }) { event in
+            if case .dropped = continuation.yield(event), isLossless {
+                continuation.finish(throwing: DatabaseError.slowReader)
+            }
+        }
+        continuation.onTermination = { [query] _ in query.removeObserver(withHandle: handle) }
+        return Iterator(base: stream.makeAsyncIterator(), database: query.ref.database, transform: transform)
+    }
+
+    /// One loop over the events.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var base: AsyncThrowingStream<ObservedEvent, any Error>.Iterator
+        /// Kept open while somebody reads.
+        fileprivate let database: Database
+        fileprivate let transform: @Sendable (ObservedEvent) throws(DatabaseError) -> Element
+
+        /// The next event; nil when the task is cancelled.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(DatabaseError) -> Element? {
+            do {
+                guard let event = try await base.next(isolation: actor) else { return nil }
+                return try transform(event)
+            } catch let error as DatabaseError {
+                throw error
+            } catch {
+                throw .cancelled
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension DatabaseEvents.Iterator: Sendable {}

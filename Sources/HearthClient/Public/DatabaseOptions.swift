@@ -1,0 +1,37 @@
+/// How a database behaves.
+public struct DatabaseOptions: Sendable {
+    /// Gives the token to sign in with, nil for none. Asked after each connection is made, and when a token has been
+    /// refused or revoked; then a new one is wanted.
+    public typealias TokenProvider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
+
+    /// Nil for a client that does not sign in.
+    public var tokenProvider: TokenProvider?
+
+    /// The pause before the second attempt to connect; each further one is 1.3 times as long, less a random part.
+    public var reconnectDelayMin = Duration.seconds(1)
+    /// The longest pause.
+    public var reconnectDelayMax = Duration.seconds(30)
+    /// For connecting and TLS together, and then again for the server's first word.
+    public var openTimeout = Duration.seconds(15)
+    /// After so long without a word of the server it is asked for one.
+    public var pingInterval = Duration.seconds(45)
+    /// How long it may take to answer that before the connection is given up.
+    public var pingTimeout = Duration.seconds(15)
+    /// The authorities to trust over TLS, as a PEM file; nil for the system's.
+    public var certificateAuthorityFile: String?
+    /// Whether to connect as soon as there is something to do. Otherwise `goOnline()` does.
+    public var startsOnline = true
+    /// Events that may wait for the reader of a sequence of child events before it ends with `slowReader`; the first
+    /// ones, for the children that are there, count as well.
+    public var waitingEventsMax = 1 << 20
+
+    /// Where to keep what was observed and what was not answered, so that a program that starts without a network
+    /// shows its last values and makes its writes later. One file for one database and one process at a time; it holds
+    /// what the user may read, so a program with several users has several files. Nil to keep nothing.
+    public var persistenceFile: String?
+    /// Bytes of values to keep there; when it is opened, those that were saved longest ago go first.
+    public var persistedBytesMax = 10 << 20
+
+    /// Options as they are for most.
+    public init() {}
+}

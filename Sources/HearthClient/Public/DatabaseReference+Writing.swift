@@ -1,0 +1,233 @@
+import JSONTree
+import WireProtocol
+
+/// Told once how a write ended: nil, or why it did not happen.
+public typealias WriteCompletion = @Sendable (DatabaseError?, DatabaseReference) -> Void
+
+/// Writes are seen by the observers of this client at once, and taken back if the server refuses them. Without a
+/// connection they wait, and are sent in order. One that was sent when the connection was lost is sent again, so an
+/// increment may count twice then; a transaction does not.
+///
+/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write.
+extension DatabaseReference {
+    /// Replaces the value, its priority included. Null removes.
+    ///
+    /// - throws: `permissionDenied`, `refused`, `invalidPath`, `invalidValue`, `cancelled`, `disconnected`,
+    ///   `writeCancelled`; all writes throw these.
+    public func setValue(_ value: DatabaseValue, andPriority priority: DatabaseValue = nil) async throws(DatabaseError)
+    {
+        try await write(try setting(value, priority))
+    }
+
+    /// The same without waiting; the completion tells how it ended.
+    public func setValue(
+        _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
+        withCompletionBlock completion: WriteCompletion? = nil
+    ) {
+        write({ () throws(DatabaseError) in try setting(value, priority) }, completion)
+    }
+
+    /// Replaces the value by one of a type of one's own.
+    public func setValue<Value: Encodable & Sendable>(
+        _ value: Value, andPriority priority: DatabaseValue = nil
+    ) async throws(DatabaseError) {
+        try await write(try setting(DatabaseEncoder.encode(value), priority))
+    }
+
+    /// The same without waiting; the completion tells how it ended.
+    public func setValue<Value: Encodable & Sendable>(
+        _ value: Value, andPriority priority: DatabaseValue = nil,
+        withCompletionBlock completion: WriteCompletion? = nil
+    ) {
+        write({ () throws(DatabaseError) in try setting(DatabaseEncoder.encode(value), priority) }, completion)
+    }
+
+    /// Removes what is here and below.
+    public func removeValue() async throws(DatabaseError) { try await setValue(DatabaseValue.null) }
+
+    /// The same without waiting; the completion tells how it ended.
+    public func removeValue(withCompletionBlock completion: WriteCompletion? = nil) {
+        setValue(DatabaseValue.null, withCompletionBlock: completion)
+    }
+
+    /// Replaces several places below this one at once: either all or none. The keys are relative paths; no one may lie
+    /// inside another.
+    public func updateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
+        try await write(try updating(values))
+    }
+
+    /// The same without waiting; the completion tells how it ended.
+    public func updateChildValues(
+        _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
+    ) {
+        write({ () throws(DatabaseError) in try updating(values) }, completion)
+    }
+
+    /// Replaces the priority of what is there: null, a number or a string.
+    public func setPriority(_ priority: DatabaseValue) async throws(DatabaseError) {
+        try await write(try settingPriority(priority))
+    }
+
+    /// The same without waiting; the completion tells how it ended.
+    public func setPriority(_ priority: DatabaseValue, withCompletionBlock completion: WriteCompletion? = nil) {
+        write({ () throws(DatabaseError) in try settingPriority(priority) }, completion)
+    }
+
+    // MARK: On disconnect
+
+    /// Has the server replace the value when this client's connection ends, however that comes. It is asked once:
+    /// after a reconnection it must be asked again.
+    public func onDisconnectSetValue(
+        _ value: DatabaseValue, andPriority priority: DatabaseValue = nil
+    ) async throws(DatabaseError) {
+        try await onDisconnect(try setting(value, priority))
+    }
+
+    /// The same without waiting; the completion tells when the server knows.
+    public func onDisconnectSetValue(
+        _ value: DatabaseValue, andPriority priority: DatabaseValue = nil,
+        withCompletionBlock completion: WriteCompletion? = nil
+    ) {
+        onDisconnect({ () throws(DatabaseError) in try setting(value, priority) }, completion)
+    }
+
+    /// Has the server remove what is here and below when the connection ends.
+    public func onDisconnectRemoveValue() async throws(DatabaseError) { try await onDisconnectSetValue(.null) }
+
+    /// The same without waiting; the completion tells when the server knows.
+    public func onDisconnectRemoveValue(withCompletionBlock completion: WriteCompletion? = nil) {
+        onDisconnectSetValue(.null, withCompletionBlock: completion)
+    }
+
+    /// Has the server replace several places below this one at once when the connection ends.
+    public func onDisconnectUpdateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
+        try await onDisconnect(try updating(values))
+    }
+
+    /// The same without waiting; the completion tells when the server knows.
+    public func onDisconnectUpdateChildValues(
+        _ values: [String: DatabaseValue], withCompletionBlock completion: WriteCompletion? = nil
+    ) {
+        onDisconnect({ () throws(DatabaseError) in try updating(values) }, completion)
+    }
+
+    /// Nothing here and below is to be written any more when the connection ends.
+    public func cancelDisconnectOperations() async throws(DatabaseError) {
+        try await onDisconnect(.cancel(try writablePath()))
+    }
+
+    /// The same without waiting; the completion tells when the server knows.
+    public func cancelDisconnectOperations(withCompletionBlock completion: WriteCompletion? = nil) {
+        onDisconnect({ () throws(DatabaseError) in .cancel(try writablePath()) }, completion)
+    }
+
+    // MARK: Inside
+
+    private enum Write {
+        case set(WireAssignment)
+        case update(Path, [WireAssignment])
+        case cancel(Path)
+
+        func begin(_ core: DatabaseCore, _ completion: @escaping DatabaseCore.WriteCompletion) {
+            switch self {
+            case .set(let assignment): core.set(assignment, completion: completion)
+            case .update(_, []), .cancel: completion(.success(()))
+            case .update(let base, let assignments): core.update(base, assignments, completion: completion)
+            }
+        }
+
+        var onDisconnect: ClientRequest {
+            switch self {
+            case .set(let assignment): .onDisconnect(assignment)
+            case .update(let base, let assignments): .onDisconnectMerge(base, assignments)
+            case .cancel(let path): .cancelOnDisconnect(path)
+            }
+        }
+    }
+
+    func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> WireAssignment {
+        let path = try writablePath()
+        var (canonical, hasServerValues) = try value.canonical(depth: Path.maximumDepth - path.depth)
+        if priority != .null {
+            let priority = try Self.canonical(priority: priority)
+            hasServerValues = hasServerValues || priority.hasServerValues
+            canonical = canonical.settingPriority(priority.value, at: .root) ?? .null
+        }
+        return WireAssignment(
+            target: WriteTarget(path: path), value: canonical, hasServerValues: hasServerValues)
+    }
+
+    private func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
+        .set(try setting(value, priority))
+    }
+
+    private static func canonical(
+        priority: DatabaseValue
+    ) throws(DatabaseError) -> (value: CanonicalJSON, hasServerValues: Bool) {
+        let canonical = try priority.canonical()
+        guard canonical.hasServerValues || canonical.value.isPriority else {
+            throw .invalidValue("a priority is null, a number or a string")
+        }
+        return canonical
+    }
+
+    private func settingPriority(_ priority: DatabaseValue) throws(DatabaseError) -> Write {
+        let path = try writablePath()
+        let (value, hasServerValues) = try Self.canonical(priority: priority)
+        return .set(
+            WireAssignment(
+                target: WriteTarget(path: path, isPriority: true), value: value, hasServerValues: hasServerValues))
+    }
+
+    private func updating(_ values: [String: DatabaseValue]) throws(DatabaseError) -> Write {
+        let base = try writablePath()
+        let text = try DatabaseValue.object(values).jsonText()
+        do throws(RequestError) {
+            let assignments = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+                try WireAssignment.parse(text, base: base)
+            }
+            return .update(base, assignments)
+        } catch {
+            throw .invalidValue(error.message)
+        }
+    }
+
+    private func write(_ write: Write) async throws(DatabaseError) {
+        try await database.wait { core, reply in write.begin(core) { reply.settle($0) } }
+    }
+
+    private func onDisconnect(_ write: Write) async throws(DatabaseError) {
+        try await database.wait { core, reply in core.onDisconnect(write.onDisconnect) { reply.settle($0) } }
+    }
+
+    private func write(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
+        post(make, completion) { write, core, completion in write.begin(core, completion) }
+    }
+
+    private func onDisconnect(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
+        post(make, completion) { write, core, completion in
+            core.onDisconnect(write.onDisconnect, completion: completion)
+        }
+    }
+
+    /// Completions are called on the database's thread, whatever happens.
+    private func post(
+        _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
+        _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.WriteCompletion) -> Void
+    ) {
+        let reference = self
+        let write = Result { () throws(DatabaseError) in try make() }
+        database.run { core in
+            let done: DatabaseCore.WriteCompletion = { result in
+                switch result {
+                case .success: completion?(nil, reference)
+                case .failure(let error): completion?(error, reference)
+                }
+            }
+            switch write {
+            case .success(let write): begin(write, core, done)
+            case .failure(let error): done(.failure(error))
+            }
+        }
+    }
+}

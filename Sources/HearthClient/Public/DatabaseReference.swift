@@ -1,0 +1,84 @@
+import JSONTree
+import WireProtocol
+
+/// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
+/// through it.
+public struct DatabaseReference: Sendable {
+    /// The database that the place is in.
+    public let database: Database
+    /// Or why the text that it was made from is no place.
+    let place: Result<DatabasePlace, DatabaseError>
+
+    /// The last key of the path; nil for the root.
+    public var key: String? { (try? place.get())?.path.lastKey?.description }
+
+    /// The path, with a slash before each key.
+    public var path: String {
+        guard let place = try? place.get() else { return "(no path)" }
+        return (place.isInfo ? "/.info" : "") + (place.isInfo && place.path.isRoot ? "" : place.path.description)
+    }
+
+    /// Nil for the root.
+    public var parent: DatabaseReference? {
+        guard case .success(let place) = place, let parent = place.path.parent else { return nil }
+        return DatabaseReference(
+            database: database, place: .success(DatabasePlace(path: parent, isInfo: place.isInfo)))
+    }
+
+    /// The root of the database.
+    public var root: DatabaseReference {
+        DatabaseReference(database: database, place: .success(DatabasePlace(path: .root)))
+    }
+
+    /// The place at a relative path, such as `lobby` or `lobby/title`.
+    public func child(_ path: String) -> DatabaseReference {
+        DatabaseReference(database: database, place: place.flatMap { DatabaseReference.place(path, below: $0) })
+    }
+
+    /// A child with a new key, greater than those made before, so that the children sort by the time they were made.
+    public func childByAutoId() -> DatabaseReference { child(database.makePushID()) }
+
+    func child(_ key: Key) -> DatabaseReference {
+        let child = place.map { DatabasePlace(path: $0.path.appending(key), isInfo: $0.isInfo) }
+        return DatabaseReference(database: database, place: child)
+    }
+
+    private static func place(_ text: String, below base: DatabasePlace) -> Result<DatabasePlace, DatabaseError> {
+        var base = base
+        var rest = text[...]
+        while rest.hasPrefix("/") { rest = rest.dropFirst() }
+        if base.path.isRoot, !base.isInfo, rest == ".info" || rest.hasPrefix(".info/") {
+            base.isInfo = true
+            rest = rest.dropFirst(5)
+        }
+        do throws(PathError) {
+            base.path = base.path.appending(try Path(parsing: String(rest)))
+            if base.path.depth > Path.maximumDepth { throw .tooDeep }
+            return .success(base)
+        } catch {
+            return .failure(.invalidPath("'\(text)' is no path: \(error)"))
+        }
+    }
+
+    /// The path, if it is one that can be written to.
+    func writablePath() throws(DatabaseError) -> Path {
+        let place = try place.get()
+        if place.isInfo { throw .invalidPath("what is below .info cannot be written") }
+        return place.path
+    }
+}
+
+extension DatabaseReference: Hashable {
+    /// Whether both name the same place through the same client.
+    public static func == (a: DatabaseReference, b: DatabaseReference) -> Bool {
+        a.database === b.database && a.place == b.place
+    }
+
+    /// Hashes the place.
+    public func hash(into hasher: inout Hasher) { hasher.combine(try? place.get()) }
+}
+
+extension DatabaseReference: CustomStringConvertible {
+    /// The path.
+    public var description: String { path }
+}

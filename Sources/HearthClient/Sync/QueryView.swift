@@ -1,0 +1,148 @@
+import JSONTree
+import WireProtocol
+
+/// One query at one place, and everybody who observes it: what they have been told, and what a change means to them.
+final class QueryView {
+    struct Observer {
+        /// Unique in the tree.
+        let id: Int
+        let kinds: EventKinds
+    }
+
+    let path: Path
+    let object: QueryObject
+    private(set) var observers: [Observer] = []
+    /// The listen of its own that the view has, if no other one covers it.
+    var listen: ServerListen?
+    /// What the server said for that listen; nil before it did. Holds nothing that the query does not select.
+    var selection: Node?
+    /// What the observers see, before the query selects from it.
+    private(set) var known = KnownNode.nothing
+    /// The places of what is selected, in order. Nil while nobody needs them: everything is selected, and all observers
+    /// want the value alone.
+    private var window: QueryWindow?
+
+    init(path: Path, query: QueryObject) {
+        self.path = path
+        object = query
+        if !query.query.selectsEverything { keepOrder() }
+    }
+
+    private func keepOrder() {
+        guard window == nil else { return }
+        var new = QueryWindow(query, keepsOrder: true)
+        new.fill(query.selectedPlaces(in: known.node))
+        window = new
+    }
+
+    var query: Query { object.query }
+
+    /// What the query selects now.
+    var value: Node {
+        let node = known.node
+        guard let window, !query.selectsEverything else { return node }
+        let isAll = node.leaf == nil && node.priority == nil && node.children.count == window.count
+        return isAll ? node : node.keeping(window.members)
+    }
+
+    /// Adds an observer, and answers what it is told first.
+    func add(_ observer: Observer) -> [SyncEvent] {
+        observers.append(observer)
+        if !observer.kinds.isDisjoint(with: .child) { keepOrder() }
+        var events = childEvents(window?.initialEvents ?? [], before: known.node, to: [observer])
+        if known.isComplete { events += valueEvent(to: [observer]) }
+        return events
+    }
+
+    /// Takes over what is known now and answers what the observers are told: children that left, those that came or
+    /// moved, those that changed, each in the query's order, then the value.
+    ///
+    /// - parameter keys: the children that may have changed, each once; nil if anything may.
+    func update(_ new: KnownNode, keys: [Key]?) -> [SyncEvent] {
+        let old = known
+        known = new
+        let becomesComplete = new.isComplete && !old.isComplete
+        guard window != nil else {
+            let isChanged = becomesComplete || !isEqual(old.node, new.node, keys)
+            return isChanged && new.isComplete ? valueEvent(to: observers) : []
+        }
+        let difference = apply(changes(from: old.node, to: new.node, keys: keys))
+        let isOtherwise = query.selectsEverything && !isEqual(old.node, new.node, [])
+        guard becomesComplete || isOtherwise || !difference.isEmpty else { return [] }
+        var events = childEvents(inOrder(window?.events(of: difference) ?? []), before: old.node, to: observers)
+        if new.isComplete { events += valueEvent(to: observers) }
+        return events
+    }
+
+    /// With added and moved children together, so that whoever takes one event after the other finds each predecessor
+    /// where it belongs: it was there before and stays, or came right before.
+    private func inOrder(_ events: [ChildEvent]) -> [ChildEvent] {
+        let arrivals = events.filter { $0.kind == .added || $0.kind == .moved }.sorted { $0.place < $1.place }
+        return events.filter { $0.kind == .removed } + arrivals + events.filter { $0.kind == .changed }
+    }
+
+    private func apply(_ changes: [ChildChange]) -> WindowDifference {
+        window?.apply(changes) { refill(beyond: $0, $1) } ?? WindowDifference()
+    }
+
+    /// Compares two values, of the children only some if they are named.
+    private func isEqual(_ a: Node, _ b: Node, _ keys: [Key]?) -> Bool {
+        guard let keys else { return a == b }
+        return a.leaf == b.leaf && a.priority == b.priority && keys.allSatisfy { a.child($0) == b.child($0) }
+    }
+
+    /// Takes an observer out.
+    func remove(_ id: Int) { observers.removeAll { $0.id == id } }
+
+    private func changes(from old: Node, to new: Node, keys: [Key]?) -> [ChildChange] {
+        func change(_ key: Key, _ before: Node, _ after: Node) -> ChildChange? {
+            if before == after { return nil }
+            return ChildChange(
+                before: query.index.place(of: before, key: key), after: query.index.place(of: after, key: key))
+        }
+        if let keys { return keys.compactMap { change($0, old.child($0), new.child($0)) } }
+        var changes: [ChildChange?] = []
+        let (before, after) = (old.children, new.children)
+        var (left, right) = (0, 0)
+        while left < before.count || right < after.count {
+            let leftKey = left < before.count ? before[left].key : nil
+            let rightKey = right < after.count ? after[right].key : nil
+            if let leftKey, rightKey.map({ leftKey < $0 }) ?? true {
+                changes.append(change(leftKey, before[left].node, .null))
+                left += 1
+            } else if let rightKey, leftKey.map({ rightKey < $0 }) ?? true {
+                changes.append(change(rightKey, .null, after[right].node))
+                right += 1
+            } else {
+                changes.append(change(before[left].key, before[left].node, after[right].node))
+                left += 1
+                right += 1
+            }
+        }
+        return changes.compactMap(\.self)
+    }
+
+    private func refill(beyond place: IndexPlace, _ count: Int) -> [IndexPlace] {
+        let places = query.places(in: known.node)
+        if query.limit?.side == .last { return places.lazy.filter { $0 < place }.suffix(count).reversed() }
+        return Array(places.lazy.filter { place < $0 }.prefix(count))
+    }
+
+    private func childEvents(_ events: [ChildEvent], before: Node, to observers: [Observer]) -> [SyncEvent] {
+        events.flatMap { event in
+            let wanting = observers.filter { $0.kinds.contains(event.kind.flag) }
+            if wanting.isEmpty { return [] as [SyncEvent] }
+            let key = event.place.key
+            let node = event.kind == .removed ? before.child(key) : known.node.child(key)
+            let what = SyncEvent.What.child(event.kind, key, node, previous: event.previous?.key)
+            return wanting.map { SyncEvent(observer: $0.id, path: path, what: what) }
+        }
+    }
+
+    private func valueEvent(to observers: [Observer]) -> [SyncEvent] {
+        let wanting = observers.filter { $0.kinds.contains(.value) }
+        if wanting.isEmpty { return [] }
+        let value = value
+        return wanting.map { SyncEvent(observer: $0.id, path: path, what: .value(value)) }
+    }
+}

@@ -1,0 +1,46 @@
+import HTTPCodec
+import WireProtocol
+
+/// What somebody shows to say who they are (rest 2, wire-protocol 7).
+struct Credential: Equatable, Sendable {
+    enum Token: Equatable, Sendable {
+        var text: [UInt8] {
+            switch self {
+            case .user(let text), .administrator(let text): text
+            }
+        }
+
+        /// Said to be the ID token of a user; also what administrators of older times had.
+        case user([UInt8])
+        /// Said to be the access token of an administrator.
+        case administrator([UInt8])
+    }
+
+    var token: Token
+    /// The JSON text of what rules are to see as `auth` in place of the administrator; `null` for nobody.
+    var acting: [UInt8]?
+}
+
+extension Credential {
+    /// That of an HTTP request, if it has one.
+    init?(_ head: RequestHead) {
+        let header = head.headers.combined("authorization")
+        if let token = head.query.first("auth"), !token.isEmpty {
+            self.token = .user(Array(token))
+        } else if let token = head.query.first("access_token"), !token.isEmpty {
+            self.token = .administrator(Array(token))
+        } else if let header, let token = Self.bearer(header) {
+            self.token = .administrator(token)
+        } else {
+            return nil
+        }
+        acting = head.query.first("auth_variable_override").map(Array.init)
+    }
+
+    /// What stands behind `Bearer` in the header field; nil in one of another scheme, which is meant for somebody on the way.
+    private static func bearer(_ field: some Collection<UInt8>) -> [UInt8]? {
+        let words = field.split(separator: UInt8(ascii: " "))
+        guard words.count == 2, String(decoding: words[0], as: UTF8.self).lowercased() == "bearer" else { return nil }
+        return Array(words[1])
+    }
+}

@@ -1,0 +1,61 @@
+import EventLoop
+import HTTPCodec
+import RealtimeDatabase
+
+/// Who makes a request (rest 2).
+extension HTTPConnection {
+    /// Finds that out and goes on, or refuses the request if its credential is not taken.
+    func identify(
+        _ head: RequestHead, _ writer: ResponseWriter,
+        then body: @escaping @Sendable (HTTPConnection, Authentication) -> Void
+    ) {
+        guard let credential = Credential(head) else { return body(self, .nobody) }
+        let finish: @Sendable (HTTPConnection, Authenticator.Outcome) -> Void = { connection, result in
+            switch result {
+            case .success(let authentication): body(connection, authentication)
+            case .failure(let error): connection.respond(RESTError(error).response, with: writer)
+            }
+        }
+        let (context, id) = (context, id)
+        let known = context.services.authenticator.authenticate(credential) { result in
+            context.loop.execute {
+                context.withConnection(id) { connection in
+                    connection.work = .none
+                    finish(connection, result)
+                    connection.readOn()
+                }
+            }
+        }
+        if let known { finish(self, known) } else { work = .beside }
+    }
+
+    /// Goes on only with an administrator's request.
+    func admit(_ head: RequestHead, _ writer: ResponseWriter, then body: @escaping @Sendable (HTTPConnection) -> Void) {
+        identify(head, writer) { connection, authentication in
+            guard authentication.principal.isAdministrator else {
+                return connection.respond(RESTError(.unauthorized, "Unauthorized request.").response, with: writer)
+            }
+            body(connection)
+        }
+    }
+
+    /// Ends an event stream when the credential ends that it was asked for with.
+    func expire(at seconds: Int64?) {
+        expiry?.cancel()
+        expiry = seconds.map { seconds in
+            let left = Duration.milliseconds(max(0, seconds * 1000 - WallClock.milliseconds))
+            return context.loop.schedule(after: left) { [unowned self] in end(with: EventStreamWriter.authRevoked) }
+        }
+    }
+}
+
+extension RESTError {
+    /// The texts that SDKs know (rest 6).
+    init(_ error: CredentialError) {
+        switch error.kind {
+        case .invalid: self.init(.unauthorized, "Could not parse auth token.")
+        case .expired: self.init(.unauthorized, "Auth token is expired")
+        case .notAdministrator: self.init(.unauthorized, "Unauthorized request.")
+        }
+    }
+}

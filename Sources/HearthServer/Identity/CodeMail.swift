@@ -1,0 +1,111 @@
+import EventLoop
+import Identity
+
+/// A mail with a link, as RFC 5322 has it.
+struct CodeMail: Sendable {
+    let recipient: String
+    let kind: OneTimeCode.Kind
+    let link: String
+
+    init(_ code: OneTimeCode, link: String) {
+        recipient = code.kind == .verifyAndChangeEmail ? code.newEmail ?? code.email : code.email
+        kind = code.kind
+        self.link = link
+    }
+
+    private var subject: String {
+        switch kind {
+        case .resetPassword: "Reset your password"
+        case .verifyEmail: "Verify your email address"
+        case .emailSignIn: "Sign in"
+        case .verifyAndChangeEmail: "Verify your new email address"
+        case .recoverEmail: "Your email address was changed"
+        }
+    }
+
+    private var body: String {
+        let what =
+            switch kind {
+            case .resetPassword: "Follow this link to choose a new password:"
+            case .verifyEmail: "Follow this link to verify your email address:"
+            case .emailSignIn: "Follow this link to sign in:"
+            case .verifyAndChangeEmail: "Follow this link to verify your new email address:"
+            case .recoverEmail:
+                "The address of your account was changed. If that was not you, follow this link to change it back:"
+            }
+        let end = kind == .recoverEmail ? "" : "\r\nIf you did not ask for this, you can ignore this mail.\r\n"
+        return "\(what)\r\n\r\n\(link)\r\n\(end)"
+    }
+
+    /// - parameter sender: an address; nil leaves it to whoever sends the mail.
+    func message(from sender: String?, milliseconds: Int64) -> String {
+        var fields = ["To: <\(recipient)>", "Subject: \(subject)"]
+        if let sender { fields.insert("From: <\(sender)>", at: 0) }
+        fields += [
+            "Date: \(MailDate(milliseconds: milliseconds))", "Message-ID: <\(Cryptography.randomName(32))@hearth>",
+            "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: 8bit",
+            "Auto-Submitted: auto-generated",
+        ]
+        return fields.joined(separator: "\r\n") + "\r\n\r\n" + body
+    }
+}
+
+/// A moment as mails have it (RFC 5322, section 3.3), in UTC.
+struct MailDate: CustomStringConvertible {
+    let milliseconds: Int64
+
+    var description: String {
+        // "2026-11-22T00:00:00.000Z"
+        let text = Timestamp(milliseconds: milliseconds).description
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = Int(text.dropFirst(5).prefix(2)) ?? 1
+        return
+            "\(text.dropFirst(8).prefix(2)) \(months[(month - 1) % 12]) \(text.prefix(4)) \(text.dropFirst(11).prefix(8)) +0000"
+    }
+}
+
+/// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks again.
+final class CodeMailer: Sendable {
+    private let worker: Worker<CodeMail>
+    private let log: Log
+
+    init(_ delivery: IdentityConfiguration.CodeDelivery, log: Log) throws(SystemError) {
+        self.log = log
+        worker = try Worker(name: "mail", capacity: 256) {
+            { mails in
+                for mail in mails { Self.send(mail, delivery, log) }
+            }
+        }
+    }
+
+    func send(_ mail: CodeMail) {
+        if !worker.post(mail) { log.warning("mail.dropped", [("reason", "too many are waiting")]) }
+    }
+
+    func stop() { worker.stop() }
+
+    private static func send(_ mail: CodeMail, _ delivery: IdentityConfiguration.CodeDelivery, _ log: Log) {
+        do throws(MailError) {
+            switch delivery {
+            case .log:
+                log.info("auth.code", [("kind", mail.kind.rawValue), ("to", mail.recipient), ("link", mail.link)])
+                return
+            case .none: return
+            case .command(let command):
+                let message = mail.message(from: nil, milliseconds: WallClock.milliseconds)
+                try MailCommand(command).run(message, recipient: mail.recipient)
+            case .relay(let host, let port, let sender):
+                let message = mail.message(from: sender, milliseconds: WallClock.milliseconds)
+                try SMTPRelay(host: host, port: port).send(message, from: sender, to: mail.recipient)
+            }
+            log.debug("mail.sent", [("kind", mail.kind.rawValue)])
+        } catch {
+            log.error("mail.failed", [("kind", mail.kind.rawValue), ("reason", error.reason)])
+        }
+    }
+}
+
+/// Why a mail was not sent.
+struct MailError: Error {
+    let reason: String
+}

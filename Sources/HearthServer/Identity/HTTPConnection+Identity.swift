@@ -1,0 +1,33 @@
+import EventLoop
+import HTTPCodec
+import Identity
+
+/// Requests about accounts: worked on by other threads, since they wait for the disk and for password hashes.
+extension HTTPConnection {
+    /// What the body of a request may have, if it is about accounts.
+    func bodyBytesMax(ofIdentity head: RequestHead) -> Int? {
+        guard context.services.identity != nil else { return nil }
+        return IdentityRoute(head)?.bodyBytesMax
+    }
+
+    func askIdentity(
+        _ route: IdentityRoute, _ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?, _ writer: ResponseWriter
+    ) {
+        guard let identity = context.services.identity else { return }
+        let isSecure = context.services.configuration.tls != nil
+        let request = IdentityRequest(route, head, body: body, from: stream.peer, isSecure: isSecure)
+        work = .beside
+        let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
+            connection.work = .none
+            connection.respond(response, with: writer)
+            connection.readOn()
+        }
+        let isTaken = identity.post(request) { response in
+            // The memory of the request is in use up to here.
+            withExtendedLifetime(claim) { answer(response) }
+        }
+        guard !isTaken else { return }
+        work = .none
+        respond(HTTPResponse(identity: .busy), with: writer)
+    }
+}

@@ -1,0 +1,61 @@
+import EventLoop
+import HTTPCodec
+import Identity
+
+/// One request about accounts, with what was read of its head.
+struct IdentityRequest: Sendable {
+    let route: IdentityRoute
+    let method: HTTPMethod?
+    let query: QueryString
+    let body: [UInt8]
+    /// The body is a form, not JSON.
+    let isForm: Bool
+    let apiKey: String?
+    /// The bearer token; another scheme is as good as none (auth 2).
+    let bearer: String?
+    /// Where the client is: what attempts are counted by.
+    let client: String
+    /// What the client calls this server.
+    let origin: String
+
+    init(_ route: IdentityRoute, _ head: RequestHead, body: [UInt8], from peer: SocketAddress?, isSecure: Bool) {
+        func text(_ bytes: ArraySlice<UInt8>?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+        self.route = route
+        method = head.method
+        query = head.query
+        self.body = body
+        let type = text(head.headers.first("content-type"))?.lowercased() ?? ""
+        isForm = type.hasPrefix("application/x-www-form-urlencoded")
+        let key = text(head.query.first("key") ?? head.headers.first("x-goog-api-key"))
+        apiKey = key?.isEmpty == false ? key : nil
+        bearer = text(head.headers.first("authorization")).flatMap { field in
+            let parts = field.split(separator: " ", maxSplits: 1)
+            return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : nil
+        }
+        client = peer?.clientNetwork ?? ""
+        origin = "\(isSecure ? "https" : "http")://\(String(decoding: head.host, as: UTF8.self))"
+    }
+
+    /// A parameter of the query.
+    func parameter(_ name: StaticString) -> String? {
+        query.first(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The members of the body, which may be a form where `allowsForm` says so.
+    func fields(allowsForm: Bool = false) throws(AccountFailure) -> IdentityFields {
+        guard isForm, allowsForm else { return try IdentityFields(body: body) }
+        return IdentityFields(Self.object(ofForm: body))
+    }
+
+    /// The first hundred parameters of a form or a query. Of one that comes twice, the last counts.
+    static func object(ofForm bytes: [UInt8]) -> JSONObject {
+        var object = JSONObject()
+        for parameter in QueryString(bytes[...]).prefix(100) {
+            guard let name = String(validating: parameter.name, as: UTF8.self),
+                let value = String(validating: parameter.value, as: UTF8.self)
+            else { continue }
+            object[name] = .text(value)
+        }
+        return object
+    }
+}

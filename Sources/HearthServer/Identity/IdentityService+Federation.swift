@@ -1,0 +1,92 @@
+import EventLoop
+import HTTPCodec
+import Identity
+import Synchronization
+
+/// Signing in by way of another provider (auth 5).
+extension IdentityService {
+    func signInWithProvider(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
+        _ = try isAdministrator(request)
+        let fields = try request.fields()
+        let realm = try realm(request, fields, isAdmin: false)
+        if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
+        let assertion = try ProviderAssertion(fields)
+        let who = try verified(assertion)
+        let outcome: Accounts.FederatedOutcome
+        do throws(AccountFailure) {
+            outcome = try accounts.signIn(
+                who, linkingTo: try fields.bytes("idToken"),
+                createsAccount: try fields.bool("autoCreate") ?? true, in: realm)
+        } catch {
+            // With what the provider said the client can offer another way.
+            guard case .refused(let refusal) = error, try fields.bool("returnIdpCredential") ?? false,
+                [.federatedUserAlreadyLinked, .emailExists].contains(refusal.code)
+            else { throw error }
+            var members = Self.members(assertion, who)
+            members["errorMessage"] = .text(refusal.message)
+            return HTTPResponse(identity: members)
+        }
+        var members = Self.members(assertion, who)
+        switch outcome {
+        case .needsConfirmation(let user, let providers):
+            members["localId"] = .text(user)
+            members["needConfirmation"] = .bool(true)
+            members["verifiedProvider"] = .array(providers.map { .text($0) })
+            return HTTPResponse(identity: members)
+        case .signedIn(let signIn, let emailRecycled):
+            let user = signIn.user
+            members.merge(
+                JSONObject([
+                    "localId": .text(user.id), "email": user.email.map { .text($0) },
+                    "emailVerified": user.email.map { _ in .bool(user.emailVerified) },
+                    "displayName": user.displayName.map { .text($0) }, "photoUrl": user.photoURL.map { .text($0) },
+                    "isNewUser": signIn.isNew ? .bool(true) : nil,
+                    "emailRecycled": emailRecycled ? .bool(true) : nil,
+                ]))
+            return Self.answer(members, signIn)
+        }
+    }
+
+    /// Whom the provider has vouched for. In development mode those that are not set up are taken at their word.
+    private func verified(_ assertion: ProviderAssertion) throws(AccountFailure) -> ProviderIdentity {
+        if isDevelopment, !trust.providers.contains(assertion.provider) { return try assertion.trusted() }
+        let answer = Answer()
+        trust.providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
+            answer.result.withLock { $0 = result }
+            answer.done.signal()
+        }
+        // Whoever fetches gives up before this.
+        guard answer.done.wait(atMost: .seconds(25)), let result = answer.result.withLock({ $0 }) else { throw .busy }
+        do throws(ProviderError) { return try result.get() } catch {
+            switch error {
+            case .unavailable: throw .busy
+            case .unsupported:
+                throw .refused(.operationNotAllowed, "The identity provider configuration is not found.")
+            case .token(.wrongNonce):
+                throw .refused(.missingOrInvalidNonce, "The nonce does not match that of the ID token.")
+            case .token(let error): throw .refused(.invalidIDPResponse, "\(error)")
+            case .refused: throw .refused(.invalidIDPResponse, "The provider does not accept the credential.")
+            }
+        }
+    }
+
+    private final class Answer: Sendable {
+        let result = Mutex<Result<ProviderIdentity, ProviderError>?>(nil)
+        let done = Semaphore()
+    }
+
+    private static func members(_ assertion: ProviderAssertion, _ who: ProviderIdentity) -> JSONObject {
+        let link = ProviderLink(provider: who.provider, rawID: who.rawID)
+        let credential = assertion.credential
+        return JSONObject([
+            "kind": .text("identitytoolkit#VerifyAssertionResponse"), "context": .text(""),
+            "providerId": .text(who.provider), "federatedId": .text(link.federatedID),
+            "email": who.email.map { .text($0) }, "emailVerified": who.email.map { _ in .bool(who.isEmailVerified) },
+            "displayName": who.displayName.map { .text($0) }, "fullName": who.displayName.map { .text($0) },
+            "firstName": who.firstName.map { .text($0) }, "lastName": who.lastName.map { .text($0) },
+            "photoUrl": who.photoURL.map { .text($0) }, "rawUserInfo": .string(who.profile),
+            "oauthIdToken": credential.idToken.map { .string($0) },
+            "oauthAccessToken": credential.accessToken.map { .string($0) },
+        ])
+    }
+}

@@ -1,0 +1,46 @@
+import EventLoop
+import Synchronization
+
+/// Threads for requests about accounts, which wait for the disk, hash passwords and ask other servers. Each request goes to the thread with
+/// the least to do; how much may wait is limited.
+final class IdentityWorkers: Sendable {
+    private final class Thread: Sendable {
+        let worker: Worker<@Sendable () -> Void>
+        /// Work that is waiting or under way.
+        let load = Atomic<Int>(0)
+
+        init(name: String) throws(SystemError) {
+            worker = try Worker(name: name) {
+                { batch in
+                    for work in batch { work() }
+                }
+            }
+        }
+    }
+
+    private let threads: [Thread]
+    private let capacity: Int
+
+    /// - parameter capacity: how much may wait for each thread.
+    init(name: String, count: Int, capacity: Int) throws(SystemError) {
+        var threads: [Thread] = []
+        for _ in 0..<count { threads.append(try Thread(name: name)) }
+        self.threads = threads
+        self.capacity = capacity
+    }
+
+    /// False if there is too much to do already.
+    func post(_ work: @escaping @Sendable () -> Void) -> Bool {
+        guard let thread = threads.min(by: { $0.load.load(ordering: .relaxed) < $1.load.load(ordering: .relaxed) }),
+            thread.load.load(ordering: .relaxed) < capacity
+        else { return false }
+        thread.load.add(1, ordering: .relaxed)
+        return thread.worker.post {
+            work()
+            thread.load.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    /// Finishes what was posted.
+    func stop() { for thread in threads { thread.worker.stop() } }
+}

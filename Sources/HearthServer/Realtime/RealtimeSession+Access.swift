@@ -1,0 +1,46 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import WireProtocol
+
+/// Who the client is (wire-protocol 7). While that is being found out, none of its later requests is worked on.
+extension RealtimeSession {
+    func authenticate(_ number: Int64, _ credential: Credential) {
+        let (loop, context, token) = (context.loop, context, token)
+        let known = context.services.authenticator.authenticate(credential) { result in
+            loop.execute { context.session(token)?.finishAuthentication(number, result) }
+        }
+        if let known { return become(number, known) }
+        beginAuthentication()
+    }
+
+    func become(_ number: Int64, _ result: Result<Authentication, CredentialError>) {
+        switch result {
+        case .success(let authentication):
+            let seconds = authentication.expiresAt
+            let expires = seconds.map { String($0) } ?? "null"
+            let text = #"{"auth":"# + String(decoding: authentication.principal.json, as: UTF8.self)
+            let reply = CanonicalJSON(trusted: Array((text + #","expires":\#(expires)}"#).utf8))
+            become(authentication.principal, number, .value(reply))
+            expire(at: seconds)
+        case .failure(let error):
+            context.services.log.info("session.credential-refused", [("reason", error.text)])
+            become(.nobody, number, .failed(.refused(status: StaticText(error.status), error.text)))
+            expire(at: nil)
+        }
+    }
+
+    func unauthenticate(_ number: Int64) {
+        become(.nobody, number, .value(CanonicalJSON(string: Array("unauthenticated".utf8))))
+        expire(at: nil)
+    }
+
+    /// The credential does not hold any more. SDKs come back with another one.
+    func revokeCredential(_ status: StaticString, _ text: String) {
+        var push: [UInt8] = []
+        ServerMessageWriter.appendCredentialRevoked(status: status, text: text, to: &push)
+        send(push)
+        become(.nobody, nil)
+        expire(at: nil)
+    }
+}

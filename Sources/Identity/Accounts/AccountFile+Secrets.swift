@@ -1,0 +1,117 @@
+import SQLite
+
+/// What a refresh token stands for (auth 4). The token itself is known to its client only.
+package struct RefreshGrant: Hashable, Sendable {
+    package var user: String
+    /// How the user signed in.
+    package var provider: String
+    /// Claims of a custom token, which stay for the life of the session: the text of a JSON object.
+    package var claims: String?
+    /// Seconds since 1970; -1 when it was revoked.
+    package var issuedAt: Int64
+    /// When the user last proved who they are, in seconds since 1970.
+    package var authenticatedAt: Int64
+}
+
+/// What a code that is sent by mail allows, once (auth 3.2).
+package struct OneTimeCode: Hashable, Sendable {
+    package enum Kind: String, Sendable {
+        case resetPassword = "PASSWORD_RESET"
+        case verifyEmail = "VERIFY_EMAIL"
+        case emailSignIn = "EMAIL_SIGNIN"
+        case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
+        case recoverEmail = "RECOVER_EMAIL"
+    }
+
+    package var kind: Kind
+    /// Nil for a sign-in by link, which may make the account.
+    package var user: String?
+    package var email: String
+    package var newEmail: String?
+    /// Milliseconds since 1970.
+    package var expiresAt: Int64
+
+    package init(kind: Kind, user: String?, email: String, newEmail: String?, expiresAt: Int64) {
+        self.kind = kind
+        self.user = user
+        self.email = email
+        self.newEmail = newEmail
+        self.expiresAt = expiresAt
+    }
+}
+
+/// The rows of refresh tokens and one-time codes. Both are found by the hash of a random text that only its receiver has.
+extension AccountFile {
+    /// Sessions of one user that can be refreshed; with one more, the oldest ends.
+    static let grantsMax: Int64 = 100
+
+    func put(_ grant: RefreshGrant, hash: [UInt8], in realm: Realm) throws(AccountFailure) {
+        try run(
+            "INSERT INTO refreshTokens VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                .blob(hash), .text(realm.key), .text(grant.user), .text(grant.provider), .text(grant.claims),
+                .integer(grant.issuedAt), .integer(grant.authenticatedAt),
+            ])
+        try run(
+            """
+            DELETE FROM refreshTokens WHERE hash IN (
+                SELECT hash FROM refreshTokens WHERE realm = ? AND user = ? ORDER BY issuedAt DESC LIMIT -1 OFFSET ?)
+            """, [.text(realm.key), .text(grant.user), .integer(Self.grantsMax)])
+    }
+
+    /// Makes all tokens of a user void that were issued up to now, those of this second too.
+    func revokeTokens(of user: User, in realm: Realm) throws(AccountFailure) {
+        try revokeGrants(of: user.id, in: realm)
+        note(Revocation(realm: realm, user: user.id, loss: .tokensBefore(user.validSince)))
+    }
+
+    func revokeGrants(of user: String, in realm: Realm) throws(AccountFailure) {
+        try run("UPDATE refreshTokens SET issuedAt = -1 WHERE realm = ? AND user = ?", [.text(realm.key), .text(user)])
+    }
+
+    func grant(hash: [UInt8]) throws(AccountFailure) -> (realm: Realm, grant: RefreshGrant)? {
+        let sql = "SELECT realm, user, provider, claims, issuedAt, authenticatedAt FROM refreshTokens WHERE hash = ?"
+        return try rows(sql, [.blob(hash)]) { row -> (realm: Realm, grant: RefreshGrant) in
+            let grant = RefreshGrant(
+                user: row.text(1), provider: row.text(2), claims: row.optionalText(3), issuedAt: row.integer(4),
+                authenticatedAt: row.integer(5))
+            return (Realm(key: row.text(0)), grant)
+        }.first
+    }
+
+    func put(_ code: OneTimeCode, hash: [UInt8], in realm: Realm) throws(AccountFailure) {
+        try run(
+            "INSERT INTO codes VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                .blob(hash), .text(realm.key), .text(code.kind.rawValue), .text(code.user), .text(code.email),
+                .text(code.newEmail), .integer(code.expiresAt),
+            ])
+    }
+
+    func code(_ realm: Realm, hash: [UInt8]) throws(AccountFailure) -> OneTimeCode? {
+        let sql = "SELECT kind, user, email, newEmail, expiresAt FROM codes WHERE hash = ? AND realm = ?"
+        return try rows(sql, [.blob(hash), .text(realm.key)]) { row in
+            OneTimeCode.Kind(rawValue: row.text(0)).map { kind in
+                OneTimeCode(
+                    kind: kind, user: row.optionalText(1), email: row.text(2), newEmail: row.optionalText(3),
+                    expiresAt: row.integer(4))
+            }
+        }.first ?? nil
+    }
+
+    func removeCode(hash: [UInt8]) throws(AccountFailure) {
+        try run("DELETE FROM codes WHERE hash = ?", [.blob(hash)])
+    }
+
+    /// Removes the codes of a kind that a user has not used.
+    func removeCodes(_ realm: Realm, _ kind: OneTimeCode.Kind, of user: String) throws(AccountFailure) {
+        try run(
+            "DELETE FROM codes WHERE realm = ? AND user = ? AND kind = ?",
+            [.text(realm.key), .text(user), .text(kind.rawValue)])
+    }
+
+    /// Removes codes that have been of no use for so long that nobody need be told that they are expired.
+    func removeCodes(expiredBefore time: Int64) throws(AccountFailure) {
+        try run("DELETE FROM codes WHERE expiresAt < ?", [.integer(time)])
+    }
+}

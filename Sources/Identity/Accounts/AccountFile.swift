@@ -1,0 +1,122 @@
+import Glibc
+import RealtimeDatabase
+import SQLite
+
+/// The accounts of all realms, in one SQLite file. Who calls sees to transactions; one thread at a time uses it.
+///
+/// ```
+/// users(realm, id, …)             one row per account; e-mail addresses and telephone numbers are unique in a realm
+/// links(realm, provider, rawID, user, …)
+/// refreshTokens(hash, realm, user, …)     SHA-256 of the token: it cannot be read from here
+/// codes(hash, realm, …)                   one-time codes, likewise
+/// ```
+final class AccountFile: @unchecked Sendable {
+    // Safe because: one thread at a time uses it. Whoever opens it hands it to its thread.
+
+    private let connection: Connection
+    private var statements: [String: Statement] = [:]
+    /// What the transaction that is under way takes away from users.
+    private(set) var revocations: [Revocation] = []
+
+    /// - parameter survivesPowerLoss: a commit waits for the disk.
+    init(path: String, survivesPowerLoss: Bool) throws(StorageError) {
+        // Made before SQLite does it, which lets everybody read; its other files get the same permissions.
+        close(Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600))
+        connection = try Connection(path: path, mode: .readWrite)
+        try connection.execute(
+            "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")
+        try connection.execute(Self.schema)
+    }
+
+    private static let schema = """
+        CREATE TABLE IF NOT EXISTS users (
+            realm TEXT NOT NULL, id TEXT NOT NULL, email TEXT, password TEXT, passwordUpdatedAt INTEGER, displayName TEXT,
+            photoURL TEXT, phone TEXT, flags INTEGER NOT NULL, claims TEXT, validSince INTEGER NOT NULL,
+            createdAt INTEGER NOT NULL, lastLoginAt INTEGER, lastRefreshAt INTEGER, initialEmail TEXT,
+            PRIMARY KEY (realm, id)) WITHOUT ROWID;
+        CREATE UNIQUE INDEX IF NOT EXISTS usersByEmail ON users (realm, email) WHERE email IS NOT NULL;
+        CREATE UNIQUE INDEX IF NOT EXISTS usersByPhone ON users (realm, phone) WHERE phone IS NOT NULL;
+        CREATE TABLE IF NOT EXISTS links (
+            realm TEXT NOT NULL, provider TEXT NOT NULL, rawID TEXT NOT NULL, user TEXT NOT NULL, place INTEGER NOT NULL,
+            email TEXT, displayName TEXT, photoURL TEXT, PRIMARY KEY (realm, provider, rawID)) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS linksByUser ON links (realm, user);
+        CREATE TABLE IF NOT EXISTS refreshTokens (
+            hash BLOB PRIMARY KEY, realm TEXT NOT NULL, user TEXT NOT NULL, provider TEXT NOT NULL, claims TEXT,
+            issuedAt INTEGER NOT NULL, authenticatedAt INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS refreshTokensByUser ON refreshTokens (realm, user, issuedAt);
+        CREATE TABLE IF NOT EXISTS codes (
+            hash BLOB PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, user TEXT, email TEXT NOT NULL, newEmail TEXT,
+            expiresAt INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS codesByEnd ON codes (expiresAt);
+        CREATE INDEX IF NOT EXISTS codesByUser ON codes (realm, user);
+        """
+
+    // MARK: Transactions
+
+    /// Runs `body` in one transaction. Answers what it took away from users.
+    func transaction(_ body: () -> Void) throws(StorageError) -> [Revocation] {
+        revocations = []
+        try connection.transaction { () throws(StorageError) in body() }
+        return revocations
+    }
+
+    /// Runs a part of a transaction, which is undone alone when it throws.
+    func part<Outcome>(_ body: () throws(AccountFailure) -> Outcome) throws(AccountFailure) -> Outcome {
+        let count = revocations.count
+        do throws(AccountFailure) {
+            return try connection.savepoint(body)
+        } catch {
+            revocations.removeSubrange(count...)
+            throw error
+        }
+    }
+
+    func note(_ revocation: Revocation) { revocations.append(revocation) }
+
+    /// A statement that is prepared once, with its parameters.
+    private func statement(_ sql: String, _ parameters: [Parameter]) throws(StorageError) -> Statement {
+        let statement: Statement
+        if let known = statements[sql] {
+            statement = known
+        } else {
+            statement = try connection.prepare(sql)
+            statements[sql] = statement
+        }
+        for (index, parameter) in parameters.enumerated() {
+            let index = Int32(index) + 1
+            switch parameter {
+            case .text(let value): statement.bind(index, value)
+            case .integer(let value): statement.bind(index, value)
+            case .blob(let value): statement.bind(index, value)
+            }
+        }
+        return statement
+    }
+
+    enum Parameter {
+        case text(String?)
+        case integer(Int64?)
+        case blob([UInt8])
+    }
+
+    func run(_ sql: String, _ parameters: [Parameter]) throws(AccountFailure) {
+        do throws(StorageError) { try statement(sql, parameters).run() } catch { throw .storage(error) }
+    }
+
+    func integer(_ sql: String, _ parameters: [Parameter]) throws(AccountFailure) -> Int64? {
+        do throws(StorageError) { return try statement(sql, parameters).firstInteger() } catch { throw .storage(error) }
+    }
+
+    /// The rows of a selection, all of them read before anything else is done.
+    func rows<Row>(
+        _ sql: String, _ parameters: [Parameter], _ read: (Statement) -> Row
+    ) throws(AccountFailure) -> [Row] {
+        do throws(StorageError) {
+            let statement = try statement(sql, parameters)
+            defer { statement.reset() }
+            var rows: [Row] = []
+            while try statement.step() { rows.append(read(statement)) }
+            return rows
+        } catch { throw .storage(error) }
+    }
+}

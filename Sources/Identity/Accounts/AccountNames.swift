@@ -1,0 +1,52 @@
+/// What addresses, numbers, passwords and claims have to look like.
+enum AccountNames {
+    /// The form in which an address is kept and compared: lower case (auth 3).
+    static func email(_ text: String) throws(AccountFailure) -> String {
+        let email = text.lowercased()
+        let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        // Addresses become header fields of mail: nothing in them may end a line.
+        guard email.utf8.count <= 320, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+            email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace }),
+            !email.utf8.contains(where: { "<>,;\"\\".utf8.contains($0) })
+        else { throw .refused(.invalidEmail) }
+        return email
+    }
+
+    /// E.164: a plus and 1 to 15 digits; spaces, hyphens, dots and brackets are dropped.
+    static func phone(_ text: String) throws(AccountFailure) -> String {
+        let number = text.filter { !" -.()".contains($0) }
+        guard number.hasPrefix("+"), (2...16).contains(number.utf8.count),
+            number.utf8.dropFirst().allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { throw .refused(.invalidPhoneNumber, "Invalid format.") }
+        return number
+    }
+
+    static let passwordCharactersMin = 6
+
+    static func check(password: String) throws(AccountFailure) {
+        guard password.unicodeScalars.count >= passwordCharactersMin else {
+            throw .refused(.weakPassword, "Password should be at least \(passwordCharactersMin) characters")
+        }
+        guard password.utf8.count <= PasswordHasher.passwordByteCountMax else {
+            throw .refused(.weakPassword, "Password is too long")
+        }
+    }
+
+    static let claimsCharactersMax = 1000
+
+    /// The claims that a JSON text holds (auth 3.1).
+    static func claims(_ text: String) throws(AccountFailure) -> JSONObject {
+        guard text.utf8.count <= claimsCharactersMax else { throw .refused(.claimsTooLarge) }
+        guard case .object(let claims)? = try? JSONValue(parsing: Array(text.utf8)) else {
+            throw .refused(.invalidClaims)
+        }
+        if let name = ReservedClaims.first(in: claims) { throw .refused(.forbiddenClaim, name) }
+        return claims
+    }
+
+    static func check(id: String) throws(AccountFailure) {
+        guard (1...TokenAuthority.uidByteCountMax).contains(id.utf8.count) else {
+            throw .refused(.invalidArgument, "localId must have 1 to 128 characters")
+        }
+    }
+}

@@ -1,0 +1,208 @@
+/// How administrators name users.
+package enum UserSelector: Sendable {
+    case id(String)
+    case email(String)
+    case phone(String)
+    case federated(provider: String, rawID: String)
+}
+
+/// A user to be taken over from elsewhere, or why not.
+package struct ImportedUser: Sendable {
+    package var user: User
+    /// Hashed when it is kept.
+    package var plainPassword: String?
+
+    package init(user: User, plainPassword: String? = nil) {
+        self.user = user
+        self.plainPassword = plainPassword
+    }
+}
+
+/// What administrators do with accounts (auth 6).
+extension Accounts {
+    /// The user of a client's ID token.
+    package func lookUp(_ idToken: [UInt8]?, in realm: Realm) throws(AccountFailure) -> User {
+        guard let idToken else { throw .refused(.missingIDToken) }
+        let token = try verify(idToken, in: realm)
+        return try thread.run { (file) throws(AccountFailure) in try file.user(realm, of: token) }
+    }
+
+    /// The users that are there, each once.
+    package func lookUp(_ selectors: [UserSelector], in realm: Realm) throws(AccountFailure) -> [User] {
+        try thread.run { (file) throws(AccountFailure) in
+            var users: [User] = []
+            var ids: Set<[UInt8]> = []
+            for selector in selectors {
+                let user =
+                    switch selector {
+                    case .id(let id): try file.user(realm, id: id)
+                    case .email(let email): try file.user(realm, email: email.lowercased())
+                    case .phone(let phone): try file.user(realm, phone: phone)
+                    case .federated(ProviderLink.password, let email): try file.user(realm, email: email.lowercased())
+                    case .federated(ProviderLink.phone, let phone): try file.user(realm, phone: phone)
+                    case .federated(let provider, let rawID):
+                        try file.user(realm, provider: provider, rawID: rawID)
+                    }
+                if let user, ids.insert(Array(user.id.utf8)).inserted { users.append(user) }
+            }
+            return users
+        }
+    }
+
+    package func delete(user id: String, in realm: Realm) throws(AccountFailure) {
+        try thread.run { (file) throws(AccountFailure) in
+            guard try file.user(realm, id: id) != nil else { throw .refused(.userNotFound) }
+            try file.removeUser(realm, id: id)
+        }
+    }
+
+    /// Removes users, all in one commit. Who is not there is no error; who is not disabled stays, unless `force` is given.
+    ///
+    /// - returns: the indexes of those who stay.
+    package func delete(users ids: [String], force: Bool, in realm: Realm) throws(AccountFailure) -> [Int] {
+        try thread.run { (file) throws(AccountFailure) in
+            var kept: [Int] = []
+            for (index, id) in ids.enumerated() {
+                guard let user = try file.user(realm, id: id) else { continue }
+                if force || user.isDisabled {
+                    try file.removeUser(realm, id: id)
+                } else {
+                    kept.append(index)
+                }
+            }
+            return kept
+        }
+    }
+
+    package func deleteAll(in realm: Realm) throws(AccountFailure) {
+        try thread.run { (file) throws(AccountFailure) in try file.removeAll(realm) }
+        attempts.forgetAll()
+    }
+
+    /// A page of users by ascending id.
+    package func users(in realm: Realm, after last: String, limit: Int) throws(AccountFailure) -> [User] {
+        try thread.run { (file) throws(AccountFailure) in try file.users(realm, after: last, limit: limit) }
+    }
+
+    package enum Order: String, Sendable {
+        case id = "USER_ID"
+        case name = "NAME"
+        case created = "CREATED_AT"
+        case lastLogin = "LAST_LOGIN_AT"
+        case email = "USER_EMAIL"
+
+        fileprivate func term(isDescending: Bool) -> StaticString {
+            switch (self, isDescending) {
+            case (.id, false): "id"
+            case (.id, true): "id DESC"
+            case (.name, false): "displayName, id"
+            case (.name, true): "displayName DESC, id DESC"
+            case (.created, false): "createdAt, id"
+            case (.created, true): "createdAt DESC, id DESC"
+            case (.lastLogin, false): "lastLoginAt, id"
+            case (.lastLogin, true): "lastLoginAt DESC, id DESC"
+            case (.email, false): "email, id"
+            case (.email, true): "email DESC, id DESC"
+            }
+        }
+    }
+
+    package func users(
+        in realm: Realm, order: Order, isDescending: Bool, offset: Int, limit: Int
+    ) throws(AccountFailure) -> [User] {
+        let term = order.term(isDescending: isDescending)
+        return try thread.run { (file) throws(AccountFailure) in
+            try file.users(realm, order: term, offset: offset, limit: limit)
+        }
+    }
+
+    package func userCount(in realm: Realm) throws(AccountFailure) -> Int {
+        try thread.run { (file) throws(AccountFailure) in try file.userCount(realm) }
+    }
+
+    // MARK: Import
+
+    /// Takes users over, those that can be, in one commit (auth 6.1).
+    ///
+    /// - returns: what is wrong with the others, by index.
+    package func importUsers(
+        _ imported: [ImportedUser], overwrites: Bool, in realm: Realm
+    ) throws(AccountFailure) -> [(index: Int, message: String)] {
+        var users: [(user: User?, problem: String?)] = []
+        for entry in imported {
+            var user = entry.user
+            if let problem = Self.problem(of: &user) {
+                users.append((nil, problem))
+                continue
+            }
+            if let password = entry.plainPassword { user.password = try hash(password) }
+            users.append((user, nil))
+        }
+        let checked = users
+        return try thread.run { (file) throws(AccountFailure) in
+            var problems: [(index: Int, message: String)] = []
+            for (index, entry) in checked.enumerated() {
+                guard let user = entry.user else {
+                    problems.append((index, entry.problem ?? ""))
+                    continue
+                }
+                if let problem = try file.problem(of: user, overwrites: overwrites, in: realm) {
+                    problems.append((index, problem))
+                } else {
+                    try file.put(user, in: realm)
+                }
+            }
+            return problems
+        }
+    }
+
+    /// What is wrong with a user as such. What can be written in several ways is put into the one that is kept.
+    private static func problem(of user: inout User) -> String? {
+        if user.id.isEmpty { return "localId is missing" }
+        if user.id.utf8.count > TokenAuthority.uidByteCountMax { return "localId is too long" }
+        if let email = user.email {
+            guard let email = try? AccountNames.email(email) else { return "email is invalid" }
+            user.email = email
+        }
+        if let phone = user.phone {
+            guard let phone = try? AccountNames.phone(phone) else { return "phone number format is invalid" }
+            user.phone = phone
+        }
+        guard user.links.allSatisfy({ !$0.provider.isEmpty && !$0.rawID.isEmpty }) else {
+            return "federatedId or (providerId & rawId) is required"
+        }
+        guard let claims = user.claims else { return nil }
+        do throws(AccountFailure) {
+            if try AccountNames.claims(claims).isEmpty { user.claims = nil }
+            return nil
+        } catch {
+            guard case .refused(let error) = error else { return "Invalid custom claims provided." }
+            return switch error.code {
+            case .claimsTooLarge: "Custom claims provided are too large."
+            case .forbiddenClaim: "Custom claims provided include a reserved claim."
+            default: "Invalid custom claims provided."
+            }
+        }
+    }
+}
+
+extension AccountFile {
+    /// Why a user cannot be taken over beside those that are there.
+    fileprivate func problem(of user: User, overwrites: Bool, in realm: Realm) throws(AccountFailure) -> String? {
+        if !overwrites, try self.user(realm, id: user.id) != nil {
+            return "localId belongs to an existing account - can not overwrite."
+        }
+        if let email = user.email, let owner = try self.user(realm, email: email), owner.id != user.id {
+            return "email exists in other account in database"
+        }
+        if let phone = user.phone, let owner = try self.user(realm, phone: phone), owner.id != user.id {
+            return "phone number exists in other account in database"
+        }
+        for link in user.links {
+            if let owner = try self.user(realm, provider: link.provider, rawID: link.rawID), owner.id != user.id {
+                return "raw id exists in other account in database"
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,99 @@
+/// A user who has signed in.
+package struct SignIn: Sendable {
+    package let user: User
+    package let idToken: [UInt8]
+    package let refreshToken: [UInt8]
+    /// The account was made by this.
+    package let isNew: Bool
+}
+
+/// A session that was begun in the file, and whose tokens are still to be made.
+struct Admission: Sendable {
+    let user: User
+    let realm: Realm
+    let grant: RefreshGrant
+    let refreshToken: RefreshToken
+    var isNew = false
+}
+
+/// Tokens and their renewal (auth 4, 7.1).
+extension Accounts {
+    /// Begins a session of a user, who has just proved to be it.
+    ///
+    /// - parameter claims: those of a custom token: the text of a JSON object.
+    func admit(
+        _ user: User, by provider: String, claims: String? = nil, isNew: Bool = false, in realm: Realm,
+        _ file: AccountFile
+    ) throws(AccountFailure) -> Admission {
+        guard !user.isDisabled else { throw .refused(.userDisabled) }
+        var user = user
+        user.lastLoginAt = now
+        user.lastRefreshAt = now
+        try file.put(user, in: realm)
+        let time = nowSeconds
+        let grant = RefreshGrant(
+            user: user.id, provider: provider, claims: claims, issuedAt: time, authenticatedAt: time)
+        let token = RefreshToken()
+        try file.put(grant, hash: token.digest, in: realm)
+        return Admission(user: user, realm: realm, grant: grant, refreshToken: token, isNew: isNew)
+    }
+
+    func signIn(_ admission: Admission) throws(AccountFailure) -> SignIn {
+        let idToken = try idToken(for: admission.user, admission.grant, in: admission.realm)
+        return SignIn(
+            user: admission.user, idToken: idToken, refreshToken: admission.refreshToken.text, isNew: admission.isNew)
+    }
+
+    private func idToken(for user: User, _ grant: RefreshGrant, in realm: Realm) throws(AccountFailure) -> [UInt8] {
+        var contents = IDTokenContents(
+            uid: Array(user.id.utf8), signInProvider: grant.provider, authTime: grant.authenticatedAt)
+        contents.name = user.displayName
+        contents.picture = user.photoURL
+        contents.email = user.email
+        contents.isEmailVerified = user.emailVerified
+        contents.phoneNumber = user.phone
+        contents.tenant = realm.tenant
+        if let email = user.email { contents.identities.append((provider: "email", ids: [email])) }
+        for link in user.providers where link.provider != ProviderLink.password {
+            contents.identities.append((provider: link.provider, ids: [link.rawID]))
+        }
+        contents.customAttributes = Self.object(user.claims)
+        contents.customTokenClaims = Self.object(grant.claims)
+        do throws(CryptographyError) {
+            return try authority(realm).idToken(contents, now: nowSeconds)
+        } catch { throw .failed("\(error)") }
+    }
+
+    private static func object(_ text: String?) -> JSONObject {
+        text.flatMap { try? JSONValue(parsing: Array($0.utf8)).object } ?? JSONObject()
+    }
+
+    /// A new ID token for a refresh token, which stays as it is (auth 4).
+    package func refresh(_ refreshToken: [UInt8]) throws(AccountFailure) -> (realm: Realm, signIn: SignIn) {
+        let digest = RefreshToken.digest(of: refreshToken)
+        let now = now
+        let (realm, user, grant) = try thread.run { (file) throws(AccountFailure) in
+            guard let (realm, grant) = try file.grant(hash: digest) else { throw .refused(.invalidRefreshToken) }
+            guard var user = try file.user(realm, id: grant.user) else { throw .refused(.userNotFound) }
+            guard !user.isDisabled else { throw .refused(.userDisabled) }
+            guard grant.issuedAt >= user.validSince else { throw .refused(.tokenExpired) }
+            user.lastRefreshAt = now
+            try file.put(user, in: realm)
+            return (realm, user, grant)
+        }
+        let idToken = try idToken(for: user, grant, in: realm)
+        return (realm, SignIn(user: user, idToken: idToken, refreshToken: refreshToken, isNew: false))
+    }
+
+    /// A cookie that stands for an ID token (auth 6).
+    package func sessionCookie(
+        _ idToken: [UInt8], seconds: Int64, in realm: Realm
+    ) throws(AccountFailure) -> [UInt8] {
+        guard TokenAuthority.sessionCookieSeconds.contains(seconds) else { throw .refused(.invalidDuration) }
+        let token = try verify(idToken, in: realm)
+        _ = try thread.run { (file) throws(AccountFailure) in try file.user(realm, of: token) }
+        do throws(CryptographyError) {
+            return try authority(realm).sessionCookie(for: token, seconds: seconds, now: nowSeconds)
+        } catch { throw .failed("\(error)") }
+    }
+}

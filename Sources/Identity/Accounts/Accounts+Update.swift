@@ -1,0 +1,259 @@
+/// What is to change in an account. What is nil stays.
+package struct UserChange: Sendable {
+    package var displayName: String?
+    package var photoURL: String?
+    package var email: String?
+    package var password: String?
+    package var emailVerified: Bool?
+    package var isDisabled: Bool?
+    package var phone: String?
+    /// The text of a JSON object.
+    package var claims: String?
+    /// Milliseconds since 1970.
+    package var createdAt: Int64?
+    package var lastLoginAt: Int64?
+    /// Seconds since 1970: tokens issued before are void.
+    package var validSince: Int64?
+    /// `DISPLAY_NAME`, `PHOTO_URL`, `EMAIL`, `PASSWORD`, …: what is taken away.
+    package var deletedAttributes: Set<String> = []
+    package var deletedProviders: Set<String> = []
+    package var link: ProviderLink?
+
+    package init() {}
+}
+
+/// What has become of an account.
+package struct UserUpdate: Sendable {
+    package let user: User
+    /// For the client whose tokens are void by the change, if it is known how it had signed in.
+    package let signIn: SignIn?
+    package let emailChanged: Bool
+    /// By which the owner of the former address can have it back.
+    package let recovery: IssuedCode?
+}
+
+/// Changes of accounts (auth 3.1).
+extension Accounts {
+    /// Who wants a change.
+    package enum UpdateSubject: Sendable {
+        case idToken([UInt8])
+        /// The administrator does.
+        case user(String)
+    }
+
+    package func update(
+        _ subject: UpdateSubject, _ change: UserChange, in realm: Realm
+    ) throws(AccountFailure) -> UserUpdate {
+        var token: IDToken?
+        if case .idToken(let text) = subject {
+            token = try verify(text, in: realm)
+            guard change.isDisabled == nil else { throw .refused(.operationNotAllowed) }
+            guard change.claims == nil else { throw .refused(.insufficientPermission) }
+        }
+        let change = try normalized(change)
+        let newHash = try change.password.map { (password) throws(AccountFailure) in try hash(password) }
+        let owner = token
+        let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in
+            let before: User
+            switch subject {
+            case .idToken:
+                guard let owner else { throw .refused(.invalidIDToken) }
+                before = try file.user(realm, of: owner)
+                try self.check(change, of: before, by: owner)
+            case .user(let id):
+                guard let user = try file.user(realm, id: id) else { throw .refused(.userNotFound) }
+                before = user
+            }
+            try file.check(change, of: before.id, in: realm)
+            var user = before
+            user.apply(change, hash: newHash, now: self.now, byOwner: owner != nil)
+            return try self.commit(
+                user, before: before, voidsTokens: newHash != nil || change.validSince != nil,
+                by: owner?.signInProvider.map { String(decoding: $0, as: UTF8.self) }, in: realm, file)
+        }
+        return try outcome.finished(self)
+    }
+
+    /// What users themselves may change only if they have just signed in, or not at all.
+    private func check(_ change: UserChange, of user: User, by token: IDToken) throws(AccountFailure) {
+        if change.email != nil || change.password != nil { try checkAge(of: token) }
+        if hidesEmails, let email = change.email, let former = user.email, former != email {
+            throw .refused(.operationNotAllowed, "Please verify the new email before changing email.")
+        }
+    }
+
+    /// Applies the code of a link: the address is verified, changed, or as it was before (auth 3.1).
+    package func apply(code text: String, in realm: Realm) throws(AccountFailure) -> UserUpdate {
+        let (hash, now) = (OneTimeCode.hash(text), now)
+        let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in
+            let code = try file.usableCode(
+                realm, hash: hash, [.verifyEmail, .verifyAndChangeEmail, .recoverEmail], now: now)
+            guard let id = code.user, var user = try file.user(realm, id: id) else { throw .refused(.invalidCode) }
+            if user.isDisabled { throw .refused(.userDisabled) }
+            let before = user
+            switch code.kind {
+            case .verifyEmail:
+                guard user.email == code.email else { throw .refused(.invalidCode) }
+                user.emailVerified = true
+            case .verifyAndChangeEmail:
+                guard user.email == code.email, let email = code.newEmail else { throw .refused(.invalidCode) }
+                guard try file.user(realm, email: email) == nil else { throw .refused(.emailExists) }
+                user.changeEmail(to: email, now: now)
+                user.emailVerified = true
+            case .recoverEmail:
+                if let owner = try file.user(realm, email: code.email), owner.id != id { throw .refused(.emailExists) }
+                user.email = code.email
+                user.emailVerified = true
+                user.validSince = now / 1000
+            case .resetPassword, .emailSignIn: throw .refused(.invalidCode)
+            }
+            try file.removeCode(hash: hash)
+            return try self.commit(
+                user, before: before, voidsTokens: false,
+                by: code.kind == .verifyEmail ? ProviderLink.password : nil, in: realm, file)
+        }
+        return try outcome.finished(self)
+    }
+
+    /// A change that is in the file, and whose tokens are still to be made.
+    struct Outcome: Sendable {
+        let user: User
+        let admission: Admission?
+        let emailChanged: Bool
+        let recovery: IssuedCode?
+
+        func finished(_ accounts: Accounts) throws(AccountFailure) -> UserUpdate {
+            let signIn = try admission.map { (admission) throws(AccountFailure) in try accounts.signIn(admission) }
+            return UserUpdate(
+                user: signIn?.user ?? user, signIn: signIn, emailChanged: emailChanged, recovery: recovery)
+        }
+    }
+
+    /// Writes a changed user. Old sessions end where the change says so, and who made the change gets new tokens.
+    private func commit(
+        _ user: User, before: User, voidsTokens: Bool, by provider: String?, in realm: Realm, _ file: AccountFile
+    ) throws(AccountFailure) -> Outcome {
+        try file.put(user, in: realm)
+        let emailChanged = user.email != nil && user.email != before.email
+        let voidsTokens = voidsTokens || emailChanged
+        if voidsTokens { try file.revokeTokens(of: user, in: realm) }
+        var recovery: IssuedCode?
+        if emailChanged, let former = before.email {
+            recovery = try file.issue(
+                .recoverEmail, to: former, newEmail: user.email, user: user.id, now: now, in: realm)
+        }
+        var admission: Admission?
+        if voidsTokens || user.emailVerified && !before.emailVerified, let provider, !user.isDisabled {
+            let isUpgrade = provider == "anonymous" && user.password != nil
+            admission = try admit(user, by: isUpgrade ? ProviderLink.password : provider, in: realm, file)
+        }
+        return Outcome(user: user, admission: admission, emailChanged: emailChanged, recovery: recovery)
+    }
+
+    /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth 3.1).
+    private func checkAge(of token: IDToken) throws(AccountFailure) {
+        guard options.isDevelopment || token.authTime >= nowSeconds - options.recentSignInSeconds else {
+            throw .refused(.credentialTooOld)
+        }
+    }
+
+    private func normalized(_ change: UserChange) throws(AccountFailure) -> UserChange {
+        var change = change
+        change.email = try change.email.map { (email) throws(AccountFailure) in try AccountNames.email(email) }
+        change.phone = try change.phone.map { (phone) throws(AccountFailure) in try AccountNames.phone(phone) }
+        if let password = change.password { try AccountNames.check(password: password) }
+        if let claims = change.claims { _ = try AccountNames.claims(claims) }
+        // Tokens of the future are not to be void.
+        change.validSince = change.validSince.map { min($0, nowSeconds) }
+        return change
+    }
+
+    /// Removes the account of a client.
+    package func delete(_ idToken: [UInt8]?, in realm: Realm) throws(AccountFailure) {
+        guard let idToken else { throw .refused(.missingIDToken) }
+        let token = try verify(idToken, in: realm)
+        try thread.run { (file) throws(AccountFailure) in
+            let user = try file.user(realm, of: token)
+            try self.checkAge(of: token)
+            try file.removeUser(realm, id: user.id)
+        }
+    }
+}
+
+extension AccountFile {
+    /// Refuses a change that would take what somebody else has.
+    fileprivate func check(_ change: UserChange, of user: String, in realm: Realm) throws(AccountFailure) {
+        if let email = change.email, let owner = try self.user(realm, email: email), owner.id != user {
+            throw .refused(.emailExists)
+        }
+        if let phone = change.phone, let owner = try self.user(realm, phone: phone), owner.id != user {
+            throw .refused(.phoneNumberExists)
+        }
+        if let link = change.link, let owner = try self.user(realm, provider: link.provider, rawID: link.rawID),
+            owner.id != user
+        {
+            throw .refused(.federatedUserAlreadyLinked)
+        }
+    }
+}
+
+extension User {
+    /// Another address is not verified, and old tokens, which name the former one, are void.
+    fileprivate mutating func changeEmail(to email: String, now: Int64) {
+        if let former = self.email, initialEmail == nil { initialEmail = former }
+        self.email = email
+        emailVerified = false
+        validSince = now / 1000
+    }
+
+    fileprivate mutating func apply(_ change: UserChange, hash: String?, now: Int64, byOwner: Bool) {
+        if let name = change.displayName { displayName = name }
+        if let url = change.photoURL { photoURL = url }
+        if let email = change.email, email != self.email { changeEmail(to: email, now: now) }
+        if let hash {
+            password = hash
+            passwordUpdatedAt = now
+            validSince = now / 1000
+        }
+        if !byOwner {
+            if let isVerified = change.emailVerified { emailVerified = isVerified }
+            if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
+            if let phone = change.phone { self.phone = phone }
+            if let claims = change.claims { self.claims = claims == "{}" ? nil : claims }
+            if let time = change.createdAt { createdAt = time }
+            if let time = change.lastLoginAt { lastLoginAt = time }
+        }
+        if let link = change.link, !byOwner {
+            links.removeAll { $0.provider == link.provider }
+            links.append(link)
+        }
+        if let time = change.validSince { validSince = time }
+        remove(change)
+    }
+
+    private mutating func remove(_ change: UserChange) {
+        for attribute in change.deletedAttributes {
+            switch attribute {
+            case "DISPLAY_NAME": displayName = nil
+            case "PHOTO_URL": photoURL = nil
+            case "PASSWORD": password = nil
+            case "EMAIL":
+                email = nil
+                emailVerified = false
+                hasEmailLink = false
+            default: break
+            }
+        }
+        for provider in change.deletedProviders {
+            switch provider {
+            case ProviderLink.password:
+                email = nil
+                emailVerified = false
+                hasEmailLink = false
+                password = nil
+            case ProviderLink.phone: phone = nil
+            default: links.removeAll { $0.provider == provider }
+            }
+        }
+    }
+}

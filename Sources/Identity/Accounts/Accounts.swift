@@ -1,0 +1,163 @@
+import EventLoop
+import RealtimeDatabase
+import Synchronization
+
+/// How accounts are served.
+package struct AccountOptions: Sendable {
+    /// The project of clients, which name none.
+    package var project = "hearth"
+    /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word, limits are off.
+    package var isDevelopment = false
+    /// Nobody learns who has an account (auth 8: e-mail enumeration protection).
+    package var protectsEmails = true
+    package var allowsPasswords = true
+    package var allowsAnonymous = true
+    package var allowsEmailLinks = true
+    /// The project's tenants.
+    package var tenants: Set<String> = []
+    package var passwordCost = PasswordHasher.Cost.standard
+    /// Wrong passwords for one account in ``attemptWindow``.
+    package var attemptsPerAccountMax = 10
+    /// Sign-ins from one address in ``attemptWindow``; and as many new accounts, and requests for mails.
+    package var attemptsPerAddressMax = 300
+    /// Mails to one account in ``attemptWindow``.
+    package var mailsPerAccountMax = 5
+    package var attemptWindow = Duration.seconds(15 * 60)
+    /// A change of address or password, and the end of an account, need a sign-in within this time.
+    package var recentSignInSeconds: Int64 = 300
+
+    package init() {}
+}
+
+/// The accounts of a server and all that can be done with them (auth 3 to 6). Any thread but an event loop: calls wait for the disk and for
+/// password hashes.
+package final class Accounts: Sendable {
+    package let options: AccountOptions
+    let thread: AccountThread
+    let hasher: PasswordHasher
+    private let mode: TokenAuthority.Mode
+    let attempts: AttemptLimiter
+    private let protectsEmails: Mutex<Bool>
+    private let observers: Observers
+    private let clock: @Sendable () -> Int64
+
+    private final class Observers: Sendable {
+        let all = Mutex<[@Sendable ([Revocation]) -> Void]>([])
+    }
+
+    /// Opens the accounts.
+    ///
+    /// - parameter survivesPowerLoss: what is acknowledged is on the disk.
+    /// - parameter clock: milliseconds since 1970.
+    package init(
+        file path: String, survivesPowerLoss: Bool, options: AccountOptions, mode: TokenAuthority.Mode,
+        clock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds }
+    ) throws(AccountFailure) {
+        self.options = options
+        self.mode = mode
+        self.clock = clock
+        hasher = PasswordHasher(cost: options.passwordCost)
+        attempts = AttemptLimiter(windowMilliseconds: Int64(options.attemptWindow.components.seconds) * 1000)
+        protectsEmails = Mutex(options.protectsEmails)
+        let observers = Observers()
+        self.observers = observers
+        let file: AccountFile
+        do throws(StorageError) {
+            file = try AccountFile(path: path, survivesPowerLoss: survivesPowerLoss)
+        } catch { throw .storage(error) }
+        do throws(SystemError) {
+            thread = try AccountThread(file) { revocations in
+                for observe in observers.all.withLock({ $0 }) { observe(revocations) }
+            }
+        } catch { throw .storage(.inputOutput("\(error)")) }
+    }
+
+    /// Does what is under way, and ends.
+    package func stop() { thread.stop() }
+
+    /// Milliseconds since 1970.
+    package var now: Int64 { clock() }
+    var nowSeconds: Int64 { now / 1000 }
+
+    /// Who makes and believes the tokens of a realm.
+    package func authority(_ realm: Realm) -> TokenAuthority { TokenAuthority(project: realm.project, mode: mode) }
+
+    /// Whether unknown users and wrong passwords look alike.
+    package var hidesEmails: Bool {
+        get { protectsEmails.withLock { $0 } }
+        set { protectsEmails.withLock { $0 = newValue } }
+    }
+
+    /// The realm that a request names, by project and tenant; nil for the project of clients.
+    package func realm(project: String?, tenant: String?) throws(AccountFailure) -> Realm {
+        let project = project ?? options.project
+        guard project.utf8.elementsEqual(options.project.utf8) || options.isDevelopment && Realm.isValidName(project)
+        else { throw .refused(.invalidProjectID) }
+        if let tenant {
+            guard options.isDevelopment ? Realm.isValidName(tenant) : options.tenants.contains(tenant) else {
+                throw .refused(.tenantNotFound)
+            }
+        }
+        return Realm(project: project, tenant: tenant)
+    }
+
+    // MARK: Live sessions
+
+    /// Calls `observer` with what users lose, once it is durable. On the thread of the accounts: it must only pass it on.
+    package func observe(_ observer: @escaping @Sendable ([Revocation]) -> Void) {
+        observers.all.withLock { $0.append(observer) }
+    }
+
+    /// Whether a token that was verified still holds. Never waits: `then` is called on the thread of the accounts. Who calls
+    /// ``observe(_:)`` first misses nothing that happens afterwards.
+    ///
+    /// - parameter issuedAt: of the token, in seconds since 1970.
+    package func checkSession(
+        _ realm: Realm, user id: String, issuedAt: Int64, then: @escaping @Sendable (SessionState) -> Void
+    ) {
+        thread.post { (file) throws(AccountFailure) in
+            try file.user(realm, id: id)
+        } then: { result in
+            switch result {
+            case .failure: then(.unknown)
+            case .success(nil): then(.noUser)
+            case .success(let user?):
+                then(user.isDisabled ? .disabled : issuedAt < user.validSince ? .revoked : .valid)
+            }
+        }
+    }
+
+    // MARK: ID tokens of clients
+
+    /// What the ID token of a request says, if it is one of this realm.
+    func verify(_ token: [UInt8], in realm: Realm) throws(AccountFailure) -> IDToken {
+        do throws(TokenError) {
+            let token = try authority(realm).verifyIDToken(token, now: nowSeconds)
+            guard token.tenant.map({ String(decoding: $0, as: UTF8.self) }) == realm.tenant else {
+                throw TokenError.wrongAudience
+            }
+            return token
+        } catch {
+            throw .refused(error == .expired ? .tokenExpired : .invalidIDToken)
+        }
+    }
+
+    /// The tenant that an ID token names, whoever signed it: only to find the realm in which it is verified.
+    package func tenant(of idToken: [UInt8]) -> String? {
+        (try? JSONWebToken(parsing: idToken))?.claims["firebase"]?.object?["tenant"]?.text
+    }
+}
+
+extension IDToken {
+    var userID: String { String(decoding: uid, as: UTF8.self) }
+}
+
+extension AccountFile {
+    /// The user of an ID token, if it still holds.
+    func user(_ realm: Realm, of token: IDToken) throws(AccountFailure) -> User {
+        guard let user = try user(realm, id: token.userID) else { throw .refused(.userNotFound) }
+        guard !user.isDisabled else { throw .refused(.userDisabled) }
+        guard token.issuedAt >= user.validSince else { throw .refused(.tokenExpired) }
+        return user
+    }
+}

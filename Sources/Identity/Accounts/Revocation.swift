@@ -1,0 +1,32 @@
+/// What a user lost, for those who serve the user's live sessions.
+package struct Revocation: Hashable, Sendable {
+    package enum Loss: Hashable, Sendable {
+        /// The account is gone.
+        case account
+        /// It is disabled.
+        case disabled
+        /// Tokens issued before this second of 1970 are void: the password or address was changed, or somebody said so.
+        case tokensBefore(Int64)
+    }
+
+    package let realm: Realm
+    package let user: String
+    package let loss: Loss
+
+    package init(realm: Realm, user: String, loss: Loss) {
+        self.realm = realm
+        self.user = user
+        self.loss = loss
+    }
+}
+
+/// What a token is worth now, beyond what it says itself.
+package enum SessionState: Hashable, Sendable {
+    case valid
+    case noUser
+    case disabled
+    /// Issued before the user's tokens were revoked.
+    case revoked
+    /// Could not be found out.
+    case unknown
+}

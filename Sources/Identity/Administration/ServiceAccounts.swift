@@ -1,0 +1,143 @@
+import Glibc
+import Synchronization
+
+/// A key that administrators' programs hold: whoever has it may do everything.
+package struct ServiceAccountKey: Sendable {
+    package let id: String
+    /// The account's name, an e-mail address by custom.
+    package let email: String
+    /// When it was made, in seconds since 1970.
+    package let createdAt: Int64
+    let key: VerificationKey
+}
+
+/// The public halves of the service accounts' keys, in a file of the data folder. Any thread.
+///
+/// The command line adds and removes keys while a server runs. A server notices when it is asked for a key: it looks at
+/// the file's date, which takes a microsecond.
+package final class ServiceAccounts: Sendable {
+    private struct State {
+        var keys: [ServiceAccountKey] = []
+        var version = FileVersion()
+    }
+
+    /// What changes when the file is replaced.
+    private struct FileVersion: Equatable {
+        var inode: UInt = 0
+        var seconds = 0
+        var nanoseconds = 0
+    }
+
+    private let path: String
+    private let state = Mutex(State())
+
+    /// Reads the keys in `folder`; there may be none.
+    package init(folder: String) throws(KeyStoreError) {
+        path = folder + "/service-accounts.json"
+        try reloadIfChanged()
+    }
+
+    // MARK: Reading
+
+    package var keys: [ServiceAccountKey] {
+        try? reloadIfChanged()
+        return state.withLock { $0.keys }
+    }
+
+    /// The keys that may have signed a token of `issuer`: that of the token's key name, or all of the account if it has
+    /// none.
+    package func verificationKeys(_ keyID: [UInt8]?, issuer: [UInt8]) -> [VerificationKey] {
+        keys.filter { key in
+            key.email.utf8.elementsEqual(issuer) && (keyID.map { key.id.utf8.elementsEqual($0) } ?? true)
+        }.map(\.key)
+    }
+
+    func contains(keyID: [UInt8], email: [UInt8]) -> Bool { !verificationKeys(keyID, issuer: email).isEmpty }
+
+    private func reloadIfChanged() throws(KeyStoreError) {
+        var information = stat()
+        var version = FileVersion()
+        if stat(path, &information) == 0 {
+            version = FileVersion(
+                inode: UInt(information.st_ino), seconds: information.st_mtim.tv_sec,
+                nanoseconds: information.st_mtim.tv_nsec)
+        }
+        if state.withLock({ $0.version == version }) { return }
+        // A file that is broken leaves what was known, and is read again when it changes.
+        state.withLock { $0.version = version }
+        let keys = try read()
+        state.withLock { $0.keys = keys }
+    }
+
+    private func read() throws(KeyStoreError) -> [ServiceAccountKey] {
+        let text: [UInt8]?
+        do throws(PrivateFile.Failure) { text = try PrivateFile.read(path) } catch { throw .file(error) }
+        guard let text else { return [] }
+        guard let entries = (try? JSONValue(parsing: text))?.object?["keys"]?.array else { throw .damaged(path: path) }
+        var keys: [ServiceAccountKey] = []
+        for entry in entries {
+            guard let entry = entry.object, let id = entry["id"]?.text, let email = entry["email"]?.text,
+                let createdAt = entry["createdAt"]?.integer, let pem = entry["publicKey"]?.utf8,
+                let key = try? VerificationKey(pem: pem)
+            else { throw .damaged(path: path) }
+            keys.append(ServiceAccountKey(id: id, email: email, createdAt: createdAt, key: key))
+        }
+        return keys
+    }
+
+    // MARK: Changing
+
+    /// Makes a key, keeps its public half, and answers the file for the administrator's programs, in Google's format
+    /// for service accounts (auth 12.1). The private key is nowhere else. Takes 0.1 to 0.6 s.
+    ///
+    /// - parameter tokenURI: where the programs exchange the key for access tokens: this server's `/token`.
+    package func makeKey(
+        email: String, project: String, tokenURI: String, now: Int64
+    ) throws(KeyStoreError) -> [UInt8] {
+        let key: SigningKey
+        let pem: [UInt8]
+        do throws(CryptographyError) {
+            key = try SigningKey.make()
+            pem = try key.privatePEM()
+        } catch { throw .key(error) }
+        let added = ServiceAccountKey(id: key.id, email: email, createdAt: now, key: key.verificationKey)
+        try write(try currentKeys() + [added])
+        return JSONObject([
+            "type": .text("service_account"), "project_id": .text(project), "private_key_id": .text(key.id),
+            "private_key": .string(pem), "client_email": .text(email), "client_id": .text(email),
+            "token_uri": .text(tokenURI),
+        ]).bytes
+    }
+
+    /// Forgets a key: its tokens are refused from then on. False if there is none of that name.
+    package func removeKey(_ id: String) throws(KeyStoreError) -> Bool {
+        var all = try currentKeys()
+        let count = all.count
+        all.removeAll { $0.id.utf8.elementsEqual(id.utf8) }
+        if all.count == count { return false }
+        try write(all)
+        return true
+    }
+
+    private func currentKeys() throws(KeyStoreError) -> [ServiceAccountKey] {
+        try reloadIfChanged()
+        return state.withLock { $0.keys }
+    }
+
+    private func write(_ keys: [ServiceAccountKey]) throws(KeyStoreError) {
+        var entries: [JSONValue] = []
+        do throws(CryptographyError) {
+            for key in keys {
+                entries.append(
+                    .object(
+                        JSONObject([
+                            "id": .text(key.id), "email": .text(key.email), "createdAt": .integer(key.createdAt),
+                            "publicKey": .string(try key.key.publicPEM()),
+                        ])))
+            }
+        } catch { throw .key(error) }
+        let text = JSONObject(["keys": .array(entries)]).bytes
+        do throws(PrivateFile.Failure) { try PrivateFile.replace(path, with: text) } catch { throw .file(error) }
+        try reloadIfChanged()
+    }
+}

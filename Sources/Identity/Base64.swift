@@ -1,0 +1,85 @@
+/// Base64 text (RFC 4648) of both alphabets. Reading is strict: one text for one value.
+package enum Base64: Sendable {
+    /// Section 4: `+` and `/`, padded with `=`.
+    case standard
+    /// Section 5, as tokens and keys have it: `-` and `_`, without padding.
+    case url
+
+    package func encode(_ bytes: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity((bytes.count + 2) / 3 * 4)
+        append(bytes, to: &out)
+        return out
+    }
+
+    package func append(_ bytes: [UInt8], to out: inout [UInt8]) {
+        var offset = 0
+        while offset < bytes.count {
+            let left = min(bytes.count - offset, 3)
+            var group: UInt32 = 0
+            for index in 0..<left { group |= UInt32(bytes[offset + index]) << UInt32(16 - 8 * index) }
+            // Three bytes give four characters, two give three, one gives two.
+            for index in 0...left { out.append(character(UInt8(group >> UInt32(18 - 6 * index) & 63))) }
+            if self == .standard { out.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - left)) }
+            offset += 3
+        }
+    }
+
+    /// The bytes of a text, or nil if it is not what `encode` makes of them: a foreign character, white space, padding
+    /// that is missing or superfluous, bits of the last character that mean nothing but are set.
+    package func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        let count = text.count - padding
+        let expectedPadding = self == .standard ? (4 - count % 4) % 4 : 0
+        guard count % 4 != 1, padding == expectedPadding else { return nil }
+        var out: [UInt8] = []
+        out.reserveCapacity(count / 4 * 3 + 2)
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for byte in text.prefix(count) {
+            guard let value = value(byte) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                out.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+                bits &= 1 << UInt32(bitCount) - 1
+            }
+        }
+        return bits == 0 ? out : nil
+    }
+
+    /// Reads either alphabet, padded or not, for what others have written: SDKs mix them.
+    package static func decodeAny(_ text: [UInt8]) -> [UInt8]? {
+        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        return Base64.url.decode(
+            text.dropLast(padding).map { byte in
+                switch byte {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                default: byte
+                }
+            })
+    }
+
+    private func character(_ value: UInt8) -> UInt8 {
+        switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + value - 26
+        case 52..<62: UInt8(ascii: "0") + value - 52
+        case 62: self == .url ? UInt8(ascii: "-") : UInt8(ascii: "+")
+        default: self == .url ? UInt8(ascii: "_") : UInt8(ascii: "/")
+        }
+    }
+
+    private func value(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+        case self.character(62): 62
+        case self.character(63): 63
+        default: nil
+        }
+    }
+}

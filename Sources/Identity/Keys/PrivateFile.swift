@@ -1,0 +1,74 @@
+import Glibc
+
+/// A small file that only its owner may read, replaced as a whole.
+package enum PrivateFile {
+    package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+
+        init(_ attempt: String, _ code: Int32) { description = "\(attempt): \(String(cString: strerror(code)))" }
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// The whole file, nil if there is none. One that others may read or write is an error, as is one above 1 MiB.
+    package static func read(_ path: String) throws(Failure) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT { return nil }
+        guard descriptor >= 0 else { throw Failure("cannot open \(path)", errno) }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0 else { throw Failure("cannot read \(path)", errno) }
+        guard information.st_mode & 0o077 == 0 else {
+            throw Failure("others may read \(path), which holds secrets: chmod 600 it")
+        }
+        guard information.st_size <= 1 << 20 else { throw Failure("\(path) is too large") }
+        var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
+        var count = 0
+        while count < bytes.count {
+            let part = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count)
+            }
+            if part < 0, errno == EINTR { continue }
+            guard part > 0 else { throw Failure("cannot read \(path)", part < 0 ? errno : EIO) }
+            count += part
+        }
+        return bytes
+    }
+
+    /// Replaces the file, durably: after a crash it is the old one or the new one. One writer at a time.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
+        let temporary = path + ".new"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure("cannot make \(temporary)", errno) }
+        var failure: Failure?
+        do throws(Failure) { try write(bytes, to: descriptor, path: temporary) } catch { failure = error }
+        close(descriptor)
+        if failure == nil, rename(temporary, path) != 0 { failure = Failure("cannot replace \(path)", errno) }
+        if let failure {
+            unlink(temporary)
+            throw failure
+        }
+        try syncFolder(of: path)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(Failure) {
+        var count = 0
+        while count < bytes.count {
+            let part = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + count, $0.count - count) }
+            if part < 0, errno == EINTR { continue }
+            guard part > 0 else { throw Failure("cannot write \(path)", part < 0 ? errno : EIO) }
+            count += part
+        }
+        guard fsync(descriptor) == 0 else { throw Failure("cannot write \(path)", errno) }
+    }
+
+    /// The new name is durable when the folder is.
+    private static func syncFolder(of path: String) throws(Failure) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("cannot open \(folder)", errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Failure("cannot write \(folder)", errno) }
+    }
+}

@@ -1,0 +1,59 @@
+/// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event
+/// loop.
+///
+/// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (auth 9). So
+/// costs can be raised, and hashes of other systems stand beside these.
+package struct PasswordHasher: Sendable {
+    /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds`
+    /// times.
+    package struct Cost: Hashable, Sendable {
+        package var logarithm: Int
+        package var blockSize: Int
+        package var rounds: Int
+
+        package init(logarithm: Int, blockSize: Int, rounds: Int) {
+            self.logarithm = logarithm
+            self.blockSize = blockSize
+            self.rounds = rounds
+        }
+
+        /// 16 MiB and 0.2 s: as costly to attack as the usual 128 MiB in one round, at an eighth of the memory.
+        package static let standard = Cost(logarithm: 14, blockSize: 8, rounds: 5)
+    }
+
+    package enum Verdict: Hashable, Sendable {
+        case wrong
+        /// `needsNewHash`: hash it again, now that it is known, because it was kept with another cost or in another
+        /// way.
+        case right(needsNewHash: Bool)
+    }
+
+    /// Longer passwords are never right.
+    package static let passwordByteCountMax = 4096
+
+    package let cost: Cost
+
+    package init(cost: Cost = .standard) { self.cost = cost }
+
+    /// The text to keep. A password longer than ``passwordByteCountMax`` is an error.
+    package func hash(_ password: [UInt8]) throws(CryptographyError) -> String {
+        guard password.count <= Self.passwordByteCountMax else { throw CryptographyError("the password is too long") }
+        var kept = KeptPassword(
+            scheme: .scrypt(cost), salt: Cryptography.randomBytes(16), hash: [UInt8](repeating: 0, count: 32))
+        kept.hash = try kept.hash(of: password)
+        return kept.text
+    }
+
+    /// Compares a password with what was kept of one.
+    ///
+    /// - parameter kept: the text, or nil for a user who does not exist or has no password: that takes as long as a
+    /// wrong password.
+    package func verify(_ password: [UInt8], against kept: String?) -> Verdict {
+        guard password.count <= Self.passwordByteCountMax, let kept = kept.flatMap(KeptPassword.init) else {
+            _ = try? hash([])
+            return .wrong
+        }
+        guard let hash = try? kept.hash(of: password), Cryptography.areEqual(hash, kept.hash) else { return .wrong }
+        return .right(needsNewHash: kept.scheme != .scrypt(cost))
+    }
+}

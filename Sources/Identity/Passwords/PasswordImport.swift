@@ -1,0 +1,82 @@
+/// How the passwords of another system were hashed, as an import says it (auth 6.1), and what is kept of each of them.
+package struct PasswordImport: Sendable {
+    package enum Failure: Error, Hashable, Sendable {
+        case missingAlgorithm
+        /// BCRYPT among them, which OpenSSL does not have.
+        case unsupportedAlgorithm
+        /// A parameter of the algorithm is missing or out of range.
+        case invalidParameter(String)
+    }
+
+    private let scheme: KeptPassword.Scheme
+
+    /// - parameter request: the members of the import beside its users: `hashAlgorithm` and what belongs to it.
+    package init(_ request: JSONObject) throws(Failure) {
+        let fields = Fields(request: request)
+        guard let algorithm = request["hashAlgorithm"]?.text else { throw .missingAlgorithm }
+        switch algorithm {
+        case "HMAC_MD5", "HMAC_SHA1", "HMAC_SHA256", "HMAC_SHA512":
+            scheme = .hmac(
+                try Self.digest(algorithm.dropFirst(5)), key: try fields.bytes("signerKey"), order: fields.order)
+        case "MD5", "SHA1", "SHA256", "SHA512":
+            scheme = .plain(
+                try Self.digest(algorithm[...]), rounds: try fields.number("rounds", 0...8192), order: fields.order)
+        case "PBKDF_SHA1", "PBKDF2_SHA256":
+            let digest = algorithm == "PBKDF_SHA1" ? KeptPassword.Digest.sha1 : .sha256
+            scheme = .pbkdf2(digest, rounds: try fields.number("rounds", 1...120_000))
+        case "SCRYPT":
+            scheme = .firebase(
+                logarithm: try fields.number("memoryCost", 1...14), blockSize: try fields.number("rounds", 1...8),
+                separator: try fields.bytes("saltSeparator", default: []), signerKey: try fields.bytes("signerKey"))
+        case "STANDARD_SCRYPT":
+            let cost = try fields.number("cpuMemCost", 2...1 << 20)
+            guard cost & (cost - 1) == 0 else { throw .invalidParameter("cpuMemCost") }
+            scheme = .scrypt(
+                PasswordHasher.Cost(
+                    logarithm: cost.trailingZeroBitCount, blockSize: try fields.number("blockSize", 1...64),
+                    rounds: try fields.number("parallelization", 1...64)))
+        default: throw .unsupportedAlgorithm
+        }
+    }
+
+    /// The text to keep for one user; nil if the hash is none.
+    ///
+    /// - parameter hash: `passwordHash` and `salt` of the user, Base64 of any kind.
+    package func kept(hash: [UInt8], salt: [UInt8]) -> String? {
+        guard let hash = Base64.decodeAny(hash), !hash.isEmpty, let salt = Base64.decodeAny(salt) else { return nil }
+        return KeptPassword(scheme: scheme, salt: salt, hash: hash).text
+    }
+
+    private static func digest(_ name: Substring) throws(Failure) -> KeptPassword.Digest {
+        guard let digest = KeptPassword.Digest(rawValue: name.lowercased()) else { throw .unsupportedAlgorithm }
+        return digest
+    }
+
+    private struct Fields {
+        let request: JSONObject
+
+        /// SDKs send numbers, texts of numbers are allowed too (auth 2).
+        func number(_ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int {
+            let value = request[name]
+            guard let number = value?.integer ?? value?.text.flatMap({ Int64($0) }), range.contains(number) else {
+                throw .invalidParameter(name)
+            }
+            return Int(number)
+        }
+
+        func bytes(_ name: String, default missing: [UInt8]? = nil) throws(Failure) -> [UInt8] {
+            guard let text = request[name]?.utf8 else {
+                if let missing { return missing }
+                throw .invalidParameter(name)
+            }
+            guard let bytes = Base64.decodeAny(text), !bytes.isEmpty || missing != nil else {
+                throw .invalidParameter(name)
+            }
+            return bytes
+        }
+
+        var order: KeptPassword.Order {
+            request["passwordHashOrder"]?.isText("PASSWORD_AND_SALT") == true ? .password : .salt
+        }
+    }
+}

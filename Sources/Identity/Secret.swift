@@ -1,0 +1,9 @@
+/// What must not get into logs and messages by way of its description: tokens, passwords, addresses with tokens in
+/// them.
+protocol Secret: CustomStringConvertible, CustomReflectable {}
+
+extension Secret {
+    package var description: String { "(secret)" }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,58 @@
+/// A token by which a backend signs somebody in (auth 7.3): signed with a service account's key.
+package struct CustomToken: Sendable {
+    /// 1 to 128 bytes.
+    package let uid: [UInt8]
+    /// What goes into the user's ID tokens. No reserved names.
+    package let claims: JSONObject
+    package let tenant: [UInt8]?
+
+    package static let audience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+    /// The longest time from `iat` to `exp`.
+    package static let secondsMax: Int64 = 3600
+
+    /// Reads and checks a signed one.
+    ///
+    /// - parameter keys: the keys of a service account of this project, by the token's key name, if it has one, and
+    /// issuer.
+    /// - parameter now: seconds since 1970.
+    package init(
+        verifying text: [UInt8], now: Int64, keys: (_ keyID: [UInt8]?, _ issuer: [UInt8]) -> [VerificationKey]
+    ) throws(TokenError) {
+        let token = try JSONWebToken(parsing: text)
+        let issuer = try token.name("iss", byteCountMax: 1024)
+        try token.verify { keys($0, issuer) }
+        guard token.claims["sub"]?.utf8 == issuer else { throw .wrongIssuer }
+        try token.check(audience: Self.audience)
+        try token.checkTimes(now: now)
+        guard let start = try token.seconds("iat"), let end = try token.seconds("exp"), end - start <= Self.secondsMax
+        else { throw .invalidClaim("exp") }
+        try self.init(token.claims)
+    }
+
+    /// Takes a token at its word, or the JSON text of its claims (development only).
+    package init(trusting text: [UInt8]) throws(TokenError) {
+        if text.first == UInt8(ascii: "{") {
+            guard text.count <= JSONWebToken.byteCountMax, case .object(let claims)? = try? JSONValue(parsing: text)
+            else {
+                throw .malformed
+            }
+            try self.init(claims)
+        } else {
+            try self.init(try JSONWebToken(parsing: text).claims)
+        }
+    }
+
+    private init(_ members: JSONObject) throws(TokenError) {
+        guard let uid = members["uid"]?.utf8, 1...TokenAuthority.uidByteCountMax ~= uid.count else {
+            throw .invalidClaim("uid")
+        }
+        self.uid = uid
+        switch members["claims"] {
+        case nil, .null?: claims = JSONObject()
+        case .object(let object)? where ReservedClaims.first(in: object) == nil: claims = object
+        default: throw .invalidClaim("claims")
+        }
+        tenant = members["tenant_id"]?.utf8
+    }
+}

@@ -1,0 +1,102 @@
+/// A signed set of claims, in the compact form of RFC 7515 and RFC 7519: header, claims and signature, each in
+/// Base64url, between dots.
+///
+/// Reading checks the form alone. Nothing that it says is true before a key has verified it.
+package struct JSONWebToken: Sendable {
+    /// The longest token that is read. Custom claims have at most 1000 characters; identities and names come on top.
+    package static let byteCountMax = 16 << 10
+
+    package enum Algorithm: Hashable, Sendable {
+        /// Not signed at all; the third part is empty.
+        case none
+        case signed(SignatureAlgorithm)
+        /// One that is not used here.
+        case other
+    }
+
+    package let algorithm: Algorithm
+    package let keyID: [UInt8]?
+    /// The header's `typ`.
+    package let type: [UInt8]?
+    package let claims: JSONObject
+    private let signedText: [UInt8]
+    private let signature: [UInt8]
+
+    /// Reads a token strictly: three parts, Base64url with nothing to spare, JSON objects that name each member once,
+    /// no critical extensions (RFC 7515, section 4.1.11: none is known).
+    package init(parsing text: [UInt8]) throws(TokenError) {
+        guard text.count <= Self.byteCountMax else { throw .tooLong(limit: Self.byteCountMax) }
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let signature = Base64.url.decode(parts[2]) else { throw .malformed }
+        let header = try Self.object(parts[0])
+        guard let algorithm = header["alg"]?.utf8, header["crit"] == nil else { throw .malformed }
+        if algorithm.elementsEqual("none".utf8) {
+            guard signature.isEmpty else { throw .malformed }
+            self.algorithm = .none
+        } else {
+            self.algorithm =
+                SignatureAlgorithm(rawValue: String(decoding: algorithm, as: UTF8.self)).map { .signed($0) } ?? .other
+        }
+        keyID = try Self.string(header["kid"])
+        type = try Self.string(header["typ"])
+        claims = try Self.object(parts[1])
+        self.signature = signature
+        signedText = Array(text[..<parts[1].endIndex])
+    }
+
+    private static func string(_ value: JSONValue?) throws(TokenError) -> [UInt8]? {
+        guard let value else { return nil }
+        guard let string = value.utf8 else { throw .malformed }
+        return string
+    }
+
+    private static func object(_ part: ArraySlice<UInt8>) throws(TokenError) -> JSONObject {
+        guard let text = Base64.url.decode(part), case .object(let object)? = try? JSONValue(parsing: text) else {
+            throw .malformed
+        }
+        return object
+    }
+
+    /// Checks the signature with the keys that `find` has for the token's key name: one of them must have made it.
+    /// About 20 µs for each RSA key, 60 µs for P-256.
+    package func verify(_ find: (_ keyID: [UInt8]?) -> [VerificationKey]) throws(TokenError) {
+        switch algorithm {
+        case .none: throw .unsigned
+        case .other: throw .unsupportedAlgorithm
+        case .signed(let algorithm):
+            let keys = find(keyID)
+            guard !keys.isEmpty else { throw .unknownKey }
+            let usable = keys.filter { $0.algorithm == algorithm }
+            guard !usable.isEmpty else { throw .unsupportedAlgorithm }
+            guard usable.contains(where: { $0.verifies(signature, of: signedText) }) else { throw .wrongSignature }
+        }
+    }
+
+    // MARK: Writing
+
+    /// A token that `key` signs.
+    package static func signed(
+        _ claims: JSONObject, with key: SigningKey, type: String = "JWT"
+    ) throws(CryptographyError) -> [UInt8] {
+        let header = JSONObject(["alg": .text("RS256"), "kid": .text(key.id), "typ": .text(type)])
+        var text = signedText(header, claims)
+        let signature = try key.sign(text)
+        text.append(UInt8(ascii: "."))
+        Base64.url.append(signature, to: &text)
+        return text
+    }
+
+    /// A token that proves nothing (RFC 7519, section 6): it ends with a dot.
+    package static func unsigned(_ claims: JSONObject) -> [UInt8] {
+        signedText(JSONObject(["alg": .text("none"), "typ": .text("JWT")]), claims) + [UInt8(ascii: ".")]
+    }
+
+    private static func signedText(_ header: JSONObject, _ claims: JSONObject) -> [UInt8] {
+        var text = Base64.url.encode(header.bytes)
+        text.append(UInt8(ascii: "."))
+        Base64.url.append(claims.bytes, to: &text)
+        return text
+    }
+}
+
+extension JSONWebToken: Secret {}

@@ -1,0 +1,62 @@
+/// Who shows a credential to the database, and what rules know of them (auth 7.5).
+package enum Caller: Sendable {
+    /// Rules do not apply.
+    case administrator(expiresAt: Int64?)
+    case user(TokenUser)
+    /// An administrator who acts as somebody: rules apply, and their `auth` is exactly this JSON text, or null.
+    case simulated(auth: [UInt8]?, expiresAt: Int64?)
+
+    /// When it ends, in seconds since 1970; nil if it does not.
+    package var expiresAt: Int64? {
+        switch self {
+        case .administrator(let end), .simulated(_, let end): end
+        case .user(let user): user.expiresAt
+        }
+    }
+
+    /// The caller that results from the wish to act as somebody: `authvar` of the realtime protocol,
+    /// `auth_variable_override` of REST.
+    ///
+    /// - parameter auth: a JSON text. null is nobody.
+    /// - returns: nil if the wish is not an administrator's, or the text is no JSON object.
+    package func acting(as auth: [UInt8]) -> Caller? {
+        guard case .administrator(let end) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }
+        switch try? JSONValue(parsing: auth) {
+        case .null?: return .simulated(auth: nil, expiresAt: end)
+        case .object(let object)?: return .simulated(auth: object.bytes, expiresAt: end)
+        default: return nil
+        }
+    }
+
+    /// The caller that results from `noauth`: an administrator as nobody.
+    package func actingAsNobody() -> Caller? { acting(as: Array("null".utf8)) }
+}
+
+/// A user, as the token says.
+package struct TokenUser: Sendable {
+    /// `auth.uid`.
+    package let uid: [UInt8]
+    /// `auth.provider`: how the user signed in, as the token spells it.
+    package let provider: [UInt8]?
+    /// `auth.token`: all claims, a JSON object without white space.
+    package let claims: [UInt8]
+    /// The tenant of the project in which the user is.
+    package let tenant: [UInt8]?
+    /// Seconds since 1970; 0 if the token does not say.
+    package let issuedAt: Int64
+    /// nil for a token that does not end.
+    package let expiresAt: Int64?
+    /// The token is this server's own, so its accounts know the user, who may be disabled or whose tokens may be
+    /// revoked.
+    package let isOwn: Bool
+
+    init(_ token: IDToken, isOwn: Bool) {
+        uid = token.uid
+        provider = token.signInProvider
+        claims = token.claims.bytes
+        tenant = token.tenant
+        issuedAt = token.issuedAt
+        expiresAt = token.expiresAt
+        self.isOwn = isOwn
+    }
+}

@@ -1,0 +1,87 @@
+/// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
+/// bearer. Any thread.
+///
+/// In development everything is believed (auth 12): `owner` in any case and Google's access tokens are administrators,
+/// other tokens are taken at their word. In production an administrator has an access token of this server, a user an
+/// ID token of this server or of an issuer that it was told to believe.
+package final class TokenVerifier: Sendable {
+    package typealias Answer = @Sendable (Result<Caller, TokenError>) -> Void
+
+    private let authority: TokenAuthority
+    private let accessTokens: AccessTokens
+    private let issuers: [ForeignIssuer]
+
+    package init(authority: TokenAuthority, accounts: ServiceAccounts, issuers: [ForeignIssuer] = []) {
+        self.authority = authority
+        self.issuers = issuers
+        accessTokens = AccessTokens(authority: authority, accounts: accounts)
+    }
+
+    /// Checks a credential. Never waits: calls `answer` at once, or, if the keys of another issuer have to be fetched
+    /// first, later and on another thread. Takes about 50 µs when the keys are there.
+    ///
+    /// - parameter now: seconds since 1970.
+    package func verify(_ credential: [UInt8], now: Int64, answer: @escaping Answer) {
+        let token: JSONWebToken
+        do throws(TokenError) {
+            if case .development = authority.mode { return answer(.success(try trust(credential))) }
+            token = try JSONWebToken(parsing: credential)
+            if accessTokens.isAccessToken(token) {
+                return answer(.success(.administrator(expiresAt: try accessTokens.verify(token, now: now))))
+            }
+            if let user = try ownUser(token, now: now) { return answer(.success(.user(user))) }
+        } catch { return answer(.failure(error)) }
+        verifyForeign(token, now: now, answer: answer)
+    }
+
+    private func trust(_ credential: [UInt8]) throws(TokenError) -> Caller {
+        let isOwner = String(decoding: credential, as: UTF8.self).lowercased().utf8.elementsEqual(AccessTokens.owner)
+        if isOwner || credential.starts(with: "ya29.".utf8) { return .administrator(expiresAt: nil) }
+        return .user(TokenUser(try IDToken(trusting: try JSONWebToken(parsing: credential)), isOwn: true))
+    }
+
+    /// Nil for a token whose key is not one of this server's. Others may have the same issuer: a project that moved
+    /// here from Firebase has its old tokens too.
+    private func ownUser(_ token: JSONWebToken, now: Int64) throws(TokenError) -> TokenUser? {
+        guard case .production(let keys) = authority.mode else { return nil }
+        let candidates = keys.verificationKeys(token.keyID)
+        if candidates.isEmpty { return nil }
+        try token.verify { _ in candidates }
+        return TokenUser(try authority.read(token, now: now), isOwn: true)
+    }
+
+    private func verifyForeign(_ token: JSONWebToken, now: Int64, answer: @escaping Answer) {
+        switch token.algorithm {
+        case .none: return answer(.failure(.unsigned))
+        case .other: return answer(.failure(.unsupportedAlgorithm))
+        case .signed: break
+        }
+        guard let issuer = issuers.first(where: { token.claims["iss"]?.isText($0.issuer) == true }) else {
+            let isOwn = token.claims["iss"]?.isText(TokenAuthority.idTokenIssuer(authority.project)) == true
+            return answer(.failure(isOwn ? .unknownKey : .wrongIssuer))
+        }
+        issuer.find(token.keyID, now: now) { keys in
+            answer(
+                Result { () throws(TokenError) in
+                    let keys = try keys.get()
+                    try token.verify { _ in keys }
+                    let read = try IDToken(token, issuer: issuer.issuer, audiences: issuer.audiences, now: now)
+                    return .user(TokenUser(read, isOwn: false))
+                })
+        }
+    }
+
+    /// Whether a bearer is an administrator's, for calls that only administrators may make.
+    package func isAdministrator(_ credential: [UInt8], now: Int64) -> Bool {
+        if case .development = authority.mode, case .administrator? = try? trust(credential) { return true }
+        guard let token = try? JSONWebToken(parsing: credential) else { return false }
+        return (try? accessTokens.verify(token, now: now)) != nil
+    }
+
+    /// Answers a request to the server's `/token`; see ``AccessTokens/answer(grantType:assertion:now:)``.
+    package func answer(
+        grantType: [UInt8]?, assertion: [UInt8]?, now: Int64
+    ) -> (status: Int, body: JSONObject) {
+        accessTokens.answer(grantType: grantType, assertion: assertion, now: now)
+    }
+}

@@ -1,0 +1,10 @@
+/// One place and what it was set to, with server values resolved.
+package struct Assignment: Hashable, Sendable {
+    package var target: WriteTarget
+    package var value: CanonicalJSON
+
+    package init(target: WriteTarget, value: CanonicalJSON) {
+        self.target = target
+        self.value = value
+    }
+}

@@ -1,0 +1,182 @@
+package import JSONTree
+package import SecurityRules
+
+/// What a principal was not allowed to do, for those who run the database.
+package struct DeniedRequest: Sendable {
+    /// Milliseconds since 1970.
+    package var time: Int64
+    /// Empty for nobody.
+    package var uid: [UInt8]
+    package var path: Path
+    package var isWrite: Bool
+    /// Nil when too many were denied in one turn to explain them all.
+    package var explanation: Explanation?
+}
+
+extension Database {
+    /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.
+    private static let explainedMax = 16
+
+    /// Decides by these rules from now on; without any, everything is allowed. Listeners that they do not allow end.
+    ///
+    /// - parameter explains: clients hear why they are denied.
+    package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
+        judge = program.map(RulesJudge.init)
+        explainsDenials = explains
+        setIndexes(program?.indexes ?? [])
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &turn) }
+        if turn.outputs.isEmpty { return }
+        pending.append(PendingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: 0))
+    }
+
+    /// Denials since the last call.
+    package func takeDenials() -> [DeniedRequest] {
+        defer { denials = [] }
+        return denials
+    }
+
+    /// Whether a request would leave something to be kept: it writes, and the rules do not forbid it.
+    package func mayWrite(_ request: Request, now: Int64) -> Bool {
+        guard request.operation.writes else { return false }
+        guard let judge, !request.principal.isAdministrator else { return true }
+        var assignments: [Assignment] = []
+        switch request.operation {
+        case .set(let target, let value, _, _): assignments = [(target, value)].compactMap { resolved($0, now) }
+        case .update(_, let entries), .onDisconnect(let entries): assignments = entries.compactMap { resolved($0, now) }
+        default: return false
+        }
+        let context = RuleContext(auth: request.principal.auth, now: now)
+        return (try? judge.decide(.write(assignments), context, in: rows))?.isAllowed ?? true
+    }
+
+    private func resolved(_ entry: (target: WriteTarget, value: IncomingValue), _ now: Int64) -> Assignment? {
+        do throws(Failure) {
+            return Assignment(target: entry.target, value: try resolve(entry.value, at: entry.target, now: now))
+        } catch {
+            return nil
+        }
+    }
+
+    // MARK: Deciding
+
+    /// Throws unless the principal of the turn may write this, as one commit. Server values are resolved.
+    func checkAllowed(toWrite assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
+        try check(.write(assignments), by: turn.principal, now: turn.record.time)
+    }
+
+    /// Throws unless the principal of the turn may read this.
+    func checkAllowed(toRead path: Path, _ query: Query? = nil, in turn: borrowing Turn) throws(Failure) {
+        try check(.read(path, query.map(RuleQuery.init)), by: turn.principal, now: turn.record.time)
+    }
+
+    /// Whether the rules allow it now. Nobody hears of a denial.
+    func isAllowed(toRead path: Path, _ query: Query? = nil, by principal: Principal, now: Int64) -> Bool {
+        guard let judge, !principal.isAdministrator else { return true }
+        let context = RuleContext(auth: principal.auth, now: now)
+        return (try? judge.decide(.read(path, query.map(RuleQuery.init)), context, in: rows))?.isAllowed ?? false
+    }
+
+    /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
+    func checkAllowed(
+        _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
+    ) throws(Failure) {
+        guard let judge, !principal.isAdministrator else { return dependencies.remove(listener) }
+        let operation = RuleOperation.read(path, query.map(RuleQuery.init))
+        guard judge.program.readDependsOnData(at: path) else {
+            dependencies.remove(listener)
+            return try check(operation, by: principal, now: now)
+        }
+        let context = RuleContext(auth: principal.auth, now: now)
+        let (verdict, places) = try Self.reading { () throws(RuleTreeError) in
+            try judge.decideNotingPlaces(operation, context, in: rows)
+        }
+        dependencies.set(listener, verdict.isAllowed ? places : [])
+        if !verdict.isAllowed { throw deny(operation, context, by: principal, judge) }
+    }
+
+    private func check(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) {
+        guard let judge, !principal.isAdministrator else { return }
+        let context = RuleContext(auth: principal.auth, now: now)
+        let verdict = try Self.reading { () throws(RuleTreeError) in
+            try judge.decide(operation, context, in: rows)
+        }
+        if !verdict.isAllowed { throw deny(operation, context, by: principal, judge) }
+    }
+
+    private func deny(
+        _ operation: RuleOperation, _ context: RuleContext, by principal: Principal, _ judge: RulesJudge
+    ) -> Failure {
+        let explanation = denials.count < Self.explainedMax ? try? judge.explain(operation, context, in: rows) : nil
+        let (path, isWrite) =
+            switch operation {
+            case .read(let path, _): (path, false)
+            case .write(let assignments): (assignments.first?.target.path ?? .root, true)
+            }
+        denials.append(
+            DeniedRequest(
+                time: context.now, uid: principal.uid, path: path, isWrite: isWrite, explanation: explanation))
+        return .denied(explainsDenials ? explanation?.summary ?? "" : "")
+    }
+
+    private static func reading<Value>(_ body: () throws(RuleTreeError) -> Value) throws(Failure) -> Value {
+        do throws(RuleTreeError) {
+            return try body()
+        } catch {
+            throw .unavailable(error.reason as? StorageError ?? .damaged("\(error.reason)"))
+        }
+    }
+
+    // MARK: Listeners
+
+    /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was written is not told
+    /// to them.
+    func judgeListeners(concernedBy assignments: [Assignment], in turn: inout Turn) {
+        if dependencies.isEmpty { return }
+        var concerned: Set<ReadDependencies.Listener> = []
+        for assignment in assignments {
+            concerned.formUnion(dependencies.listeners(concernedBy: assignment.target.path))
+        }
+        for listener in concerned { judge(listener, in: &turn) }
+    }
+
+    /// Ends those listeners of a connection that the rules do not allow (any more).
+    func judgeListeners(of connection: ConnectionID, in turn: inout Turn) {
+        guard let session = sessions[connection] else { return }
+        for path in session.paths {
+            judge(ReadDependencies.Listener(connection: connection, name: .plain(path)), in: &turn)
+        }
+        for name in session.queries.keys {
+            judge(ReadDependencies.Listener(connection: connection, name: .query(name)), in: &turn)
+        }
+    }
+
+    private func judge(_ listener: ReadDependencies.Listener, in turn: inout Turn) {
+        let connection = listener.connection
+        guard let session = sessions[connection] else { return }
+        let path: Path
+        let query: QueryListener?
+        switch listener.name {
+        case .plain(let place): (path, query) = (place, nil)
+        case .query(let name):
+            guard let listener = session.queries[name] else { return }
+            (path, query) = (listener.live.path, listener)
+        }
+        do throws(Failure) {
+            try checkAllowed(listener, toRead: path, query?.asked, by: session.principal, now: turn.record.time)
+        } catch {
+            // Also when the rules cannot be asked: nobody is told what they might not be.
+            switch listener.name {
+            case .plain: endListener(path, of: connection, in: &turn)
+            case .query(let name): endQueryListener(name, of: connection, in: &turn)
+            }
+            turn.outputs.append(.revoked(connection, path, query?.revoked ?? .plain))
+        }
+    }
+}
+
+extension RuleQuery {
+    fileprivate init(_ query: Query) {
+        self.init(index: query.index, start: query.start, end: query.end, limit: query.limit)
+    }
+}

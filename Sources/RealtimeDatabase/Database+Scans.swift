@@ -1,0 +1,163 @@
+import JSONTree
+
+/// Queries without an index, whose children are visited in steps between the requests of others.
+///
+/// A request that needs such a scan is *parked* until it is done, and what its connection asks behind it as well: requests of one
+/// connection are worked off in order. While it lasts the query hangs in the trie like one that is listened to, so commits find it.
+extension Database {
+    struct Parked {
+        let live: LiveQuery
+        var requests: [Request]
+    }
+
+    /// Some query is being scanned.
+    package var isScanning: Bool { !scanning.isEmpty }
+
+    /// The requests that can be done now, after which ``endScans()`` must be called; others wait.
+    package func admit(_ requests: [Request], now: Int64) -> [Request] {
+        if parked.isEmpty, !requests.contains(where: { $0.operation.asksQuery }) { return requests }
+        var admitted: [Request] = []
+        for request in requests {
+            let connection = request.connection
+            if parked[connection] != nil {
+                parked[connection]?.requests.append(request)
+                if case .disconnect = request.operation {
+                    admitted += release(connection).filter { !$0.operation.asksData }
+                }
+            } else if tornBy == nil, let live = scan(for: request, now: now) {
+                parked[connection] = Parked(live: live, requests: [request])
+            } else {
+                admitted.append(request)
+            }
+        }
+        return admitted
+    }
+
+    /// Visits some children for a scan. Answers the requests that need not wait for it any more; they must be admitted again.
+    package func scanSome(childrenMax: Int = 500) -> [Request] {
+        guard let live = scanning.first, tornBy == nil else { return [] }
+        do throws(StorageError) {
+            try live.scan?.step(rows, live.path, childrenMax: childrenMax)
+            guard live.scan?.isDone == true else { return [] }
+            live.spare = live.scan
+        } catch {
+            // The requests will find out for themselves.
+        }
+        live.scan = nil
+        scanning.removeFirst()
+        scanned.append(live)
+        return waiting(for: live).flatMap { release($0) }
+    }
+
+    /// All requests that wait: nothing will be scanned any more.
+    package func releaseAll() -> [Request] {
+        parked.keys.sorted { $0.raw < $1.raw }.flatMap { release($0) }
+    }
+
+    /// What was found is not needed any more, but for what windows are filled up from.
+    package func endScans() {
+        for live in scanned {
+            if live.query.limit == nil { live.spare = nil }
+            dropIfUnused(live)
+        }
+        scanned = []
+    }
+
+    /// Takes a query out of the trie that nobody listens to or waits for.
+    func dropIfUnused(_ live: LiveQuery) {
+        guard live.isEmpty, waiting(for: live).isEmpty else { return }
+        live.scan = nil
+        scanning.removeAll { $0 === live }
+        listeners.remove(live)
+    }
+
+    /// The places of a query's interval, from what was found if that is enough.
+    func places(of live: LiveQuery, beyond: IndexPlace? = nil, count: Int?) throws(StorageError) -> [IndexPlace] {
+        if let known = live.spare?.next(beyond: beyond, count: count) { return known }
+        return try places(of: live.query, at: live.path, beyond: beyond, count: count)
+    }
+
+    /// Begins to look for places beyond those that are known, when a window may need them soon.
+    func scanAhead(_ live: LiveQuery) {
+        guard live.scan == nil, live.query.limit != nil, live.spare?.isLow ?? true, mustScan(live.query, at: live.path)
+        else { return }
+        live.scan = QueryScan(live.query)
+        scanning.append(live)
+    }
+
+    /// Memory was built anew.
+    func restartScans() {
+        for live in listeners.queries {
+            live.spare = nil
+            if live.scan != nil { live.scan = QueryScan(live.query) }
+        }
+    }
+
+    private func waiting(for live: LiveQuery) -> [ConnectionID] {
+        if parked.isEmpty { return [] }
+        return parked.filter { $0.value.live === live }.keys.sorted { $0.raw < $1.raw }
+    }
+
+    private func release(_ connection: ConnectionID) -> [Request] {
+        guard let parked = parked.removeValue(forKey: connection) else { return [] }
+        if !scanned.contains(where: { $0 === parked.live }) { dropIfUnused(parked.live) }
+        return parked.requests
+    }
+
+    /// Whether all children have to be visited.
+    private func mustScan(_ query: Query, at path: Path) -> Bool {
+        query.index != .key && !query.selectsNothing && indexNumber(for: query, at: path) == nil
+    }
+
+    /// The scan that a request has to wait for, if any: few children are visited at once.
+    private func scan(for request: Request, now: Int64) -> LiveQuery? {
+        let (path, query): (Path, Query)
+        switch request.operation {
+        case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
+            (path, query) = (place, asked)
+        case .listenQuery(let place, let asked, let form, _, _, _)
+        where form != .eventStream && (form.needsOrder || !asked.selectsEverything):
+            (path, query) = (place, asked)
+        default: return nil
+        }
+        guard mustScan(query, at: path), isAllowed(toRead: path, query, by: request.principal, now: now) else {
+            return nil
+        }
+        let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
+        if live.scan != nil { return live }
+        if live.spare != nil || !live.isEmpty && live.window.keepsOrder { return nil }
+        var scan = QueryScan(query)
+        do throws(StorageError) {
+            try scan.step(rows, path, childrenMax: scannedAtOnceMax)
+        } catch {
+            return nil
+        }
+        listeners.add(live)
+        if scan.isDone {
+            live.spare = scan
+            scanned.append(live)
+            return nil
+        }
+        live.scan = scan
+        scanning.append(live)
+        return live
+    }
+}
+
+extension Operation {
+    /// Whether it is of no use to a client that is gone.
+    fileprivate var asksData: Bool {
+        switch self {
+        case .get, .listen, .listenQuery: true
+        default: false
+        }
+    }
+
+    /// Whether it reads what a query selects.
+    fileprivate var asksQuery: Bool {
+        switch self {
+        case .get(_, query: .some, needsIndex: _), .listenQuery: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import JSONTree
+
+/// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when they
+/// allowed them.
+struct ReadDependencies {
+    struct Listener: Hashable {
+        enum Name: Hashable {
+            case plain(Path)
+            case query(ListenerForm.Name)
+        }
+
+        var connection: ConnectionID
+        var name: Name
+    }
+
+    private struct Place: ByteOrdered {
+        let orderBytes: [UInt8]
+    }
+
+    /// The same twice: by place, in path order, and by listener.
+    private var order = SortedChunks<Place>()
+    private var listeners: [[UInt8]: Set<Listener>] = [:]
+    private var places: [Listener: Set<Path>] = [:]
+
+    var isEmpty: Bool { places.isEmpty }
+
+    /// Replaces what a listener depends on.
+    mutating func set(_ listener: Listener, _ dependencies: Set<Path>) {
+        remove(listener)
+        if dependencies.isEmpty { return }
+        places[listener] = dependencies
+        for place in dependencies {
+            if listeners[place.encoded] == nil { _ = order.insert(Place(orderBytes: place.encoded)) }
+            listeners[place.encoded, default: []].insert(listener)
+        }
+    }
+
+    mutating func remove(_ listener: Listener) {
+        guard !isEmpty, let dependencies = places.removeValue(forKey: listener) else { return }
+        for place in dependencies {
+            listeners[place.encoded]?.remove(listener)
+            if listeners[place.encoded]?.isEmpty == true {
+                listeners[place.encoded] = nil
+                _ = order.remove(place.encoded)
+            }
+        }
+    }
+
+    /// Those that depend on something at a place, above it or below it. O(depth + found · log n).
+    func listeners(concernedBy path: Path) -> Set<Listener> {
+        var found = listeners[[]] ?? []
+        for segment in path.segments {
+            if let here = listeners[Array(path.encoded[..<segment.upperBound])] { found.formUnion(here) }
+        }
+        var walk = order.walk(from: path.encoded + [0], below: path.subtreeEnd, .ascending)
+        while let place = walk.next() { found.formUnion(listeners[place.orderBytes] ?? []) }
+        return found
+    }
+}

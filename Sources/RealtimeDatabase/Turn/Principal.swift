@@ -1,0 +1,49 @@
+package import JSONTree
+import SecurityRules
+
+/// On whose behalf a request is made. All requests of a session share one.
+package final class Principal: Hashable, Sendable {
+    /// Rules do not apply.
+    package let isAdministrator: Bool
+    /// JSON text of what rules see as `auth`; `null` for nobody.
+    package let json: [UInt8]
+    /// The same as rules read it.
+    let auth: RuleAuth?
+
+    /// Whom the rules judge. `json` is what they see as `auth`: an object, or `null` for nobody.
+    package init(auth json: [UInt8]) throws(JSONError) {
+        isAdministrator = false
+        self.json = json
+        auth = json.elementsEqual("null".utf8) ? nil : try RuleAuth(json: json)
+    }
+
+    private init(isAdministrator: Bool) {
+        self.isAdministrator = isAdministrator
+        json = Array("null".utf8)
+        auth = nil
+    }
+
+    /// What the log notes with each change; empty for nobody, and for administrators.
+    package var uid: [UInt8] { auth?.uid ?? [] }
+
+    package static let nobody = Principal(isAdministrator: false)
+    package static let administrator = Principal(isAdministrator: true)
+
+    package static func == (a: Principal, b: Principal) -> Bool {
+        a === b || a.isAdministrator == b.isAdministrator && a.json == b.json
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(json) }
+}
+
+extension Principal {
+    /// The form in which the log and stores keep it: the JSON text, nothing for nobody.
+    var stored: [UInt8] { isAdministrator ? Array("true".utf8) : auth == nil ? [] : json }
+
+    /// The principal that ``stored`` was made of.
+    static func stored(_ bytes: [UInt8]) throws(StorageError) -> Principal {
+        if bytes.isEmpty { return .nobody }
+        if bytes.elementsEqual("true".utf8) { return .administrator }
+        do throws(JSONError) { return try Principal(auth: bytes) } catch { throw .damaged("not a principal") }
+    }
+}

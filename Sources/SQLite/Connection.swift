@@ -1,0 +1,119 @@
+import CSQLite
+package import RealtimeDatabase
+
+/// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
+package final class Connection {
+    package enum Mode {
+        case readWrite
+        case readOnly
+        /// As `readWrite`; other files can be attached by their URIs (``uri(readOnly:)``).
+        case joining
+    }
+
+    /// The URI that attaches a file to be read.
+    package static func uri(readOnly path: String) -> String {
+        var uri = "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                uri.unicodeScalars.append(Unicode.Scalar(byte))
+            default: uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
+            }
+        }
+        return uri + "?mode=ro"
+    }
+
+    private let handle: OpaquePointer
+
+    /// Settings of the library for the whole process.
+    private static let library: Void = { _ = sqlite3_config_no_memory_statistics() }()
+
+    package init(path: String, mode: Mode) throws(StorageError) {
+        Self.library
+        var handle: OpaquePointer?
+        let flags =
+            switch mode {
+            case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .readOnly: SQLITE_OPEN_READONLY
+            case .joining: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
+            }
+        // Its own path is none.
+        let path = path.hasPrefix("file:") ? "./" + path : path
+        let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let handle else {
+            let error = Self.error(code: code, handle: handle, path: path)
+            sqlite3_close(handle)
+            throw error
+        }
+        self.handle = handle
+        sqlite3_extended_result_codes(handle, 1)
+        // Another connection of this process may be checkpointing.
+        sqlite3_busy_timeout(handle, 10_000)
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    /// Runs statements without parameters or rows.
+    package func execute(_ sql: String) throws(StorageError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
+    package func prepare(_ sql: String) throws(StorageError) -> Statement {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw error(code) }
+        return Statement(handle: statement, connection: self)
+    }
+
+    /// The first column of the first row, as an integer.
+    package func integer(_ sql: String) throws(StorageError) -> Int64? {
+        try prepare(sql).firstInteger()
+    }
+
+    /// Runs `body` in one transaction, which is undone when it throws.
+    package func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            try body()
+            try execute("COMMIT")
+        } catch {
+            // A full disk ends the transaction by itself; then there is nothing to roll back.
+            if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Runs `body` inside a transaction so that all it did is undone when it throws, and nothing else.
+    package func savepoint<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        // These fail only if the whole transaction has ended by itself, which its end then reports.
+        try? execute("SAVEPOINT part")
+        do throws(Failure) {
+            let result = try body()
+            try? execute("RELEASE part")
+            return result
+        } catch {
+            try? execute("ROLLBACK TO part; RELEASE part")
+            throw error
+        }
+    }
+
+    func error(_ code: Int32) -> StorageError {
+        Self.error(
+            code: code, handle: handle, path: sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "")
+    }
+
+    private static func error(code: Int32, handle: OpaquePointer?, path: String) -> StorageError {
+        let text = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+        let detail = "\(text) (\(path))"
+        return switch code & 0xFF {
+        case SQLITE_FULL: .full
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly(detail)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged(detail)
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy(detail)
+        default: .inputOutput(detail)
+        }
+    }
+}

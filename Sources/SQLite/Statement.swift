@@ -1,0 +1,90 @@
+import CSQLite
+package import RealtimeDatabase
+
+/// A prepared statement. Parameters count from 1, columns from 0.
+package final class Statement {
+    private let handle: OpaquePointer
+    private let connection: Connection
+
+    fileprivate static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    init(handle: OpaquePointer, connection: Connection) {
+        self.handle = handle
+        self.connection = connection
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    package func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
+
+    package func bind(_ index: Int32, _ value: String) {
+        sqlite3_bind_text(handle, index, value, Int32(clamping: value.utf8.count), Self.copied)
+    }
+
+    package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
+
+    package func bind(_ index: Int32, _ value: String?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
+    package func bind(_ index: Int32, _ value: Int64?) {
+        if let value { bind(index, value) } else { bindNull(index) }
+    }
+
+    package func bind(_ index: Int32, _ value: [UInt8]) {
+        _ = value.withUnsafeBytes { bytes in
+            // An empty array has no address, and a null pointer would bind NULL.
+            if let address = bytes.baseAddress, bytes.count > 0 {
+                sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), Self.copied)
+            } else {
+                sqlite3_bind_zeroblob(handle, index, 0)
+            }
+        }
+    }
+
+    /// Steps to the next row; false at the end.
+    package func step() throws(StorageError) -> Bool {
+        let code = sqlite3_step(handle)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw connection.error(code)
+        }
+    }
+
+    /// Runs a statement that answers no rows, and makes it ready for the next time.
+    package func run() throws(StorageError) {
+        defer { reset() }
+        _ = try step()
+    }
+
+    /// Runs a statement for the first column of its first row, and makes it ready for the next time. A statement that is not reset, even
+    /// after an error, keeps its old parameters.
+    package func firstInteger() throws(StorageError) -> Int64? {
+        defer { reset() }
+        return try step() ? integer(0) : nil
+    }
+
+    package func reset() { sqlite3_reset(handle) }
+
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    /// Empty for NULL.
+    package func text(_ column: Int32) -> String {
+        withBlob(column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    package func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    package func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
+
+    /// The bytes are valid only within `body`.
+    package func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let start = sqlite3_column_blob(handle, column)
+        return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+}

@@ -1,0 +1,125 @@
+package import JSONTree
+
+/// Why an operation is allowed or denied: every rule that was asked, in order.
+package struct Explanation: Sendable {
+    package var verdict: Verdict
+    package var rules: [ExplainedRule]
+}
+
+/// One rule that was asked.
+package struct ExplainedRule: Sendable {
+    package enum Outcome: Hashable, Sendable {
+        case isTrue
+        case isFalse
+        /// What could not be evaluated; the rule counts as false.
+        case error(String)
+    }
+
+    /// A part of an expression and what it came to.
+    package struct Part: Hashable, Sendable {
+        package var text: String
+        package var position: RulePosition
+        package var value: String
+    }
+
+    package var kind: RuleKind
+    /// The path in the rules file: `/rooms/$room`.
+    package var rulePath: String
+    /// The place in the tree that it was asked for.
+    package var place: Path
+    package var position: RulePosition
+    package var text: String
+    package var outcome: Outcome
+    /// What its variables, and the reads of data in it, came to; each once, as they stand in the text.
+    package var variables: [Part]
+    /// The smallest part that made the rule what it is.
+    package var decisive: Part
+}
+
+extension ExplainedRule {
+    init(
+        _ program: RulesProgram, _ number: Int, at place: Path, _ outcome: Result<Bool, Fault>, _ recorder: Recorder
+    ) {
+        let rule = program.rules[number]
+        kind = rule.kind
+        rulePath = program.text(ofPlace: rule.place)
+        self.place = place
+        position = program.position(in: rule, at: program.code.spans[rule.root].lowerBound)
+        text = String(decoding: rule.text, as: UTF8.self)
+        self.outcome =
+            switch outcome {
+            case .success(true): .isTrue
+            case .success(false): .isFalse
+            case .failure(let fault): .error(fault.description)
+            }
+        let trace = Trace(program: program, rule: rule, outcomes: recorder.outcomes)
+        variables = trace.variables
+        decisive = trace.part(trace.decisive(rule.root))
+    }
+}
+
+/// Reads what a recorder noted of one run of one rule.
+private struct Trace {
+    let program: RulesProgram
+    let rule: Rule
+    private static let variablesMax = 50
+    /// What each instruction came to. One that did not run is missing.
+    let outcomes: [Int: Recorder.Outcome]
+
+    init(program: RulesProgram, rule: Rule, outcomes: [(instruction: Int, outcome: Recorder.Outcome)]) {
+        self.program = program
+        self.rule = rule
+        self.outcomes = Dictionary(outcomes) { _, last in last }
+    }
+
+    func part(_ instruction: Int) -> ExplainedRule.Part {
+        ExplainedRule.Part(
+            text: program.text(of: instruction, in: rule),
+            position: program.position(in: rule, at: program.code.spans[instruction].lowerBound),
+            value: outcomes[instruction]?.description ?? "not evaluated")
+    }
+
+    var variables: [ExplainedRule.Part] {
+        var parts: [ExplainedRule.Part] = []
+        var texts: Set<String> = []
+        for instruction in rule.instructions {
+            guard let outcome = outcomes[instruction], !outcome.isWhole else { continue }
+            switch program.code.instructions[instruction] {
+            case .now, .wildcard, .auth, .query, .test, .hasChildren, .value, .priority, .member, .index:
+                guard texts.insert(program.text(of: instruction, in: rule)).inserted else { continue }
+                parts.append(part(instruction))
+                if parts.count == Self.variablesMax { return parts }
+            default: continue
+            }
+        }
+        return parts
+    }
+
+    /// Follows the operands that made the instruction what it is.
+    func decisive(_ instruction: Int) -> Int {
+        switch program.code.instructions[instruction] {
+        case .logical(let logical, let first, let count):
+            // What ran last ended it, unless every operand was needed.
+            guard let last = program.code.operands[first..<first + count].last(where: { outcomes[$0] != nil }),
+                isFault(last) || isTrue(instruction) == (logical == .or)
+            else { return instruction }
+            return decisive(last)
+        case .not(let operand): return decisive(operand)
+        case .choice(let test, let first, let second):
+            if isFault(test) { return decisive(test) }
+            return decisive(outcomes[first] != nil ? first : second)
+        default:
+            guard isFault(instruction) else { return instruction }
+            // The deepest part that failed.
+            return rule.instructions.first { isFault($0) } ?? instruction
+        }
+    }
+
+    private func isFault(_ instruction: Int) -> Bool {
+        if case .fault = outcomes[instruction] { true } else { false }
+    }
+
+    private func isTrue(_ instruction: Int) -> Bool {
+        if case .value(.bool(true)) = outcomes[instruction] { true } else { false }
+    }
+}

@@ -1,0 +1,191 @@
+package import JSONTree
+
+/// Decides operations by a program (rules 12). One of them serves one thread; it keeps its memory, so a common decision allocates nothing.
+package final class RulesJudge {
+    package let program: RulesProgram
+    private let evaluator: Evaluator
+    /// The places of the rules on the way to the operation's place, the root's first.
+    private var walk: [Int] = []
+    /// Of each level of the way: whether its `.write` grants, once that is known.
+    private var grants: [Bool?] = []
+    /// Levels of the way whose `.validate` was found to hold.
+    private var validated = 0
+    /// Every rule that is asked, when somebody wants to know.
+    private var steps: [ExplainedRule]?
+    /// Gathers what expressions come to, when somebody wants to know.
+    var coverage: RulesCoverage?
+
+    package init(_ program: RulesProgram) {
+        self.program = program
+        evaluator = Evaluator(program.code)
+    }
+
+    /// Whether the rules allow an operation on a tree. A rule that cannot be evaluated counts as false.
+    package func decide(
+        _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
+    ) throws(RuleTreeError) -> Verdict {
+        evaluator.auth = context.auth
+        evaluator.now = Double(context.now)
+        evaluator.before = tree
+        defer { rest() }
+        switch operation {
+        case .read(let path, let query):
+            evaluator.query = query
+            enter(path)
+            return try isGranted(.read) ? .allowed : .denied(Denial(kind: .read, place: path))
+        case .write(let assignments):
+            evaluator.query = nil
+            evaluator.after.write(assignments, over: tree)
+            // In path order, so that neighbours share most of their way.
+            for assignment in evaluator.after.values {
+                if let denial = try denial(of: assignment) { return .denied(denial) }
+            }
+            for assignment in evaluator.after.priorities {
+                if let denial = try denial(of: assignment) { return .denied(denial) }
+            }
+            return .allowed
+        }
+    }
+
+    /// The same, and the places that were looked at before the operation: only a change at, above or below one of them can change
+    /// the verdict of a read.
+    package func decideNotingPlaces(
+        _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
+    ) throws(RuleTreeError) -> (verdict: Verdict, places: Set<Path>) {
+        evaluator.lookedAt = []
+        defer { evaluator.lookedAt = nil }
+        let verdict = try decide(operation, context, in: tree)
+        return (verdict, evaluator.lookedAt ?? [])
+    }
+
+    /// Decides again and tells all about it. Costs many times as much.
+    package func explain(
+        _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
+    ) throws(RuleTreeError) -> Explanation {
+        steps = []
+        defer { steps = nil }
+        let verdict = try decide(operation, context, in: tree)
+        return Explanation(verdict: verdict, rules: steps ?? [])
+    }
+
+    /// Lets go of what belongs to the operation.
+    private func rest() {
+        evaluator.forget()
+        walk.removeAll(keepingCapacity: true)
+        grants.removeAll(keepingCapacity: true)
+        validated = 0
+    }
+
+    // MARK: The way
+
+    /// Walks from the root to a place; what is known of the levels shared with the last one stays.
+    private func enter(_ path: Path) {
+        let shared = evaluator.move(to: path)
+        validated = min(validated, shared + 1)
+        if walk.count > shared + 1 {
+            walk.removeSubrange((shared + 1)...)
+            grants.removeSubrange((shared + 1)...)
+        }
+        if walk.isEmpty { append(0) }
+        while walk.count <= evaluator.ends.count {
+            let depth = walk.count - 1
+            let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
+            let place = walk[depth]
+            let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
+            guard let next else { return }
+            append(next)
+        }
+    }
+
+    private func append(_ place: Int) {
+        walk.append(place)
+        grants.append(nil)
+    }
+
+    /// Whether a rule on the way grants the operation, root first (rules 12).
+    private func isGranted(_ kind: RuleKind) throws(RuleTreeError) -> Bool {
+        for depth in walk.indices {
+            guard let rule = program.rule(kind, at: walk[depth]) else { continue }
+            let grants: Bool
+            if let known = self.grants[depth] { grants = known } else { grants = try holds(rule, depth) }
+            self.grants[depth] = grants
+            if grants { return true }
+        }
+        return false
+    }
+
+    /// Whether the rule holds at the first levels of the place.
+    private func holds(_ rule: Int, _ depth: Int) throws(RuleTreeError) -> Bool {
+        if steps != nil || coverage != nil { return try holdsExplained(rule, depth) }
+        do throws(Fault) {
+            return try evaluator.run(program.root(of: rule), depth: depth)
+        } catch {
+            if let error = evaluator.treeError { throw error }
+            return false
+        }
+    }
+
+    private func holdsExplained(_ rule: Int, _ depth: Int) throws(RuleTreeError) -> Bool {
+        let recorder = Recorder()
+        evaluator.recorder = recorder
+        defer { evaluator.recorder = nil }
+        let outcome: Result<Bool, Fault> = Result { () throws(Fault) in
+            try evaluator.run(program.root(of: rule), depth: depth)
+        }
+        if let error = evaluator.treeError { throw error }
+        coverage?.add(recorder)
+        let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
+        steps?.append(ExplainedRule(program, rule, at: place, outcome, recorder))
+        return (try? outcome.get()) ?? false
+    }
+
+    // MARK: Writing
+
+    private func denial(of assignment: Assignment) throws(RuleTreeError) -> Denial? {
+        enter(assignment.target.path)
+        guard try isGranted(.write) else { return Denial(kind: .write, place: assignment.target.path) }
+        // At the place and above it, unless the whole node is gone.
+        let isSurelyThere = !assignment.target.isPriority && !assignment.value.isNull
+        for depth in min(validated, walk.count)..<walk.count {
+            guard let rule = program.rule(.validate, at: walk[depth]) else { continue }
+            let isThere = try isSurelyThere ? true : exists(depth: depth)
+            if isThere, try !holds(rule, depth) { return denial(by: rule, depth) }
+        }
+        validated = walk.count
+        guard isSurelyThere, walk.count == evaluator.ends.count + 1, let place = walk.last else { return nil }
+        return try denial(of: assignment.value, assignment.value.range, at: place)
+    }
+
+    private func exists(depth: Int) throws(RuleTreeError) -> Bool {
+        do throws(Fault) {
+            return try evaluator.existsAfter(depth: depth)
+        } catch {
+            if let error = evaluator.treeError { throw error }
+            return false
+        }
+    }
+
+    private func denial(by rule: Int, _ depth: Int) -> Denial {
+        let broken = program.rules[rule]
+        let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
+        return Denial(kind: .validate, place: place, position: program.position(in: broken, at: 0))
+    }
+
+    /// Asks the `.validate` of everything that a value carries below the evaluator's place.
+    private func denial(of json: CanonicalJSON, _ range: Range<Int>, at place: Int) throws(RuleTreeError) -> Denial? {
+        guard program.validatesBelow(place) else { return nil }
+        let depth = evaluator.ends.count
+        for child in json.children(in: range) {
+            evaluator.append(child)
+            defer { evaluator.truncate(to: depth) }
+            let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
+            let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
+            guard let next else { continue }
+            if let rule = program.rule(.validate, at: next), try !holds(rule, depth + 1) {
+                return denial(by: rule, depth + 1)
+            }
+            if let denial = try denial(of: json, child.value, at: next) { return denial }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,27 @@
+/// Why a rule cannot be evaluated: it counts as false then, whatever stands around the place (rules 11).
+enum Fault: Error, Hashable {
+    case notText
+    case notNumbers
+    case notOrdered
+    case notAdded
+    case noParent
+    case tooLong
+    case tooCostly
+    /// The evaluator has the reason. No rule's fault, so the operation has no verdict.
+    case treeFailed
+}
+
+extension Fault: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .notText: "not a string"
+        case .notNumbers: "arithmetic with something that is not a number"
+        case .notOrdered: "only two numbers or two strings have an order"
+        case .notAdded: "+ takes numbers and strings only"
+        case .noParent: "no parent"
+        case .tooLong: "the string becomes longer than \(Evaluator.maximumTextByteCount) bytes"
+        case .tooCostly: "the regular expression takes too long on this string"
+        case .treeFailed: "the data cannot be read"
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import JSONTree
+
+/// A string at run time: bytes of an array that somebody else owns. Making one from a literal, a key, a claim or a stored string copies
+/// nothing.
+struct RuleText: Sendable {
+    let owner: [UInt8]
+    let start: Int
+    let end: Int
+
+    init(_ utf8: [UInt8]) {
+        owner = utf8
+        start = 0
+        end = utf8.count
+    }
+
+    init(_ owner: [UInt8], _ range: Range<Int>) {
+        self.owner = owner
+        start = range.lowerBound
+        end = range.upperBound
+    }
+
+    var byteCount: Int { end - start }
+
+    /// Generalised UTF-8: an unpaired surrogate is its three bytes.
+    @inline(__always)
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        owner.withUnsafeBytes { body($0.part(start..<end)) }
+    }
+
+    var utf8: [UInt8] { Array(owner[start..<end]) }
+
+    static func == (a: RuleText, b: RuleText) -> Bool {
+        guard a.byteCount == b.byteCount else { return false }
+        return a.withBytes { a in b.withBytes { b in a.equalsBytewise(b) } }
+    }
+
+    /// By UTF-16 code units: negative, zero or positive.
+    func compared(to other: RuleText) -> Int {
+        withBytes { a in other.withBytes { b in compareText(a, b) } }
+    }
+
+    /// UTF-16 code units, as in JavaScript.
+    var utf16Count: Int {
+        withBytes { bytes in
+            var count = 0
+            // Each character has one byte that continues none; one beyond U+FFFF counts twice.
+            for byte in bytes where byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
+            return count
+        }
+    }
+
+    func test(_ test: TextTest, _ other: RuleText) -> Bool {
+        withBytes { text in
+            other.withBytes { other in
+                switch test {
+                case .beginsWith: text.starts(withBytes: other)
+                case .endsWith:
+                    text.count >= other.count
+                        && text.part(text.count - other.count..<text.count).equalsBytewise(other)
+                case .contains: text.firstOffset(of: other, from: 0) != nil
+                }
+            }
+        }
+    }
+
+    /// Every occurrence replaced, from left to right. Nil if the result would be longer than `maximum`. Nothing is found of nothing.
+    func replacing(_ old: RuleText, with new: RuleText, maximum: Int) -> RuleText? {
+        guard old.byteCount > 0 else { return self }
+        var result: [UInt8] = []
+        let isWhole = withBytes { text in
+            old.withBytes { old in
+                var start = 0
+                while let found = text.firstOffset(of: old, from: start) {
+                    result.append(contentsOf: text.part(start..<found))
+                    new.withBytes { result.append(contentsOf: $0) }
+                    if result.count > maximum { return false }
+                    start = found + old.count
+                }
+                result.append(contentsOf: text.part(start..<text.count))
+                return result.count <= maximum
+            }
+        }
+        return isWhole ? RuleText(result) : nil
+    }
+
+    func mappingCase(isUpper: Bool) -> RuleText {
+        let isASCII = withBytes { $0.allSatisfy { $0 < 0x80 } }
+        if isASCII {
+            let first = UInt8(ascii: isUpper ? "a" : "A")
+            return RuleText(utf8.map { $0 >= first && $0 < first + 26 ? $0 ^ 0x20 : $0 })
+        }
+        let text = String(decoding: utf8, as: UTF8.self)
+        return RuleText(Array((isUpper ? text.uppercased() : text.lowercased()).utf8))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where `other` next occurs. The first byte is looked for first.
+    fileprivate func firstOffset(of other: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        guard let first = other.first else { return start }
+        var offset = start
+        while offset + other.count <= count {
+            if self[offset] == first, part(offset..<offset + other.count).equalsBytewise(other) { return offset }
+            offset += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,91 @@
+package import JSONTree
+
+/// The rules of a database, read, checked and compiled (rules 1 to 6). Immutable: many may decide by it at once, each with a
+/// ``RulesJudge`` of its own.
+package final class RulesProgram: Sendable {
+    /// Longest file that is read, in bytes.
+    package static let maximumByteCount = 4 << 20
+
+    /// The file as it was given, comments and all.
+    package let file: [UInt8]
+    /// What `.indexOn` asks for (rules 17), in the order of the file.
+    package let indexes: [IndexDefinition]
+    /// The first is the root.
+    let places: [RulePlace]
+    let rules: [Rule]
+    let code: Code
+
+    /// Reads a rules file. All or nothing: one mistake refuses the file.
+    package init(parsing file: [UInt8]) throws(RulesError) {
+        guard file.count <= Self.maximumByteCount else {
+            throw RulesError(line: 1, column: 1, message: "The rules are longer than \(Self.maximumByteCount) bytes.")
+        }
+        do throws(Mistake) {
+            var parser = RulesParser(file)
+            try parser.parse()
+            self.file = file
+            indexes = parser.indexes
+            places = parser.places
+            rules = parser.rules
+            code = parser.code
+        } catch {
+            let position = RulePosition(of: error.offset, in: file)
+            throw RulesError(line: position.line, column: position.column, message: error.message)
+        }
+    }
+
+    /// Whether what may be read at a path depends on data: if not, a listen need not be judged again when data changes.
+    package func readDependsOnData(at path: Path) -> Bool {
+        var place = 0
+        var segments = path.segments
+        while true {
+            if let rule = rule(.read, at: place), looksAtData(rules[rule]) { return true }
+            guard let segment = segments.next() else { return false }
+            let next = path.encoded.withUnsafeBytes { child(of: place, $0.part(segment)) }
+            guard let next else { return false }
+            place = next
+        }
+    }
+
+    // Deciding walks the places all the time: through the pointer nothing of them is copied.
+
+    func child(of place: Int, _ segment: UnsafeRawBufferPointer) -> Int? {
+        places.withUnsafeBufferPointer { $0[place].child(segment) }
+    }
+
+    /// The rule of a kind that stands at a place.
+    func rule(_ kind: RuleKind, at place: Int) -> Int? { places.withUnsafeBufferPointer { $0[place].rule(kind) } }
+
+    func validatesBelow(_ place: Int) -> Bool { places.withUnsafeBufferPointer { $0[place].validatesBelow } }
+
+    /// The instruction that decides a rule.
+    func root(of rule: Int) -> Int { rules.withUnsafeBufferPointer { $0[rule].root } }
+
+    private func looksAtData(_ rule: Rule) -> Bool {
+        code.instructions[rule.instructions].contains { if case .snapshot = $0 { true } else { false } }
+    }
+
+    // MARK: Naming
+
+    /// What there is, for people.
+    package var summary: String {
+        func count(_ kind: RuleKind) -> String { "\(rules.count { $0.kind == kind }) \(kind.rawValue)" }
+        return "\(count(.read)), \(count(.write)), \(count(.validate)), \(indexes.count) .indexOn"
+    }
+
+    /// The path of a place as the file spells it: `/rooms/$room`.
+    func text(ofPlace place: Int) -> String {
+        guard let parent = places[place].parent else { return "/" }
+        let above = parent == 0 ? "" : text(ofPlace: parent)
+        return above + "/" + String(decoding: places[place].name, as: UTF8.self)
+    }
+
+    /// Where in the file a byte of a rule's text stands.
+    func position(in rule: Rule, at offset: Int) -> RulePosition {
+        RulePosition(of: Int(rule.offsets[min(offset, rule.offsets.count - 1)]), in: file)
+    }
+
+    func text(of instruction: Int, in rule: Rule) -> String {
+        String(decoding: rule.text[code.spans[instruction]], as: UTF8.self)
+    }
+}

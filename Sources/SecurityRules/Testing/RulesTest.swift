@@ -1,0 +1,55 @@
+import JSONTree
+
+/// One case of a test file: who does what, and whether the rules are to allow it.
+package struct RulesTest: Sendable {
+    /// As the file names it; made of the operation if it does not.
+    package var name: String
+    /// Where it begins in the file, counted from 1.
+    package var line: Int
+    var auth: RuleAuth?
+    var now: Int64
+    var data: CanonicalJSON
+    var operation: RuleOperation
+    package var isAllowed: Bool
+}
+
+/// A file of cases for `hearth rules test`: see `deploy/rules/README.md`.
+package struct RulesTestFile: Sendable {
+    /// The rules file, seen from the folder of the test file.
+    package private(set) var rules: String?
+    package private(set) var tests: [RulesTest] = []
+
+    /// Reads strict JSON.
+    package init(parsing file: [UInt8]) throws(RulesError) {
+        do throws(Mistake) {
+            var parser = RulesTestParser(file)
+            try parser.parse()
+            rules = parser.rules
+            tests = parser.tests
+        } catch {
+            let position = RulePosition(of: error.offset, in: file)
+            throw RulesError(line: position.line, column: position.column, message: error.message)
+        }
+    }
+}
+
+/// What became of a case.
+package struct RulesTestResult: Sendable {
+    package var test: RulesTest
+    package var explanation: Explanation
+
+    package var isPassed: Bool { explanation.verdict.isAllowed == test.isAllowed }
+}
+
+extension RulesProgram {
+    /// Runs a case, and notes in `coverage` what it made of the rules.
+    package func run(_ test: RulesTest, _ coverage: inout RulesCoverage) -> RulesTestResult {
+        let judge = RulesJudge(self)
+        judge.coverage = coverage
+        defer { coverage = judge.coverage ?? coverage }
+        let context = RuleContext(auth: test.auth, now: test.now)
+        // A tree in memory can always be read.
+        let explanation = try? judge.explain(test.operation, context, in: MemoryTree(test.data))
+        return RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
+    }
+}

@@ -1,0 +1,60 @@
+package import JSONTree
+
+/// What rules read: one state of a database. Places are encoded paths (`Path.encoded`).
+///
+/// Rules look at few places and at little of each, so nothing here assembles a value.
+package protocol RuleTree: AnyObject {
+    /// What stands at a place. Should cost a walk and a reference, not a copy.
+    func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue
+
+    /// Visits the encoded keys of a place's children, each once and in any order, until `body` answers false. Asked only about places
+    /// whose value is `.spread`.
+    func forEachChild(
+        of path: RawSpan, _ body: (RawSpan) throws(RuleTreeError) -> Bool
+    ) throws(RuleTreeError)
+}
+
+/// What a tree says about a place.
+package enum RuleTreeValue: Sendable {
+    case nothing
+    /// The whole value is the canonical text in `range` of `json`.
+    case text(CanonicalJSON, Range<Int>)
+    /// There are children (at least one), which have to be asked for; `priority` is the place's own, or null.
+    case spread(priority: CanonicalJSON)
+}
+
+/// The tree cannot be read now. A decision that meets this is none: the operation fails with the reason.
+package struct RuleTreeError: Error {
+    package let reason: any Error
+
+    package init(_ reason: any Error) { self.reason = reason }
+}
+
+extension RuleTreeValue {
+    package init(_ json: CanonicalJSON) { self = json.isNull ? .nothing : .text(json, json.range) }
+
+    var exists: Bool {
+        if case .nothing = self { false } else { true }
+    }
+
+    var hasChildren: Bool {
+        switch self {
+        case .nothing: false
+        case .text(let json, let range): json.shape(of: range).kind == .inner
+        case .spread: true
+        }
+    }
+
+    /// The text of the priority and where it stands; nil if there is none.
+    var priority: (CanonicalJSON, Range<Int>)? {
+        switch self {
+        case .nothing: nil
+        case .text(let json, let range): json.shape(of: range).priority.map { (json, $0) }
+        case .spread(let priority): priority.isNull ? nil : (priority, priority.range)
+        }
+    }
+}
+
+extension CanonicalJSON {
+    func shape(of range: Range<Int>) -> CanonicalShape { bytes.withUnsafeBytes { CanonicalShape($0, range) } }
+}

@@ -1,0 +1,40 @@
+import JSONTree
+
+extension CompoundHash.Parts {
+    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (wire-protocol 3.7). Nil if it is something else: without it the client is sent more, and
+    /// nothing is wrong.
+    init?(parsing text: UnsafeRawBufferPointer) throws(JSONError) {
+        var hashes: [JSONStringText]?
+        var posts: [JSONStringText]?
+        guard text.first == UInt8(ascii: "{") else { return nil }
+        var reader = JSONReader(text)
+        try reader.forEachMember { (reader, key) throws(JSONError) in
+            let value = try reader.skipValue()
+            if key.equals("hs") { hashes = try Self.strings(value) }
+            if key.equals("ps") { posts = try Self.strings(value) }
+        }
+        guard let hashes, let posts, hashes.count == posts.count + 1 else { return nil }
+        var paths: [Path] = []
+        for post in posts {
+            do throws(PathError) {
+                paths.append(try post.withUTF8 { (text) throws(PathError) in try Path(parsing: text.bytes) })
+            } catch {
+                return nil
+            }
+        }
+        self.init(hashes: hashes.map(\.utf8), posts: paths)
+    }
+
+    /// The elements of an array of strings; nil unless it is one.
+    private static func strings(_ text: UnsafeRawBufferPointer) throws(JSONError) -> [JSONStringText]? {
+        guard text.first == UInt8(ascii: "[") else { return nil }
+        var strings: [JSONStringText] = []
+        var reader = JSONReader(UnsafeRawBufferPointer(rebasing: text.dropFirst().dropLast()))
+        while !reader.isAtEnd {
+            guard try reader.peek() == UInt8(ascii: "\"") else { return nil }
+            strings.append(try reader.stringText())
+            if !reader.isAtEnd { try reader.expect(UInt8(ascii: ",")) }
+        }
+        return strings
+    }
+}

@@ -1,0 +1,75 @@
+import EventLoop
+import Glibc
+import Identity
+
+extension Command {
+    static let admin = Command(
+        name: "admin", synopsis: "create-key FILE | keys | remove-key ID [OPTIONS]",
+        summary: "Make, list and remove the keys of administrators' programs.",
+        details: """
+            'create-key' writes FILE, in Google's format for service accounts: give it to an admin SDK as its
+            credential. Whoever has it may do everything. The server keeps only the public half, in the data
+            folder. 'remove-key' ends a key and all tokens that were given for it. A server that runs on the
+            folder takes notice at once.
+            """,
+        options: [
+            .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(name: "project", value: "NAME", help: "the project in the file (default 'demo-hearth')"),
+            .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
+            .init(
+                name: "token-url", value: "URL",
+                help: "where programs get their tokens: /token of the server (default http://127.0.0.1:9000/token)"),
+        ]
+    ) { arguments throws(UsageError) in
+        let task = try AdminTask(arguments.positional)
+        do {
+            try task.run(arguments)
+            return .success
+        } catch {
+            StandardError.write("hearth admin: \(error)\n")
+            return .failure
+        }
+    }
+}
+
+/// What `hearth admin` is to do.
+private enum AdminTask {
+    case createKey(file: String)
+    case listKeys
+    case removeKey(id: String)
+
+    private struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(_ words: [String]) throws(UsageError) {
+        switch (words.first, words.count) {
+        case ("create-key", 2): self = .createKey(file: words[1])
+        case ("keys", 1): self = .listKeys
+        case ("remove-key", 2): self = .removeKey(id: words[1])
+        default: throw UsageError(message: "needs create-key FILE, keys or remove-key ID")
+        }
+    }
+
+    func run(_ arguments: Arguments) throws {
+        let folder = arguments["data"] ?? "./data"
+        if case .createKey = self, mkdir(folder, 0o700) != 0, errno != EEXIST {
+            throw Failure(description: "cannot make the data folder \(folder): \(String(cString: strerror(errno)))")
+        }
+        let accounts = try ServiceAccounts(folder: folder)
+        switch self {
+        case .createKey(let file):
+            if access(file, F_OK) == 0 { throw Failure(description: "\(file) is there already") }
+            let project = arguments["project"] ?? "demo-hearth"
+            let key = try accounts.makeKey(
+                email: arguments["email"] ?? "hearth@\(project)", project: project,
+                tokenURI: arguments["token-url"] ?? "http://127.0.0.1:9000/token",
+                now: WallClock.milliseconds / 1000)
+            try PrivateFile.replace(file, with: key)
+        case .listKeys:
+            for key in accounts.keys { StandardOutput.line("\(key.id)  \(key.email)") }
+        case .removeKey(let id):
+            guard try accounts.removeKey(id) else { throw Failure(description: "there is no key \(id)") }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The command for administrators' keys", .timeLimit(.minutes(1)))
+struct AdminCommandTests {
+    private let folder = TemporaryFolder()
+
+    private func admin(_ words: String...) async throws -> HearthProcess.Outcome {
+        try await HearthProcess(["admin"] + words + ["--data", folder.path + "/data"]).outcome()
+    }
+
+    @Test("a key is made, listed and removed; its file is its owner's alone and is not overwritten")
+    func life() async throws {
+        let file = folder.path + "/key.json"
+        #expect(
+            try await admin("create-key", file, "--project", "p", "--token-url", "https://db.example/token").code == 0)
+        var information = stat()
+        #expect(stat(file, &information) == 0 && information.st_mode & 0o777 == 0o600)
+        let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
+        #expect(text.contains(#""client_email":"hearth@p""#) && text.contains("BEGIN PRIVATE KEY"))
+        #expect(text.contains(#""token_uri":"https://db.example/token""#))
+        let listed = try await admin("keys").output
+        let id = try #require(listed.split(separator: " ").first.map { String($0) })
+        #expect(listed == "\(id)  hearth@p\n" && text.contains(#""private_key_id":"\#(id)""#))
+        #expect(try await admin("create-key", file).code == 1)
+        #expect(TemporaryFolder.contents(of: file) == Array(text.utf8))
+        #expect(try await admin("remove-key", id).code == 0)
+        #expect(try await admin("remove-key", id).code == 1)
+        #expect(try await admin("keys").output.isEmpty)
+    }
+
+    @Test("what is not understood is explained", arguments: ["", "create-key", "keys more", "remove-key", "remove"])
+    func usage(words: String) async throws {
+        let outcome = try await HearthProcess(["admin"] + words.split(separator: " ").map { String($0) }).outcome()
+        #expect(outcome.code == 64 && outcome.errors.contains("create-key FILE"))
+    }
+}

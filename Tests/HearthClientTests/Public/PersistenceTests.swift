@@ -1,0 +1,108 @@
+import HearthClient
+import Testing
+
+@Suite("A client that keeps things on disk", .timeLimit(.minutes(1)))
+struct PersistenceTests {
+    private let server: TestDatabase
+    private let folder: TestFolder
+
+    init() throws {
+        server = try TestDatabase()
+        folder = try TestFolder()
+    }
+
+    private func open(isOnline: Bool) throws -> Database {
+        try server.client { options in
+            options.persistenceFile = "\(folder.path)/cache"
+            options.startsOnline = isOnline
+        }
+    }
+
+    @Test("starts without a network with what it saw the last time")
+    func values() async throws {
+        let other = try server.client().reference(withPath: "rooms")
+        try await other.setValue(["a": ["n": 1], "b": ["n": 2], "c": ["n": 3]])
+        let first = try open(isOnline: true)
+        let (log, queried) = (EventLog(), EventLog())
+        log.observe(first.reference(withPath: "rooms"), "", [.value])
+        #expect(await log.next() == #"value: {"a":{"n":1},"b":{"n":2},"c":{"n":3}}"#)
+        queried.observe(
+            first.reference(withPath: "list").queryOrderedByKey().queryLimited(toLast: 1), "", [.value])
+        #expect(await queried.next() == "value: null")
+        try await first.reference(withPath: "list").setValue(["x": 1, "y": 2])
+        #expect(await queried.next() == #"value: {"y":2}"#)
+        try await other.child("a/n").setValue(9)
+        #expect(await log.next() == #"value: {"a":{"n":9},"b":{"n":2},"c":{"n":3}}"#)
+        first.close()
+
+        let second = try open(isOnline: false)
+        let again = EventLog()
+        again.observe(second.reference(withPath: "rooms/a"), "part", [.value])
+        #expect(await again.next() == #"part value: {"n":9}"#)
+        again.observe(second.reference(withPath: "rooms"), "", [.childAdded, .value])
+        #expect(
+            await again.next(4) == [
+                #"childAdded a after -: {"n":9}"#, #"childAdded b after a: {"n":2}"#, #"childAdded c after b: {"n":3}"#,
+                #"value: {"a":{"n":9},"b":{"n":2},"c":{"n":3}}"#,
+            ])
+        again.observe(
+            second.reference(withPath: "rooms").queryOrdered(byChild: "n").queryLimited(toLast: 1), "query", [.value])
+        #expect(await again.next() == #"query value: {"a":{"n":9}}"#)
+        again.observe(second.reference(withPath: "list").queryOrderedByKey().queryLimited(toLast: 1), "list", [.value])
+        #expect(await again.next() == #"list value: {"y":2}"#)
+        try await other.child("b").removeValue()
+        second.goOnline()
+        #expect(await again.next() == #"value: {"a":{"n":9},"c":{"n":3}}"#)
+    }
+
+    @Test("makes the writes of an earlier process, in order, once they can be made")
+    func writes() async throws {
+        let first = try open(isOnline: false)
+        let log = EventLog()
+        log.observe(first.reference(withPath: "x"), "", [.childAdded, .childChanged])
+        first.reference(withPath: "x/a").setValue(1, withCompletionBlock: nil)
+        first.reference(withPath: "x").updateChildValues(["a": 2, "b": ["c": 3]], withCompletionBlock: nil)
+        first.reference(withPath: "x/d").setValue(ServerValue.increment(5), withCompletionBlock: nil)
+        #expect(
+            await log.next(4) == [
+                "childAdded a after -: 1", #"childAdded b after a: {"c":3}"#, "childChanged a after -: 2",
+                "childAdded d after b: 5",
+            ])
+        first.close()
+
+        let second = try open(isOnline: false)
+        let again = EventLog()
+        again.observe(second.reference(withPath: "x/a"), "", [.value])
+        #expect(await again.next() == "value: 2")
+        second.reference(withPath: "x/a").setValue(4) { error, _ in again.add("done \(error == nil)") }
+        #expect(await again.next() == "value: 4")
+        second.goOnline()
+        #expect(await again.next() == "done true")
+        let value = try await server.client().reference(withPath: "x").getData().value
+        #expect(value == ["a": 4, "b": ["c": 3], "d": 5])
+        second.close()
+
+        // They are made once.
+        let third = try open(isOnline: true)
+        try await third.reference(withPath: "y").setValue(1)
+        #expect(try await server.client().reference(withPath: "x/d").getData().value == 5)
+    }
+
+    @Test("refuses a file that is in use, of another database, or none")
+    func refusals() async throws {
+        let first = try open(isOnline: false)
+        #expect(throws: DatabaseError.self) { try open(isOnline: false) }
+        first.close()
+        #expect(throws: DatabaseError.self) {
+            var options = DatabaseOptions()
+            options.persistenceFile = "\(folder.path)/cache"
+            _ = try Database(url: "ws://127.0.0.1:1/?ns=other", options: options)
+        }
+        let text = try folder.write(String(repeating: "no database ", count: 1000), as: "text")
+        #expect(throws: DatabaseError.self) {
+            var options = DatabaseOptions()
+            options.persistenceFile = text
+            _ = try Database(url: server.urlText, options: options)
+        }
+    }
+}

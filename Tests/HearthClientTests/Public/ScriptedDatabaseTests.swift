@@ -1,0 +1,216 @@
+import EventLoop
+import HearthClient
+import Synchronization
+import Testing
+
+@Suite("A database and what a server may do to it", .timeLimit(.minutes(1)))
+struct ScriptedDatabaseTests {
+    private func open(
+        _ server: ScriptedServer, _ configure: (inout DatabaseOptions) -> Void = { _ in }
+    ) throws -> Database {
+        var options = DatabaseOptions()
+        options.reconnectDelayMin = .milliseconds(5)
+        options.reconnectDelayMax = .milliseconds(20)
+        configure(&options)
+        return try Database(url: server.urlText, options: options)
+    }
+
+    /// Answers everything with ok, but what contains a text with a refusal.
+    private func server(refusing refused: String, _ status: String) throws -> ScriptedServer {
+        try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                if text.contains(refused) {
+                    peer.answer(number, #""no""#, status: status)
+                } else {
+                    peer.answer(number, "{}")
+                }
+            }))
+    }
+
+    @Test("a write that is refused is taken back")
+    func refusedWrite() async throws {
+        let server = try server(refusing: #""a":"p""#, "permission_denied")
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "x"), "", [.value])
+        #expect(await log.next() == "value: null")
+        await #expect(throws: DatabaseError.permissionDenied("no")) {
+            try await database.reference(withPath: "x").setValue(1)
+        }
+        #expect(await log.next(2) == ["value: 1", "value: null"])
+    }
+
+    @Test("a listen that is refused or revoked cancels its observers")
+    func refusedListen() async throws {
+        let server = try server(refusing: #""p":"secret""#, "permission_denied")
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "secret"), "secret", [.value])
+        #expect(await log.next() == "secret cancelled: permission denied: no")
+        await #expect(throws: DatabaseError.permissionDenied("no")) {
+            for try await _ in database.reference(withPath: "secret").values() {}
+        }
+        await #expect(throws: DatabaseError.permissionDenied("no")) {
+            try await database.reference(withPath: "secret").transaction(of: Int.self) { $0 = 1 }
+        }
+    }
+
+    @Test("a revoked listen cancels its observers, and those alone")
+    func revoked() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                guard text.contains(#""a":"q""#) else { return }
+                peer.answer(Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0, "{}")
+                if text.contains(#""t":1"#) {
+                    peer.push("c", #"{"p":"a","q":[{"l":1,"vf":"l","i":".key"}]}"#)
+                    peer.push("d", #"{"p":"b","d":1}"#)
+                }
+            }))
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "b"), "b", [.value])
+        #expect(await log.next() == "b value: null")
+        log.observe(database.reference(withPath: "a").queryOrderedByKey().queryLimited(toFirst: 1), "a", [.value])
+        #expect(
+            await log.next(3)
+                == ["a value: null", "a cancelled: permission denied: the listen was revoked", "b value: 1"])
+    }
+
+    @Test("a token is sent first, and a new one fetched when it is refused or revoked")
+    func tokens() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                switch text {
+                case _ where text.contains(#""cred":"token 1""#):
+                    peer.answer(number, #""old""#, status: "expired_token")
+                case _ where text.contains(#""cred":"token 2""#):
+                    peer.answer(number, "{}")
+                    peer.push("ac", #"{"s":"expired_token","d":"Auth token is expired."}"#)
+                default: peer.answer(number, "{}")
+                }
+            }))
+        let asked = Mutex<[Bool]>([])
+        let database = try open(server) { options in
+            options.tokenProvider = { forcingRefresh in
+                asked.withLock { asked in
+                    asked.append(forcingRefresh)
+                    return "token \(asked.count)"
+                }
+            }
+        }
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(asked.withLock { $0 } == [false, true, true])
+        database.credentialChanged()
+        #expect(await server.heard.next(#"{"t":"d","d":{"r":3,"a":"auth","b":{"cred":"token 4"}}}"#) != nil)
+        let lines = server.heard.all.filter { $0.hasPrefix("{") || $0.hasPrefix("GET") }
+        #expect(lines.first == "GET /.ws?v=5")
+        #expect(lines.last { $0.hasPrefix("GET") } == "GET /.ws?v=5&ls=session")
+        let writes = lines.filter { $0.contains(#""a":"p""#) }
+        #expect(writes.allSatisfy { $0.contains(#""r":2,"#) })
+    }
+
+    @Test("a server that answers nothing any more is given up, and what it owes is asked of the next connection")
+    func silence() async throws {
+        let connections = Mutex(0)
+        let server = try ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    connections.withLock { $0 += 1 }
+                    peer.sayHello()
+                },
+                received: { peer, text in
+                    guard connections.withLock({ $0 }) > 1, text.contains(#""a":"p""#) else { return }
+                    peer.answer(Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0)
+                }))
+        let database = try open(server) {
+            $0.pingInterval = .milliseconds(50)
+            $0.pingTimeout = .milliseconds(50)
+        }
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(connections.withLock { $0 } >= 2)
+    }
+
+    @Test("a server that sends this client away is left alone, until the client wants to come back")
+    func killed() async throws {
+        let connections = Mutex(0)
+        let server = try ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    let count = connections.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    peer.sayHello()
+                    if count == 1 { peer.send(#"{"t":"c","d":{"t":"s","d":"go away"}}"#) }
+                }, received: { peer, _ in peer.answer(1) }))
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: ".info/connected"), "", [.value])
+        while await log.next() != "value: true" {}
+        #expect(await log.next() == "value: false")
+        database.goOnline()
+        #expect(await log.next() == "value: true")
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(connections.withLock { $0 } >= 2)
+    }
+
+    @Test("a transaction that was sent to a connection that broke may have happened, and is not sent again")
+    func lostTransaction() async throws {
+        let sent = Mutex(0)
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                guard text.contains(#""h":""}"#), text.contains(#""a":"p""#) else { return peer.answer(number, "{}") }
+                sent.withLock { $0 += 1 }
+                peer.stream.abort()
+            }))
+        let database = try open(server)
+        await #expect {
+            try await database.reference(withPath: "x").transaction(of: Int.self) { $0 = 1 }
+        } throws: { error in
+            if case DatabaseError.disconnected = error { true } else { false }
+        }
+        // What is asked for later is answered, so the new connection has everything.
+        try await database.reference(withPath: "y").setValue(1)
+        #expect(sent.withLock { $0 } == 1)
+    }
+
+    @Test("a server that sends this client to another host is left for that one")
+    func redirected() async throws {
+        let other = try server(refusing: "nothing", "")
+        let host = other.urlText.dropFirst("ws://".count)
+        let server = try ScriptedServer(.init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }))
+        let database = try open(server)
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(other.heard.all.contains { $0.contains(#""a":"p""#) })
+    }
+
+    @Test("a value with placeholders, which only clients send, is not taken from a server")
+    func placeholders() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                if text.contains(#""a":"q""#) { peer.push("d", #"{"p":"x","d":{"a":{".sv":"timestamp"}}}"#) }
+                peer.answer(number, text.contains(#""a":"g""#) ? #"{".sv":"timestamp"}"# : "{}")
+            }))
+        let database = try open(server)
+        await #expect(throws: DatabaseError.refused(status: "failure", message: "the answer is no value")) {
+            try await database.reference(withPath: "y").getData()
+        }
+        let log = EventLog()
+        log.observe(database.reference(withPath: "x"), "", [.value])
+        #expect(await log.next() == "value: null")
+    }
+
+    @Test("a transaction that always loses is given up")
+    func unlucky() async throws {
+        let server = try server(refusing: #""a":"p""#, "datastale")
+        let database = try open(server)
+        await #expect(throws: DatabaseError.tooManyRetries) {
+            try await database.reference(withPath: "x").transaction(of: Int.self) { $0 = 1 }
+        }
+        #expect(server.heard.all.filter { $0.contains(#""a":"p""#) }.count == 25)
+    }
+}

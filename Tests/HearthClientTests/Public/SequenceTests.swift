@@ -1,0 +1,110 @@
+import HearthClient
+import Testing
+
+@Suite("Events as sequences, values as types", .timeLimit(.minutes(1)))
+struct SequenceTests {
+    private let server: TestDatabase
+
+    init() throws { server = try TestDatabase() }
+
+    private struct Room: Codable, Equatable, Sendable {
+        enum Kind: String, Codable { case small, large }
+        var title: String
+        var seats: Int
+        var size: Double?
+        var kind: Kind
+        var tags: [String]
+        var owners: [String: Bool]
+        var corners: [[Int]]
+    }
+
+    @Test("values come as they change, and the loop ends with its task")
+    func values() async throws {
+        let (one, other) = (try server.client(), try server.client())
+        let place = one.reference(withPath: "n")
+        try await place.setValue(0)
+        let reader = Task {
+            var last = -1
+            for try await snapshot in other.reference(withPath: "n").values() {
+                let value = snapshot.value.int ?? -1
+                #expect(value > last)
+                last = value
+                if value == 50 { break }
+            }
+            return last
+        }
+        for value in 1...50 { try await place.setValue(value) }
+        #expect(try await reader.value == 50)
+        let idle = Task {
+            for try await _ in other.reference(withPath: "n").values() {}
+            return true
+        }
+        idle.cancel()
+        #expect(try await idle.value)
+    }
+
+    @Test("child events are all there, in order")
+    func children() async throws {
+        let (one, other) = (try server.client(), try server.client())
+        let list = one.reference(withPath: "list")
+        try await list.setValue(["a": 1])
+        var events = other.reference(withPath: "list").queryOrderedByKey().childEvents().makeAsyncIterator()
+        func next() async throws -> String {
+            switch try await events.next(isolation: nil) {
+            case .added(let snapshot, let previous)?: "added \(snapshot) after \(previous ?? "-")"
+            case .changed(let snapshot, let previous)?: "changed \(snapshot) after \(previous ?? "-")"
+            case .moved(let snapshot, let previous)?: "moved \(snapshot) after \(previous ?? "-")"
+            case .removed(let snapshot)?: "removed \(snapshot)"
+            case nil: "end"
+            }
+        }
+        #expect(try await next() == "added a: 1 after -")
+        for number in 0..<100 { list.child("b").setValue(number, withCompletionBlock: nil) }
+        #expect(try await next() == "added b: 0 after a")
+        for number in 1..<100 { #expect(try await next() == "changed b: \(number) after a") }
+        try await list.removeValue()
+        #expect(try await next() == "removed a: 1")
+        #expect(try await next() == "removed b: 99")
+    }
+
+    @Test("types of one's own are written, read, observed and changed")
+    func types() async throws {
+        let database = try server.client()
+        let place = database.reference(withPath: "room")
+        var room = Room(
+            title: "Ä \"hall\"", seats: 4, size: nil, kind: .large, tags: ["a", "b"], owners: ["x": true],
+            corners: [[1, 2], [3]])
+        try await place.setValue(room)
+        #expect(try await place.getData().data(as: Room.self) == room)
+        room.size = 2.5
+        room.tags = []
+        try await place.setValue(room)
+        for try await value in place.values(as: Room.self) {
+            #expect(value == room)
+            break
+        }
+        let changed = try await place.transaction(of: Room.self) { $0?.seats += 1 }
+        #expect(changed?.seats == 5)
+        await #expect(throws: DatabaseError.typeMismatch("Int was expected at title")) {
+            struct Wrong: Decodable { var title: Int }
+            _ = try await place.getData().data(as: Wrong.self)
+        }
+        try await place.removeValue()
+        for try await value in place.values(as: Room.self) {
+            #expect(value == nil)
+            break
+        }
+    }
+
+    @Test("server values stand in types of one's own")
+    func serverValues() async throws {
+        struct Entry: Codable, Sendable {
+            var text: String
+            var at: DatabaseValue = ServerValue.timestamp()
+        }
+        let place = try server.client().reference(withPath: "entry")
+        try await place.setValue(Entry(text: "hello"))
+        let entry = try await place.getData().data(as: Entry.self)
+        #expect(entry.text == "hello" && (entry.at.int ?? 0) > 1_700_000_000_000)
+    }
+}

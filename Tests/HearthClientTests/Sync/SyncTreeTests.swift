@@ -1,0 +1,16 @@
+@testable import HearthClient
+import JSONTree
+import TestSupport
+import Testing
+import WireProtocol
+
+@Suite("The sync tree")
+struct SyncTreeTests {
+    @Test("does what each script says, wherever in the database", arguments: SyncCase.all)
+    func script(_ each: SyncCase) throws {
+        for base in ["", "/base", "/a/deep/base"] {
+            var script = SyncScript(base: base)
+            #expect(try script.run(each.script) == each.script, "\(each.name), below '\(base)'")
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import EventLoop
+import Glibc
+import HearthServer
+import Identity
+import JSONTree
+import TestSupport
+import Testing
+
+@Suite("Who may do what") struct AccessTests {
+    private static let rules = """
+        {"rules": {
+          "public": {".read": true},
+          "private": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}},
+          "rooms": {"$room": {".read": "data.child('open').val() === true", ".indexOn": "n"}},
+        }}
+        """
+
+    /// A token as test tools make them: not signed.
+    private static func token(_ uid: String) -> String {
+        func encoded(_ text: String) -> String { String(decoding: Base64.url.encode(Array(text.utf8)), as: UTF8.self) }
+        return encoded(#"{"alg":"none"}"#) + "." + encoded(#"{"sub":"\#(uid)","role":{"x.y":["admin"]}}"#) + "."
+    }
+
+    private static func server(
+        _ rules: String = Self.rules, _ configure: (inout ServerConfiguration) -> Void = { _ in }
+    ) throws -> (server: RealtimeTestServer, folder: TemporaryFolder) {
+        let folder = TemporaryFolder()
+        try write(rules, to: folder)
+        let server = try RealtimeTestServer {
+            $0.rulesFile = folder.path + "/rules.json"
+            configure(&$0)
+        }
+        return (server, folder)
+    }
+
+    /// Replaces the rules file as editors do.
+    private static func write(_ rules: String, to folder: TemporaryFolder) throws {
+        let file = folder.path + "/rules.json"
+        let descriptor = open(file + ".tmp", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        try #require(Array(rules.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } > 0)
+        close(descriptor)
+        try #require(rename(file + ".tmp", file) == 0)
+    }
+
+    @Test("a session may do what its user may, from the answer to its sign-in on (wire-protocol 7)")
+    func session() throws {
+        let (server, _) = try Self.server()
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        let denied = #""s":"permission_denied","d":"Permission denied"#
+        try peer.send(1, "p", #"{"p":"private/a/x","d":1}"#)
+        #expect(try peer.receiveMessage()?.contains(denied) == true)
+        // What follows a sign-in is not sent before it is answered by careful clients, but by the JavaScript SDK.
+        try peer.send(2, "auth", #"{"cred":"\#(Self.token("a"))"}"#)
+        try peer.send(3, "p", #"{"p":"private/a/x","d":1}"#)
+        try peer.send(4, "q", #"{"p":"private/a","h":""}"#)
+        let claims = #"{"sub":"a","role":{"x.y":["admin"]}}"#
+        let user = #"{"auth":{"uid":"a","token":\#(claims)},"expires":null}"#
+        #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", user))
+        #expect(try peer.receiveMessage() == RealtimePeer.response(3))
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"private/a","d":{"x":1}}}}"#)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(4, "ok", "{}"))
+        // The next user may not listen to what the first one did.
+        try peer.send(5, "auth", #"{"cred":"\#(Self.token("b"))"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""uid":"b""#) == true)
+        #expect(try peer.receiveMessage() == #"{"t":"d","d":{"a":"c","b":{"p":"private/a"}}}"#)
+        try peer.send(6, "g", #"{"p":"private/a"}"#)
+        #expect(try peer.receiveMessage()?.contains(denied) == true)
+        try peer.send(7, "unauth", "{}")
+        #expect(try peer.receiveMessage() == RealtimePeer.response(7, "ok", #""unauthenticated""#))
+        try peer.send(8, "auth", #"{"cred":"nonsense"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""s":"invalid_token""#) == true)
+    }
+
+    @Test("an administrator may do everything, or act as somebody")
+    func administrator() throws {
+        let (server, _) = try Self.server()
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        for (number, acting, mayWrite) in [
+            (1, "", true), (3, #","authvar":{"uid":"a"}"#, true), (5, #","authvar":{"uid":"b"}"#, false),
+            (7, #","noauth":true"#, false),
+        ] {
+            try peer.send(number, "gauth", #"{"cred":"owner"\#(acting)}"#)
+            #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
+            try peer.send(number + 1, "p", #"{"p":"private/a/x","d":\#(number)}"#)
+            #expect(
+                try peer.receiveMessage()?.contains(mayWrite ? #""s":"ok""# : "permission_denied") == true, "\(acting)")
+        }
+    }
+
+    @Test("a query that may not be read any more ends with the words that it began with")
+    func queryRevoked() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        try client.ask("PUT", "/rooms/r.json?ns=example", RESTClient.owner, #"{"open":true,"m":{"n":1}}"#)
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        let query = #"{"sp":1, "i":"n"}"#
+        try peer.send(1, "q", #"{"p":"rooms/r","q":\#(query),"t":7,"h":""}"#)
+        try peer.send(2, "ev", #"{"p":"rooms/r","t":8}"#)
+        for _ in 0..<4 { _ = try peer.receiveMessage() }
+        try client.ask("PUT", "/rooms/r/open.json?ns=example", RESTClient.owner, "false")
+        let ends = [try peer.receiveMessage(), try peer.receiveMessage()].compactMap { $0 }.sorted()
+        #expect(
+            ends == [
+                #"{"t":"d","d":{"a":"c","b":{"p":"rooms/r","q":[\#(query)]}}}"#,
+                #"{"t":"d","d":{"a":"c","b":{"p":"rooms/r","t":8}}}"#,
+            ])
+    }
+
+    @Test("REST asks the rules for the holder of the credential (rest 2)")
+    func rest() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        let (a, b) = ("auth=\(Self.token("a"))", "auth=\(Self.token("b"))")
+        #expect(try client.ask("PUT", "/private/a.json?\(a)", [], "1").text == "1")
+        for (method, target, fields, status) in [
+            ("GET", "/private/a.json?\(a)", [], 200), ("GET", "/private/a.json?\(b)", [], 401),
+            ("GET", "/private/a.json", [], 401), ("GET", "/public.json", [], 200),
+            ("GET", "/private.json?shallow=true&\(a)", [], 401), ("GET", "/private.json", RESTClient.owner, 200),
+            ("PUT", "/private/a.json?\(b)", [], 401), ("POST", "/private/a.json", [], 401),
+            ("DELETE", "/private/a.json?auth_variable_override=%7B%22uid%22:%22b%22%7D", RESTClient.owner, 401),
+            ("GET", "/private/a.json?auth_variable_override=%7B%22uid%22:%22a%22%7D", RESTClient.owner, 200),
+            ("GET", "/private/a.json?auth_variable_override=null", RESTClient.owner, 401),
+            ("GET", "/public.json?auth_variable_override=7", RESTClient.owner, 401),
+        ] as [(String, String, [String], Int)] {
+            let body = method == "GET" || method == "DELETE" ? "" : "2"
+            #expect(try client.ask(method, target, fields, body).status == status, "\(method) \(target)")
+        }
+        #expect(try client.ask("GET", "/private/a.json?\(a)").text == "1")
+        // What precondition does not hold is told to those who may read.
+        let stale = try client.ask("PUT", "/private/a.json?\(b)", ["if-match: x"], "3")
+        #expect(stale.status == 401 && stale.field("etag") == nil)
+    }
+
+    @Test("a stranger's write leaves no database behind")
+    func noDatabases() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        #expect(try client.ask("PUT", "/x.json?ns=mine", [], "1").status == 401)
+        // The database is let go behind the answer, and before what is asked of it next.
+        #expect(try client.ask("GET", "/public.json?ns=mine").status == 200)
+        #expect(try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text == #"[{"name":"default"}]"#)
+    }
+
+    @Test("an event stream ends when its place may not be read any more (rest 8)")
+    func eventStream() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        try client.ask("PUT", "/rooms/r.json", RESTClient.owner, #"{"open":true}"#)
+        let stream = try EventStreamClient("/rooms/r.json", of: server)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":{"open":true}}"#)
+        try client.ask("PUT", "/rooms/r/m.json", RESTClient.owner, "1")
+        #expect(try stream.nextLine() == #"put {"path":"/m","data":1}"#)
+        try client.ask("PUT", "/rooms/r/open.json", RESTClient.owner, "false")
+        #expect(try stream.nextLine() == "cancel null")
+        #expect(try stream.nextLine() == nil)
+        #expect(try client.ask("GET", "/rooms/r.json", ["Accept: text/event-stream"]).status == 401)
+    }
+
+    @Test("rules are read, replaced and tried over REST, by administrators (rules 1)")
+    func settings() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        let target = "/.settings/rules.json"
+        #expect(try client.ask("GET", target, RESTClient.owner).text == Self.rules)
+        let text = "{\"rules\": {\".read\": true, // all\n},}"
+        #expect(try client.ask("PUT", target + "?dryRun=true", RESTClient.owner, text).text == #"{"status":"ok"}"#)
+        #expect(try client.ask("GET", "/x.json").status == 401)
+        #expect(try client.ask("PUT", target, RESTClient.owner, text).text == #"{"status":"ok"}"#)
+        #expect(try client.ask("GET", "/x.json").status == 200)
+        #expect(try client.ask("GET", "/x.json?ns=other").status == 401)
+        #expect(try client.ask("GET", target, RESTClient.owner).text == text)
+        #expect(try client.ask("GET", target + "?format=strict", RESTClient.owner).text == #"{"rules":{".read":true}}"#)
+        let refused = try client.ask("PUT", target, RESTClient.owner, "{\"rules\": {\n\".read\": \"auth.\"}}")
+        #expect(refused.status == 400)
+        #expect(refused.text.hasPrefix("{\n  \"error\" : \"2:"))
+        #expect(try client.ask("GET", "/x.json").status == 200)
+        #expect(try client.ask("PUT", target, [], text).status == 401)
+        #expect(try client.ask("GET", target, []).status == 401)
+    }
+
+    @Test("what was denied, and why, is kept for administrators")
+    func denials() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        _ = try client.ask("PUT", "/private/a.json?auth=\(Self.token("b"))", [], "1")
+        _ = try client.ask("GET", "/nothing.json")
+        let list = try client.ask("GET", "/.settings/denials.json", RESTClient.owner).text
+        #expect(list.contains(#""operation":"read","path":"/nothing""#))
+        #expect(list.contains(#""why":"no rule on the way to this place allows it""#))
+        #expect(list.contains(#""operation":"write","path":"/private/a""#) && list.contains(#""uid":"b""#))
+        #expect(list.contains(#"$uid === auth.uid is false"#))
+    }
+
+    @Test("the rules file is read again when it changes; one with a mistake changes nothing")
+    func reload() throws {
+        let (server, folder) = try Self.server()
+        let client = try server.connectREST()
+        let stream = try EventStreamClient("/public.json", of: server)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":null}"#)
+        try Self.write(#"{"rules": {".read": "nonsense"}}"#, to: folder)
+        try Self.write(#"{"rules": {"other": {".read": true}}}"#, to: folder)
+        #expect(try stream.nextLine() == "cancel null")
+        #expect(try client.ask("GET", "/other.json").status == 200)
+    }
+
+    @Test("outside of development there must be rules, and open ones stay at home")
+    func production() throws {
+        #expect(throws: Server.StartError.self) { try RealtimeTestServer { $0.isDevelopment = false } }
+        let (server, _) = try Self.server { $0.isDevelopment = false }
+        let client = try server.connectREST()
+        let token = "auth=\(Self.token("a"))"
+        // Neither what is not signed nor what an emulator believes.
+        #expect(try client.ask("GET", "/public.json?\(token)").text.contains("Could not parse auth token."))
+        #expect(try client.ask("GET", "/public.json", RESTClient.owner).status == 401)
+        #expect(try client.ask("GET", "/private/a.json").text == "{\n  \"error\" : \"Permission denied\"\n}\n")
+        let open = #"{"rules": {".read": true}}"#
+        let address = try #require(SocketAddress(numeric: "0.0.0.0", port: 0))
+        #expect(throws: Server.StartError.self) {
+            try Self.server(open) {
+                $0.isDevelopment = false
+                $0.address = address
+            }
+        }
+        _ = try Self.server(open) {
+            $0.isDevelopment = false
+            $0.allowsOpenRules = true
+            $0.address = address
+        }
+    }
+}

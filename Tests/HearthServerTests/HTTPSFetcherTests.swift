@@ -1,0 +1,216 @@
+import EventLoop
+@testable import HearthServer
+import Identity
+import Synchronization
+import TestSupport
+import Testing
+
+struct HTTPSFetcherTests {
+    /// Answers every request with the same bytes, on loopback, with and without TLS.
+    private final class Peer {
+        let certificate = TestCertificate()
+        private let group: EventLoopGroup
+        private let listener: Listener
+
+        private final class Handler: StreamHandler {
+            let answer: [UInt8]
+            let note: (String) -> Void
+
+            init(_ answer: [UInt8], note: @escaping (String) -> Void) {
+                self.answer = answer
+                self.note = note
+            }
+
+            func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+                note(String(decoding: bytes, as: UTF8.self))
+                if answer.isEmpty { return }
+                stream.send(shared: answer)
+                stream.close()
+            }
+
+            func closed(_ stream: Stream, reason: CloseReason) {}
+        }
+
+        final class Noted: Sendable {
+            let requests = Mutex<[String]>([])
+        }
+
+        let noted = Noted()
+
+        init(_ answer: String, usesTLS: Bool) throws {
+            group = try EventLoopGroup(count: 1, name: "peer")
+            var options = Listener.Options()
+            if usesTLS {
+                options.tls = try TLSContext.server(
+                    certificateFile: certificate.certificateFile, keyFile: certificate.keyFile)
+            }
+            let (noted, answer) = (noted, Array(answer.utf8))
+            listener = try Listener(at: .loopback(port: 0), on: group, options: options) { _ in
+                Handler(answer) { request in noted.requests.withLock { $0.append(request) } }
+            }
+        }
+
+        deinit {
+            group.stop()
+            group.join()
+        }
+
+        var port: UInt16 { listener.address.port }
+        var firstRequest: String? { noted.requests.withLock { $0.first } }
+    }
+
+    private func fetch(
+        _ url: String, from peer: Peer? = nil, trusting tls: TLSContext? = nil, _ limits: HTTPSFetcher.Limits = .init()
+    ) async throws -> Result<FetchedDocument, FetchError> {
+        let loop = try EventLoop(name: "fetch")
+        try loop.start()
+        let fetcher = HTTPSFetcher(loop: loop, tls: try tls ?? .client(), limits: limits)
+        let result = await withCheckedContinuation { continuation in
+            fetcher.fetch(DocumentRequest(url: url)) { continuation.resume(returning: $0) }
+        }
+        loop.stop()
+        loop.join()
+        return withExtendedLifetime(peer) { result }
+    }
+
+    private func error(_ result: Result<FetchedDocument, FetchError>) -> FetchError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    private static let answer =
+        "HTTP/1.1 200 OK\r\nCache-Control: public, max-age=120, must-revalidate\r\nContent-Length: 2\r\n\r\n{}"
+
+    @Test("a document comes over TLS from a server whose certificate is trusted, and from no other")
+    func overTLS() async throws {
+        let peer = try Peer(Self.answer, usesTLS: true)
+        let trusting = try TLSContext.client(trusting: .file(peer.certificate.certificateFile))
+        let url = "https://localhost:\(peer.port)/keys?a=b#part"
+        let document = try await fetch(url, from: peer, trusting: trusting).get()
+        #expect(document.status == 200 && document.body == Array("{}".utf8) && document.maxAge == 120)
+        let request = try #require(peer.firstRequest)
+        #expect(request.hasPrefix("GET /keys?a=b HTTP/1.1\r\nHost: localhost:\(peer.port)\r\n"))
+        let unknown = error(try await fetch(url, from: peer))
+        #expect(unknown?.description.contains("verify the certificate") == true)
+        let stranger = try Peer(Self.answer, usesTLS: true)
+        let refused = error(
+            try await fetch("https://localhost:\(stranger.port)/", from: stranger, trusting: trusting))
+        #expect(refused?.description.contains("verify the certificate") == true)
+        #expect(stranger.firstRequest == nil)
+    }
+
+    @Test("plain text is spoken with this machine alone")
+    func plain() async throws {
+        let peer = try Peer(Self.answer, usesTLS: false)
+        #expect(try await fetch("http://127.0.0.1:\(peer.port)", from: peer).get().body == Array("{}".utf8))
+        for url in ["http://example.com/", "ftp://localhost/", "localhost", "https://", "https://a@b/", ""] {
+            #expect(error(try await fetch(url)) == FetchError("not an https address"), "\(url)")
+        }
+    }
+
+    @Test(
+        "an answer that is too large, broken off or no answer at all is an error",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n12345678901", "HTTP/1.1 200 OK\r\n\r\n12345678901",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1", "HTTP/1.1 200 OK\r\nContent-", "hello\r\n\r\n",
+        ])
+    func broken(answer: String) async throws {
+        let peer = try Peer(answer, usesTLS: false)
+        var limits = HTTPSFetcher.Limits()
+        limits.bodyBytesMax = 10
+        #expect(error(try await fetch("http://localhost:\(peer.port)/", from: peer, limits)) != nil)
+    }
+
+    @Test("a body up to the limit comes, whatever the status, and ends with the connection if nothing else ends it")
+    func status() async throws {
+        let peer = try Peer("HTTP/1.1 404 Not Found\r\nCache-Control: no-store\r\n\r\n1234567890", usesTLS: false)
+        var limits = HTTPSFetcher.Limits()
+        limits.bodyBytesMax = 10
+        let document = try await fetch("http://localhost:\(peer.port)/", from: peer, limits).get()
+        #expect(document.status == 404 && document.body.count == 10 && document.maxAge == 0)
+    }
+
+    @Test("a server that does not answer is given up, and so is one that is not there")
+    func silence() async throws {
+        let peer = try Peer("", usesTLS: false)
+        var limits = HTTPSFetcher.Limits()
+        limits.timeout = .milliseconds(50)
+        for url in ["http://localhost:\(peer.port)/", "http://localhost:1/"] {
+            #expect(error(try await fetch(url, from: peer, limits)) != nil)
+        }
+    }
+
+    @Test("a loop that has ended fetches nothing, and says so")
+    func ended() async throws {
+        let loop = try EventLoop(name: "fetch")
+        try loop.start()
+        loop.stop()
+        loop.join()
+        let fetcher = HTTPSFetcher(loop: loop, tls: try .client())
+        let result = await withCheckedContinuation { continuation in
+            fetcher.fetch(DocumentRequest(url: "https://localhost/")) { continuation.resume(returning: $0) }
+        }
+        #expect(error(result) == FetchError("the server is stopping"))
+    }
+
+    @Test("more requests than are allowed at a time fail at once, and make room when they end")
+    func tooMany() async throws {
+        let silent = try Peer("", usesTLS: false)
+        let loop = try EventLoop(name: "fetch")
+        try loop.start()
+        var limits = HTTPSFetcher.Limits()
+        limits.openMax = 1
+        limits.timeout = .milliseconds(50)
+        let fetcher = HTTPSFetcher(loop: loop, tls: try .client(), limits: limits)
+        let request = DocumentRequest(url: "http://localhost:\(silent.port)/")
+        let second = Mutex<Result<FetchedDocument, FetchError>?>(nil)
+        await withCheckedContinuation { continuation in
+            fetcher.fetch(request) { _ in continuation.resume() }
+            fetcher.fetch(request) { result in second.withLock { $0 = result } }
+        }
+        let refused = second.withLock { $0 }
+        #expect(refused.flatMap(error) == FetchError("too many requests to other servers"))
+        let peer = try Peer(Self.answer, usesTLS: false)
+        let third = await withCheckedContinuation { continuation in
+            fetcher.fetch(DocumentRequest(url: "http://localhost:\(peer.port)/")) { continuation.resume(returning: $0) }
+        }
+        #expect(try third.get().status == 200)
+        withExtendedLifetime((silent, peer)) {
+            loop.stop()
+            loop.join()
+        }
+    }
+
+    @Test(
+        "addresses are taken apart",
+        arguments: [
+            ("https://a.example", "a.example", 443, "a.example", "/"),
+            ("HTTPS://a.example:8443/x?y=/z", "a.example", 8443, "a.example:8443", "/x?y=/z"),
+            ("https://a.example?q", "a.example", 443, "a.example", "/?q"),
+            ("https://[::1]:1/", "::1", 1, "[::1]:1", "/"), ("http://[::1]", "::1", 80, "[::1]", "/"),
+            ("http://localhost:65535", "localhost", 65535, "localhost:65535", "/"),
+        ] as [(String, String, UInt16, String, String)])
+    func addresses(url: String, host: String, port: UInt16, authority: String, target: String) throws {
+        let address = try #require(FetchAddress(url))
+        #expect(address.host == host && address.port == port)
+        #expect(address.authority == authority && address.target == target)
+    }
+
+    @Test(
+        "other addresses are refused",
+        arguments: [
+            "https://a:b", "https://a:0", "https://a:65536", "https://a:+1", "https://:1", "https://a b/",
+            "https://a/\n",
+            "https://[::1", "https://[a]:1", "https://[::1]1", "https://ä.example", "http://127.0.0.1.evil.example",
+            "http://0x7f000001/", "javascript:alert(1)",
+        ])
+    func noAddresses(url: String) { #expect(FetchAddress(url) == nil) }
+
+    @Test(
+        "max-age is found among other directives",
+        arguments: [
+            ("max-age=5", 5), ("public, Max-Age = 7", 7), ("max-age=\"9\"", 9), ("private", nil), ("max-age", nil),
+            ("max-age=x", nil), ("max-age=-3", 0), ("max-age=60, no-store", 0), ("", nil),
+            ("max-age=99999999999999999999", nil),
+        ] as [(String, Int64?)])
+    func maxAge(field: String, expected: Int64?) { #expect(CacheControl.maxAge(Array(field.utf8)) == expected) }
+}

@@ -1,0 +1,286 @@
+import Glibc
+import Identity
+import JSONTree
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Accounts") struct AccountsTests {
+    @Test("who signs up can sign in, whatever the case of the address, and nobody else gets the address")
+    func signUp() throws {
+        let fixture = try AccountsFixture()
+        let made = try fixture.signUp("Ann@Example.com")
+        #expect(made.isNew)
+        #expect(made.user.email == "ann@example.com")
+        #expect(made.user.id.utf8.count == 28)
+        expectRefusal(.emailExists) { try fixture.signUp("ANN@example.com") }
+        #expect(try fixture.signIn("aNN@example.com").user.id == made.user.id)
+        expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com", "secret2") }
+        expectRefusal(.emailNotFound) { try fixture.signIn("bob@example.com") }
+    }
+
+    @Test(
+        "what is no address, and what is no password",
+        arguments: [
+            ("", "secret1", AccountError.Code.invalidEmail), ("ann", "secret1", .invalidEmail),
+            ("@b", "secret1", .invalidEmail), ("a@", "secret1", .invalidEmail), ("a@b@c", "secret1", .invalidEmail),
+            ("a@b\r\nBcc: c@d", "secret1", .invalidEmail), ("a b@c", "secret1", .invalidEmail),
+            ("a@b>,<c", "secret1", .invalidEmail), ("a@b", "12345", .weakPassword), ("a@b", "", .weakPassword),
+            ("a@b", String(repeating: "x", count: 4097), .weakPassword),
+        ])
+    func names(email: String, password: String, code: AccountError.Code) throws {
+        let fixture = try AccountsFixture()
+        expectRefusal(code) { try fixture.signUp(email, password) }
+    }
+
+    @Test("protected addresses: an unknown user and a wrong password look alike, and a disabled user too")
+    func protection() throws {
+        let fixture = try AccountsFixture { $0.protectsEmails = true }
+        let ann = try fixture.signUp("ann@example.com").user
+        expectRefusal(.invalidLoginCredentials) { try fixture.signIn("ann@example.com", "wrong!") }
+        expectRefusal(.invalidLoginCredentials) { try fixture.signIn("nobody@example.com") }
+        var change = UserChange()
+        change.isDisabled = true
+        _ = try fixture.accounts.update(.user(ann.id), change, in: fixture.realm)
+        expectRefusal(.invalidLoginCredentials) { try fixture.signIn("ann@example.com", "wrong!") }
+        expectRefusal(.userDisabled) { try fixture.signIn("ann@example.com") }
+        #expect(
+            try fixture.accounts.issueCode(
+                .resetPassword, for: .email("nobody@example.com"), newEmail: nil, in: fixture.realm, from: "test")
+                == nil)
+    }
+
+    @Test("after too many wrong passwords the right one does not help until time has passed")
+    func attempts() throws {
+        let fixture = try AccountsFixture { $0.attemptsPerAccountMax = 3 }
+        _ = try fixture.signUp("ann@example.com")
+        for _ in 0..<2 { expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com", "wrong!") } }
+        _ = try fixture.signIn("ann@example.com")
+        for _ in 0..<3 { expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com", "wrong!") } }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com") }
+        // Who has no account is not told apart by this.
+        for _ in 0..<3 { expectRefusal(.emailNotFound) { try fixture.signIn("bob@example.com") } }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("bob@example.com") }
+        fixture.clock.advance(seconds: 15 * 60)
+        _ = try fixture.signIn("ann@example.com")
+    }
+
+    @Test("an address that makes too many attempts, or accounts, is stopped in production")
+    func addresses() throws {
+        let fixture = try AccountsFixture {
+            $0.isDevelopment = false
+            $0.attemptsPerAddressMax = 2
+        }
+        for name in ["ann@example.com", "bob@example.com"] { _ = try fixture.signUp(name) }
+        expectRefusal(.tooManyAttempts) { try fixture.signUp() }
+        for name in ["a@b", "c@d"] { expectRefusal(.emailNotFound) { try fixture.signIn(name) } }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com") }
+        _ = try fixture.accounts.signIn(
+            email: "ann@example.com", password: "secret1", in: fixture.realm, from: "elsewhere")
+    }
+
+    @Test("sessions outlive the server; what was read from the file is of no use as a token")
+    func restart() throws {
+        let folder = TemporaryFolder()
+        let (id, token): (String, [UInt8])
+        do {
+            let fixture = try AccountsFixture(in: folder)
+            let signIn = try fixture.signUp("ann@example.com")
+            (id, token) = (signIn.user.id, signIn.refreshToken)
+        }
+        let file = TemporaryFolder.contents(of: folder.path + "/accounts.sqlite")
+        for secret in [token, Array("secret1".utf8)] {
+            #expect(!file.indices.contains { file[$0...].starts(with: secret) })
+        }
+        var information = stat()
+        #expect(stat(folder.path + "/accounts.sqlite", &information) == 0 && information.st_mode & 0o077 == 0)
+        let fixture = try AccountsFixture(in: folder)
+        fixture.clock.advance(seconds: 3600)
+        let (realm, renewed) = try fixture.accounts.refresh(token)
+        #expect(realm == fixture.realm)
+        #expect(renewed.user.id == id)
+        #expect(renewed.refreshToken == token)
+        // The time of the sign-in stays, that of the token does not.
+        #expect(try fixture.claims(renewed)["auth_time"]?.integer == 1_700_000_000)
+        #expect(try fixture.claims(renewed)["iat"]?.integer == 1_700_003_600)
+        expectRefusal(.invalidRefreshToken) { try fixture.accounts.refresh(Array("guess".utf8)) }
+    }
+
+    @Test("claims of a custom token stay for the life of its session; those of the user change with the next token")
+    func claims() throws {
+        let fixture = try AccountsFixture()
+        let text = #"{"uid":"u1","claims":{"role":"guest","a":1}}"#
+        let first = try fixture.accounts.signIn(CustomToken(trusting: Array(text.utf8)), in: fixture.realm)
+        #expect(first.isNew)
+        var change = UserChange()
+        change.claims = #"{"role":"editor","b":2}"#
+        _ = try fixture.accounts.update(.user("u1"), change, in: fixture.realm)
+        let claims = try fixture.claims(fixture.accounts.refresh(first.refreshToken).signIn)
+        #expect(claims["role"]?.text == "guest")
+        #expect(claims["a"]?.integer == 1)
+        #expect(claims["b"]?.integer == 2)
+        #expect(claims["firebase"]?.object?["sign_in_provider"]?.text == "custom")
+        for (text, code) in [
+            (#"{"sub":"x"}"#, AccountError.Code.forbiddenClaim), ("[]", .invalidClaims), ("{", .invalidClaims),
+            (#"{"a":"\#(String(repeating: "x", count: 1000))"}"#, .claimsTooLarge),
+        ] {
+            change.claims = text
+            expectRefusal(code, text) { try fixture.accounts.update(.user("u1"), change, in: fixture.realm) }
+        }
+    }
+
+    @Test("an anonymous user who gets an address stays the same user")
+    func upgrade() throws {
+        let fixture = try AccountsFixture()
+        let guest = try fixture.signUp()
+        #expect(guest.user.isAnonymous)
+        #expect(try fixture.claims(guest)["provider_id"]?.text == "anonymous")
+        _ = try fixture.signUp("ann@example.com")
+        var change = UserChange()
+        change.email = "ann@example.com"
+        change.password = "secret1"
+        expectRefusal(.emailExists) { try fixture.accounts.update(.idToken(guest.idToken), change, in: fixture.realm) }
+        change.email = "guest@example.com"
+        let update = try fixture.accounts.update(.idToken(guest.idToken), change, in: fixture.realm)
+        #expect(update.user.id == guest.user.id)
+        #expect(update.recovery == nil)
+        let claims = try fixture.claims(try #require(update.signIn))
+        #expect(claims["firebase"]?.object?["sign_in_provider"]?.text == "password")
+        #expect(try fixture.signIn("guest@example.com").user.id == guest.user.id)
+        // The session from before has ended with the change.
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(guest.refreshToken) }
+    }
+
+    @Test("what ends sessions is told at once: a new password, a word of the administrator, disabling, deletion")
+    func revocations() throws {
+        let fixture = try AccountsFixture()
+        let observer = Observer()
+        fixture.accounts.observe { observer.add($0) }
+        let user = try fixture.signUp("ann@example.com")
+        let (realm, id) = (fixture.realm, user.user.id)
+        #expect(fixture.state(of: user) == .valid)
+        fixture.clock.advance(seconds: 10)
+        var change = UserChange()
+        change.validSince = fixture.clock.now / 1000 + 1_000_000
+        let update = try fixture.accounts.update(.user(id), change, in: realm)
+        // Nothing of the future is revoked.
+        #expect(update.user.validSince == 1_700_000_010)
+        #expect(fixture.state(of: user) == .revoked)
+        expectRefusal(.tokenExpired) { try fixture.accounts.lookUp(user.idToken, in: realm) }
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(user.refreshToken) }
+        let second = try fixture.signIn("ann@example.com")
+        #expect(fixture.state(of: second) == .valid)
+        change = UserChange()
+        change.isDisabled = true
+        _ = try fixture.accounts.update(.user(id), change, in: realm)
+        _ = try fixture.accounts.update(.user(id), change, in: realm)
+        #expect(fixture.state(of: second) == .disabled)
+        expectRefusal(.userDisabled) { try fixture.accounts.lookUp(second.idToken, in: realm) }
+        try fixture.accounts.delete(user: id, in: realm)
+        #expect(fixture.state(of: second) == .noUser)
+        expectRefusal(.userNotFound) { try fixture.accounts.lookUp(second.idToken, in: realm) }
+        expectRefusal(.userNotFound) { try fixture.accounts.refresh(second.refreshToken) }
+        // A user who gets the same id later is somebody else.
+        var new = NewUser()
+        new.id = id
+        _ = try fixture.accounts.create(new, in: realm)
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(second.refreshToken) }
+        #expect(
+            observer.seen
+                == [
+                    Revocation(realm: realm, user: id, loss: .tokensBefore(1_700_000_010)),
+                    Revocation(realm: realm, user: id, loss: .disabled),
+                    Revocation(realm: realm, user: id, loss: .account),
+                ])
+    }
+
+    private final class Observer: Sendable {
+        private let all = Mutex<[Revocation]>([])
+
+        var seen: [Revocation] { all.withLock { $0 } }
+
+        func add(_ revocations: [Revocation]) { all.withLock { $0 += revocations } }
+    }
+
+    @Test("what fails undoes all of itself, and nothing else of the same commit")
+    func isolation() throws {
+        let fixture = try AccountsFixture()
+        let observer = Observer()
+        fixture.accounts.observe { observer.add($0) }
+        let ann = try fixture.signUp("ann@example.com")
+        _ = try fixture.signUp("bob@example.com")
+        var change = UserChange()
+        change.email = "bob@example.com"
+        change.displayName = "Ann"
+        change.validSince = 1_700_000_000
+        expectRefusal(.emailExists) { try fixture.accounts.update(.user(ann.user.id), change, in: fixture.realm) }
+        let user = try fixture.accounts.lookUp([.id(ann.user.id)], in: fixture.realm).first
+        #expect(user?.displayName == nil)
+        #expect(observer.seen.isEmpty)
+        #expect(try fixture.accounts.refresh(ann.refreshToken).signIn.user.id == ann.user.id)
+    }
+
+    @Test("realms know nothing of each other")
+    func realms() throws {
+        let fixture = try AccountsFixture()
+        let tenant = try fixture.accounts.realm(project: nil, tenant: "t-1")
+        let ann = try fixture.signUp("ann@example.com")
+        var new = NewUser()
+        new.email = "ann@example.com"
+        new.password = "secret1"
+        let other = try fixture.accounts.signUp(new, in: tenant, from: "test")
+        #expect(other.user.id != ann.user.id)
+        #expect(try fixture.claims(other)["firebase"]?.object?["tenant"]?.text == "t-1")
+        #expect(fixture.accounts.tenant(of: other.idToken) == "t-1")
+        expectRefusal(.invalidIDToken) { try fixture.accounts.lookUp(other.idToken, in: fixture.realm) }
+        #expect(try fixture.accounts.refresh(other.refreshToken).realm == tenant)
+        try fixture.accounts.deleteAll(in: fixture.realm)
+        #expect(try fixture.accounts.userCount(in: fixture.realm) == 0)
+        #expect(try fixture.accounts.lookUp(other.idToken, in: tenant).email == "ann@example.com")
+        let strict = try AccountsFixture { $0.isDevelopment = false }
+        expectRefusal(.invalidProjectID) { try strict.accounts.realm(project: "other", tenant: nil) }
+        expectRefusal(.tenantNotFound) { try strict.accounts.realm(project: nil, tenant: "t-1") }
+    }
+
+    @Test("of a user's sessions the oldest end when there are too many")
+    func manySessions() throws {
+        let fixture = try AccountsFixture()
+        let text = Array(#"{"uid":"u1"}"#.utf8)
+        var tokens: [[UInt8]] = []
+        for _ in 0..<101 {
+            fixture.clock.advance(seconds: 1)
+            tokens.append(try fixture.accounts.signIn(CustomToken(trusting: text), in: fixture.realm).refreshToken)
+        }
+        expectRefusal(.invalidRefreshToken) { try fixture.accounts.refresh(tokens[0]) }
+        for token in tokens[1...] { _ = try fixture.accounts.refresh(token) }
+    }
+
+    @Test("keys of attempts are forgotten when there are too many of them, those that end first before others")
+    func limiter() {
+        let limiter = AttemptLimiter(windowMilliseconds: 1000, keysMax: 10)
+        for index in 0..<10 { #expect(limiter.admit("k\(index)", max: 1, now: Int64(index))) }
+        #expect(!limiter.admit("k9", max: 1, now: 20))
+        #expect(limiter.admit("new", max: 1, now: 20))
+        #expect(!limiter.admit("k9", max: 1, now: 20))
+        #expect(limiter.admit("k0", max: 1, now: 20))
+        #expect(limiter.admit("k9", max: 1, now: 1009))
+    }
+}
+
+extension AccountsFixture {
+    /// What is known of a session.
+    func state(of signIn: SignIn) -> SessionState {
+        let state = Slot()
+        let issuedAt = (try? claims(signIn)["iat"]?.integer) ?? 0
+        accounts.checkSession(realm, user: signIn.user.id, issuedAt: issuedAt) { found in
+            state.value.withLock { $0 = found }
+        }
+        // What is asked later is answered later.
+        _ = try? accounts.userCount(in: realm)
+        return state.value.withLock { $0 } ?? .unknown
+    }
+
+    private final class Slot: Sendable {
+        let value = Mutex<SessionState?>(nil)
+    }
+}

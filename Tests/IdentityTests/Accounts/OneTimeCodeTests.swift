@@ -1,0 +1,143 @@
+import Identity
+import TestSupport
+import Testing
+
+@Suite("One-time codes") struct OneTimeCodeTests {
+    private func issue(
+        _ fixture: AccountsFixture, _ kind: OneTimeCode.Kind, for subject: Accounts.CodeSubject, newEmail: String? = nil
+    ) throws -> IssuedCode {
+        try #require(
+            try fixture.accounts.issueCode(kind, for: subject, newEmail: newEmail, in: fixture.realm, from: "test"))
+    }
+
+    @Test("a reset sets the password once, verifies the address, ends sessions and takes away other ways in")
+    func reset() throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        var change = UserChange()
+        change.link = ProviderLink(provider: "google.com", rawID: "1")
+        _ = try fixture.accounts.update(.user(user.user.id), change, in: fixture.realm)
+        let code = try issue(fixture, .resetPassword, for: .email("Ann@example.com"))
+        #expect(code.text.utf8.count == 54)
+        let details = try fixture.accounts.inspectCode(code.text, in: fixture.realm)
+        #expect(details.kind == .resetPassword)
+        #expect(details.email == "ann@example.com")
+        expectRefusal(.weakPassword) { try fixture.accounts.resetPassword(code.text, to: "short", in: fixture.realm) }
+        expectRefusal(.invalidCode) { try fixture.accounts.apply(code: code.text, in: fixture.realm) }
+        expectRefusal(.invalidCode) {
+            try fixture.accounts.resetPassword(code.text, to: "secret2", in: Realm(project: "other"))
+        }
+        _ = try fixture.accounts.resetPassword(code.text, to: "secret2", in: fixture.realm)
+        expectRefusal(.invalidCode) { try fixture.accounts.resetPassword(code.text, to: "secret3", in: fixture.realm) }
+        expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com") }
+        let after = try fixture.signIn("ann@example.com", "secret2").user
+        #expect(after.emailVerified)
+        #expect(after.links.isEmpty)
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(user.refreshToken) }
+    }
+
+    @Test("codes end: an hour for a password; a newer one replaces an older one")
+    func ends() throws {
+        let fixture = try AccountsFixture()
+        _ = try fixture.signUp("ann@example.com")
+        let first = try issue(fixture, .resetPassword, for: .email("ann@example.com"))
+        let second = try issue(fixture, .resetPassword, for: .email("ann@example.com"))
+        expectRefusal(.invalidCode) { try fixture.accounts.inspectCode(first.text, in: fixture.realm) }
+        fixture.clock.advance(seconds: 3599)
+        _ = try fixture.accounts.inspectCode(second.text, in: fixture.realm)
+        fixture.clock.advance(seconds: 1)
+        expectRefusal(.expiredCode) {
+            try fixture.accounts.resetPassword(second.text, to: "secret2", in: fixture.realm)
+        }
+        expectRefusal(.missingCode) { try fixture.accounts.inspectCode(nil, in: fixture.realm) }
+    }
+
+    @Test("an address is verified by the code that was sent there, and no more once it was changed")
+    func verify() throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        let code = try issue(fixture, .verifyEmail, for: .idToken(user.idToken))
+        let update = try fixture.accounts.apply(code: code.text, in: fixture.realm)
+        #expect(update.user.emailVerified)
+        #expect(try fixture.claims(try #require(update.signIn))["email_verified"]?.bool == true)
+        let late = try issue(fixture, .verifyEmail, for: .idToken(user.idToken))
+        var change = UserChange()
+        change.email = "ann2@example.com"
+        _ = try fixture.accounts.update(.idToken(user.idToken), change, in: fixture.realm)
+        expectRefusal(.invalidCode) { try fixture.accounts.apply(code: late.text, in: fixture.realm) }
+    }
+
+    @Test("a changed address is not verified, and its former owner can have it back")
+    func recover() throws {
+        let fixture = try AccountsFixture()
+        let user = try fixture.signUp("ann@example.com")
+        var change = UserChange()
+        change.email = "thief@example.com"
+        let update = try fixture.accounts.update(.idToken(user.idToken), change, in: fixture.realm)
+        #expect(update.emailChanged)
+        #expect(update.user.emailVerified == false)
+        #expect(update.user.initialEmail == "ann@example.com")
+        let recovery = try #require(update.recovery)
+        #expect(recovery.code.email == "ann@example.com")
+        let back = try fixture.accounts.apply(code: recovery.text, in: fixture.realm)
+        #expect(back.user.email == "ann@example.com")
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(try #require(update.signIn).refreshToken) }
+    }
+
+    @Test("with protected addresses an address is changed only by the code that was sent to the new one")
+    func verifyAndChange() throws {
+        let fixture = try AccountsFixture { $0.protectsEmails = true }
+        let user = try fixture.signUp("ann@example.com")
+        var change = UserChange()
+        change.email = "ann2@example.com"
+        expectRefusal(.operationNotAllowed) {
+            try fixture.accounts.update(.idToken(user.idToken), change, in: fixture.realm)
+        }
+        let code = try issue(
+            fixture, .verifyAndChangeEmail, for: .idToken(user.idToken), newEmail: "Ann2@example.com")
+        #expect(code.code.newEmail == "ann2@example.com")
+        let update = try fixture.accounts.apply(code: code.text, in: fixture.realm)
+        #expect(update.user.email == "ann2@example.com")
+        #expect(update.user.emailVerified)
+        expectRefusal(.missingNewEmail) {
+            try issue(fixture, .verifyAndChangeEmail, for: .idToken(user.idToken))
+        }
+    }
+
+    @Test("a link signs in whoever reads the mail, and shuts out who registered the address without owning it")
+    func emailLink() throws {
+        let fixture = try AccountsFixture()
+        let squatter = try fixture.signUp("ann@example.com")
+        let code = try issue(fixture, .emailSignIn, for: .email("ann@example.com"))
+        expectRefusal(.invalidEmail) {
+            try fixture.accounts.signIn(email: "bob@example.com", code: code.text, linkingTo: nil, in: fixture.realm)
+        }
+        let owner = try fixture.accounts.signIn(
+            email: "Ann@example.com", code: code.text, linkingTo: nil, in: fixture.realm)
+        #expect(owner.user.id == squatter.user.id)
+        #expect(owner.user.emailVerified)
+        expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com") }
+        expectRefusal(.tokenExpired) { try fixture.accounts.refresh(squatter.refreshToken) }
+        expectRefusal(.invalidCode) {
+            try fixture.accounts.signIn(email: "ann@example.com", code: code.text, linkingTo: nil, in: fixture.realm)
+        }
+        let guest = try fixture.signUp()
+        let other = try issue(fixture, .emailSignIn, for: .email("new@example.com"))
+        let linked = try fixture.accounts.signIn(
+            email: "new@example.com", code: other.text, linkingTo: guest.idToken, in: fixture.realm)
+        #expect(linked.user.id == guest.user.id)
+    }
+
+    @Test("mails to one account are limited in production, not for administrators")
+    func limits() throws {
+        let fixture = try AccountsFixture {
+            $0.isDevelopment = false
+            $0.mailsPerAccountMax = 1
+        }
+        _ = try fixture.signUp("ann@example.com")
+        _ = try issue(fixture, .resetPassword, for: .email("ann@example.com"))
+        expectRefusal(.resetPasswordExceedLimit) { try issue(fixture, .resetPassword, for: .email("ann@example.com")) }
+        _ = try fixture.accounts.issueCode(
+            .resetPassword, for: .email("ann@example.com"), newEmail: nil, in: fixture.realm, from: nil)
+    }
+}

@@ -1,0 +1,66 @@
+import Identity
+import Testing
+
+struct JSONValueTests {
+    @Test(
+        "what is read is written again without white space",
+        arguments: [
+            (" { \"a\" : [ 1 , true , null , \"x\" ] } ", #"{"a":[1,true,null,"x"]}"#),
+            (#"{"google.com":{"":[]},"b":{}}"#, #"{"google.com":{"":[]},"b":{}}"#),
+            (#"["\u0041\ud83d\ude00\n\/"]"#, #"["A😀\n/"]"#),
+            ("[1.0,1e3,-0,0.5,1e300,9223372036854775807]", "[1,1000,0,0.5,1e+300,9223372036854775807]"),
+        ])
+    func rewritten(input: String, output: String) throws {
+        #expect(text(try JSONValue(parsing: bytes(input)).bytes) == output)
+    }
+
+    @Test(
+        "everything else is refused",
+        arguments: [
+            "", " ", "{", "[1,]", "[,1]", #"{"a":1,}"#, #"{"a"}"#, #"{a:1}"#, "tru", "nul", "+1", "01", "1.", ".5",
+            "1e",
+            "0x10", "NaN", "Infinity", "1e999", "-", "--1", "[1] 2", "'a'", "\"\\x\"", "\"a\nb\"", #""\ud800""#,
+            #""\udc00\ud800""#, "[1 2]", "\"a", "1_000", "١",
+        ])
+    func refused(input: String) {
+        #expect(throws: JSONValueError.self) { try JSONValue(parsing: bytes(input)) }
+    }
+
+    @Test("a member named twice is refused, also by an escape and deep inside")
+    func duplicates() {
+        for input in [#"{"a":1,"a":1}"#, #"{"a":1,"\u0061":2}"#, #"[{"b":{"x":1,"y":2,"x":3}}]"#] {
+            #expect { try JSONValue(parsing: bytes(input)) } throws: {
+                if case JSONValueError.duplicateMember = $0 { true } else { false }
+            }
+        }
+        // Different texts, though Swift strings would be equal.
+        #expect(throws: Never.self) { try JSONValue(parsing: bytes("{\"\u{e9}\":1,\"e\u{301}\":2}")) }
+    }
+
+    @Test("bytes that are not UTF-8 are refused")
+    func invalidUTF8() {
+        for bad in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3]] as [[UInt8]] {
+            #expect(throws: JSONValueError.self) { try JSONValue(parsing: [0x22] + bad + [0x22]) }
+        }
+    }
+
+    @Test("values may be 32 levels deep, and no deeper")
+    func depth() {
+        let deepest = String(repeating: "[", count: 32) + String(repeating: "]", count: 32)
+        #expect(throws: Never.self) { try JSONValue(parsing: bytes(deepest)) }
+        #expect(throws: JSONValueError.self) { try JSONValue(parsing: bytes("[\(deepest)]")) }
+        let endless = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
+        #expect(throws: JSONValueError.self) { try JSONValue(parsing: endless) }
+    }
+
+    @Test("members are replaced in place, removed, and added at the end")
+    func members() {
+        var value = object(#"{"a":1,"b":2}"#)
+        value["a"] = .text("x")
+        value["c"] = .null
+        value["b"] = nil
+        value.merge(object(#"{"c":3,"d":4}"#))
+        #expect(text(value.bytes) == #"{"a":"x","c":3,"d":4}"#)
+        #expect(value["b"] == nil && value["c"] == .integer(3))
+    }
+}

@@ -1,0 +1,85 @@
+import Identity
+import Testing
+
+struct KeyTests {
+    @Test("HMAC-SHA256 is that of RFC 4231, section 4.3, and SHA-256 that of FIPS 180")
+    func digests() {
+        #expect(
+            Cryptography.hmacSHA256(bytes("what do ya want for nothing?"), key: bytes("Jefe"))
+                == hex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"))
+        #expect(
+            Cryptography.sha256(bytes("abc"))
+                == hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+    }
+
+    @Test("equal texts are equal, and no others")
+    func equality() {
+        #expect(Cryptography.areEqual(bytes("abc"), bytes("abc")) && Cryptography.areEqual([], []))
+        #expect(!Cryptography.areEqual(bytes("abc"), bytes("abd")) && !Cryptography.areEqual(bytes("abc"), bytes("ab")))
+    }
+
+    @Test("random names have the length asked for, letters and digits alone, and differ")
+    func randomNames() {
+        let names = Set((0..<100).map { _ in Cryptography.randomName(28) })
+        #expect(names.count == 100)
+        #expect(
+            names.allSatisfy { $0.utf8.count == 28 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
+    }
+
+    @Test("a key pair survives its PEM text, and a public key its own")
+    func pem() throws {
+        let message = bytes("message")
+        let copy = try SigningKey(id: "k", pem: TestKeys.first.privatePEM())
+        let signature = try copy.sign(message)
+        #expect(signature.count == 256)
+        let publicKey = try VerificationKey(pem: TestKeys.first.verificationKey.publicPEM())
+        #expect(publicKey.verifies(signature, of: message))
+        #expect(!publicKey.verifies(signature, of: bytes("massage")))
+        #expect(!publicKey.verifies([], of: message))
+        #expect(!publicKey.verifies(signature + [0], of: message))
+        #expect(!"\(copy)".contains("PRIVATE") && "\(copy)" == "signing key k")
+    }
+
+    @Test("signatures on P-256 verify, also those whose numbers are short")
+    func curve() throws {
+        let key = TestCurveKey()
+        let publicKey = try VerificationKey(pem: key.publicPEM)
+        #expect(publicKey.algorithm == .es256)
+        // One in 128 has a number that begins with a byte of zero.
+        for index in 0..<400 {
+            let message = bytes("message \(index)")
+            var signature = key.sign(message)
+            let isGood = publicKey.verifies(signature, of: message)
+            signature[index % 64] ^= 1
+            #expect(isGood && !publicKey.verifies(signature, of: message), "\(signature)")
+        }
+        #expect(!publicKey.verifies(key.sign([]) + [0], of: []))
+    }
+
+    @Test(
+        "keys that are weak, broken or for something else are refused",
+        arguments: [
+            "{}", #"{"kty":"oct","k":"AAAA"}"#, #"{"kty":"RSA"}"#, #"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#,
+            #"{"kty":"RSA","n":"","e":"AQAB"}"#, #"{"kty":"RSA","n":"!","e":"AQAB"}"#,
+            #"{"kty":"EC","crv":"P-256","x":"AAAA","y":"AAAA"}"#,
+            #"{"kty":"EC","crv":"P-384","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
+            // Off the curve.
+            #"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a4"}"#,
+            #"{"kty":"EC","crv":"P-256","use":"enc","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
+            #"{"kty":"EC","crv":"P-256","alg":"RS256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
+        ])
+    func refused(jwk: String) {
+        #expect(throws: CryptographyError.self) { try VerificationKey(jwk: object(jwk)) }
+    }
+
+    @Test("a PEM text that holds no key is refused")
+    func refusedPEM() throws {
+        let publicPEM = try TestKeys.first.verificationKey.publicPEM()
+        for pem in [[], bytes("hello"), Array(publicPEM.dropLast(60)), publicPEM] {
+            #expect(throws: CryptographyError.self) { try SigningKey(id: "k", pem: pem) }
+        }
+        for pem in [[], bytes("hello"), Array(publicPEM.dropLast(60))] {
+            #expect(throws: CryptographyError.self) { try VerificationKey(pem: pem) }
+        }
+    }
+}

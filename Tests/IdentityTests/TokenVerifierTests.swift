@@ -1,0 +1,321 @@
+import Glibc
+import Identity
+import TestSupport
+import Testing
+
+struct TokenVerifierTests {
+    private let folder = KeyFolder()
+    private let fetcher = FakeFetcher()
+    private let now = KeyFolder.start
+    private let project = "demo-x"
+    private let accountEmail = "admin@demo-x.example"
+
+    private func authority() throws -> TokenAuthority {
+        TokenAuthority(project: project, mode: .production(try KeyStore(folder: folder.path, now: now)))
+    }
+
+    private func accounts() throws -> ServiceAccounts { try ServiceAccounts(folder: folder.path) }
+
+    private func verifier(_ issuers: [ForeignIssuer] = []) throws -> TokenVerifier {
+        TokenVerifier(authority: try authority(), accounts: try accounts(), issuers: issuers)
+    }
+
+    private func development() throws -> TokenVerifier {
+        TokenVerifier(authority: TokenAuthority(project: project, mode: .development), accounts: try accounts())
+    }
+
+    private func verify(_ token: [UInt8], with verifier: TokenVerifier, now: Int64? = nil) throws -> Caller {
+        let answers = Answers<Result<Caller, TokenError>>()
+        verifier.verify(token, now: now ?? self.now) { answers.put($0) }
+        return try #require(answers.all.count == 1 ? answers.all.first : nil).get()
+    }
+
+    private func user(_ caller: Caller) throws -> TokenUser {
+        guard case .user(let user) = caller else {
+            Issue.record("not a user")
+            throw TokenError.malformed
+        }
+        return user
+    }
+
+    private func isAdministrator(_ caller: Caller) -> Bool { if case .administrator = caller { true } else { false } }
+
+    private func idToken(_ uid: String = "u1") throws -> [UInt8] {
+        try authority().idToken(
+            IDTokenContents(uid: bytes(uid), signInProvider: "password", authTime: now), now: now)
+    }
+
+    // MARK: Users
+
+    @Test("a token of this server is a user, with all claims for the rules")
+    func ownUser() throws {
+        let user = try user(try verify(idToken(), with: verifier()))
+        #expect(user.uid == bytes("u1") && user.provider == bytes("password") && user.isOwn)
+        #expect(user.issuedAt == now && user.expiresAt == now + 3600)
+        #expect(object(text(user.claims))["sub"] == .text("u1"))
+        #expect(throws: TokenError.expired) { try verify(idToken(), with: verifier(), now: now + 3600) }
+    }
+
+    @Test("in production neither unsigned tokens nor the emulator's words are believed")
+    func production() throws {
+        let unsigned = JSONWebToken.unsigned(object(#"{"sub":"u1","iat":0,"exp":2000000000}"#))
+        #expect(throws: TokenError.unsigned) { try verify(unsigned, with: verifier()) }
+        for word in ["owner", "ya29.abc", "", "a.b.c", String(repeating: "a", count: 40)] {
+            #expect(throws: TokenError.self) { try verify(bytes(word), with: verifier()) }
+            #expect(try !verifier().isAdministrator(bytes(word), now: now))
+        }
+    }
+
+    @Test("in development all tokens are taken at their word, and owner is an administrator")
+    func developmentMode() throws {
+        let verifier = try development()
+        for word in ["owner", "Owner", "ya29.abc"] {
+            #expect(isAdministrator(try verify(bytes(word), with: verifier)))
+            #expect(verifier.isAdministrator(bytes(word), now: now))
+        }
+        let mock = JSONWebToken.unsigned(
+            object(#"{"sub":"u7","iat":0,"exp":3600,"firebase":{"sign_in_provider":"custom","identities":{}},"a":[1]}"#)
+        )
+        let user = try user(try verify(mock, with: verifier))
+        #expect(user.uid == bytes("u7") && user.provider == bytes("custom") && user.expiresAt == nil)
+        #expect(!verifier.isAdministrator(mock, now: now))
+        #expect(throws: TokenError.malformed) { try verify(bytes("owners"), with: verifier) }
+    }
+
+    @Test("a session cookie and a custom token are no way into the database")
+    func otherTokens() throws {
+        let authority = try authority()
+        let cookie = try authority.sessionCookie(
+            for: authority.verifyIDToken(idToken(), now: now), seconds: 3600, now: now)
+        #expect(throws: TokenError.wrongIssuer) { try verify(cookie, with: verifier()) }
+        let key = try makeAccount().key
+        let custom = try JSONWebToken.signed(customClaims, with: key)
+        #expect(throws: TokenError.wrongIssuer) { try verify(custom, with: verifier()) }
+    }
+
+    // MARK: Administrators
+
+    /// A service account as its program has it.
+    private func makeAccount() throws -> (key: SigningKey, file: JSONObject) {
+        let file = object(
+            text(
+                try accounts().makeKey(
+                    email: accountEmail, project: project, tokenURI: "https://db.example/token", now: now)))
+        let id = try #require(file["private_key_id"]?.text)
+        return (try SigningKey(id: id, pem: try #require(file["private_key"]?.utf8)), file)
+    }
+
+    private var assertionClaims: JSONObject {
+        JSONObject([
+            "iss": .text(accountEmail), "iat": .integer(now), "exp": .integer(now + 3600),
+            "scope": .text("https://www.googleapis.com/auth/firebase.database"),
+            "aud": .text("https://oauth2.googleapis.com/token"),
+        ])
+    }
+
+    private var customClaims: JSONObject {
+        JSONObject([
+            "iss": .text(accountEmail), "sub": .text(accountEmail), "aud": .text(CustomToken.audience),
+            "uid": .text("u1"), "iat": .integer(now), "exp": .integer(now + 3600),
+        ])
+    }
+
+    @Test("a service account's file has what Google's have, and only its public half is kept")
+    func accountFile() throws {
+        let file = try makeAccount().file
+        for name in ["private_key_id", "private_key", "client_id"] { #expect(file[name]?.text?.isEmpty == false) }
+        #expect(file["type"] == .text("service_account") && file["project_id"] == .text(project))
+        #expect(file["client_email"] == .text(accountEmail) && file["token_uri"] == .text("https://db.example/token"))
+        let path = folder.path + "/service-accounts.json"
+        let kept = text(TemporaryFolder.contents(of: path))
+        #expect(kept.contains("BEGIN PUBLIC KEY") && !kept.contains("PRIVATE"))
+        var information = stat()
+        #expect(stat(path, &information) == 0 && information.st_mode & 0o777 == 0o600)
+    }
+
+    private func answer(
+        _ assertion: [UInt8]?, with verifier: TokenVerifier, grantType: String? = AccessTokens.grantType,
+        now: Int64? = nil
+    ) -> (status: Int, body: JSONObject) {
+        verifier.answer(grantType: grantType.map(bytes), assertion: assertion, now: now ?? self.now)
+    }
+
+    private func exchange(_ assertion: [UInt8], with verifier: TokenVerifier) throws -> [UInt8] {
+        let answer = answer(assertion, with: verifier)
+        #expect(answer.status == 200)
+        #expect(answer.body["expires_in"] == .integer(3600) && answer.body["token_type"] == .text("Bearer"))
+        return try #require(answer.body["access_token"]?.utf8)
+    }
+
+    @Test("a service account exchanges its key for an hour as administrator")
+    func exchange() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        let token = try exchange(JSONWebToken.signed(assertionClaims, with: key), with: verifier)
+        let caller = try verify(token, with: verifier)
+        #expect(isAdministrator(caller) && caller.expiresAt == now + 3600)
+        #expect(verifier.isAdministrator(token, now: now + 3599))
+        #expect(!verifier.isAdministrator(token, now: now + 3600))
+        #expect(throws: TokenError.expired) { try verify(token, with: verifier, now: now + 3600) }
+        #expect(!verifier.isAdministrator(try idToken(), now: now))
+        // It is no user's token.
+        #expect(throws: TokenError.wrongIssuer) { try authority().verifyIDToken(token, now: now) }
+    }
+
+    @Test("a server in the same folder learns of a key, and of its end, while it runs")
+    func runningServer() throws {
+        let verifier = try verifier()
+        let key = try makeAccount().key
+        let assertion = try JSONWebToken.signed(assertionClaims, with: key)
+        let token = try exchange(assertion, with: verifier)
+        #expect(verifier.isAdministrator(token, now: now))
+        #expect(try accounts().keys.map(\.id) == [key.id])
+        #expect(try !accounts().removeKey("other"))
+        #expect(try accounts().removeKey(key.id))
+        #expect(!verifier.isAdministrator(token, now: now))
+        #expect(answer(assertion, with: verifier).status == 400)
+    }
+
+    @Test("an assertion that is not a service account's own, or says something else, gives nothing")
+    func refusedAssertions() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        func error(_ assertion: [UInt8], now: Int64? = nil) -> TokenError? {
+            let answer = answer(assertion, with: verifier, now: now)
+            #expect(answer.status == 400 && answer.body["error"] == .text("invalid_grant"))
+            return [
+                .wrongSignature, .unknownKey, .wrongAudience, .expired, .malformed, .invalidClaim("iss"),
+                .invalidClaim("exp"),
+            ].first { answer.body["error_description"] == .text("\($0)") }
+        }
+        func changed(_ name: String, _ value: JSONValue?) throws -> [UInt8] {
+            var claims = assertionClaims
+            claims[name] = value
+            return try JSONWebToken.signed(claims, with: key)
+        }
+        let impostor = try SigningKey(id: key.id, pem: TestKeys.first.privatePEM())
+        #expect(error(try JSONWebToken.signed(assertionClaims, with: impostor)) == .wrongSignature)
+        #expect(error(try JSONWebToken.signed(assertionClaims, with: TestKeys.first)) == .unknownKey)
+        #expect(error(JSONWebToken.unsigned(assertionClaims)) == .unknownKey)
+        #expect(error(try changed("iss", .text("someone@else"))) == .unknownKey)
+        #expect(error(try changed("iss", nil)) == .invalidClaim("iss"))
+        #expect(error(try changed("exp", nil)) == .invalidClaim("exp"))
+        #expect(error(try changed("aud", nil)) == .wrongAudience)
+        #expect(error(try changed("aud", .text(CustomToken.audience))) == .wrongAudience)
+        #expect(error(try changed("uid", .text("u1"))) == .wrongAudience)
+        #expect(error(try changed("scope", nil), now: now + 3600) == .expired)
+        #expect(error(bytes("owner")) == .malformed)
+        // A custom token is signed with the same key and given to anybody.
+        #expect(error(try JSONWebToken.signed(customClaims, with: key)) == .wrongAudience)
+    }
+
+    @Test("a request for a token that lacks something says what")
+    func incomplete() throws {
+        let verifier = try verifier()
+        #expect(answer(nil, with: verifier).body["error"] == .text("invalid_request"))
+        #expect(answer([], with: verifier, grantType: nil).body["error"] == .text("invalid_request"))
+        let other = answer([], with: verifier, grantType: "refresh_token")
+        #expect(other.status == 400 && other.body["error"] == .text("unsupported_grant_type"))
+    }
+
+    @Test("in development every program is an administrator")
+    func developmentExchange() throws {
+        let verifier = try development()
+        let token = try exchange(bytes("anything"), with: verifier)
+        #expect(verifier.isAdministrator(token, now: now))
+    }
+
+    @Test("a forged access token is no administrator's")
+    func forgedAccessToken() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        let claims = JSONObject([
+            "iss": .text("hearth"), "sub": .text(accountEmail), "aud": .text(project), "key": .text(key.id),
+            "iat": .integer(now), "exp": .integer(now + 3600),
+        ])
+        for forger in [key, TestKeys.first] {
+            #expect(!verifier.isAdministrator(try JSONWebToken.signed(claims, with: forger, type: "at+jwt"), now: now))
+        }
+        // Signed by the server's own key, as an ID token is.
+        let own = try KeyStore(folder: folder.path, now: now).signingKey(now: now)
+        #expect(!verifier.isAdministrator(try JSONWebToken.signed(claims, with: own), now: now))
+        #expect(verifier.isAdministrator(try JSONWebToken.signed(claims, with: own, type: "at+jwt"), now: now))
+    }
+
+    // MARK: Acting as somebody
+
+    @Test("an administrator may act as somebody, or as nobody; a user may not")
+    func acting() throws {
+        let administrator = Caller.administrator(expiresAt: 5)
+        guard case .simulated(let auth?, 5)? = administrator.acting(as: bytes(#" { "uid" : "u9", "x.y": [1] } "#))
+        else {
+            Issue.record("not simulated")
+            return
+        }
+        #expect(text(auth) == #"{"uid":"u9","x.y":[1]}"#)
+        for nobody in [administrator.acting(as: bytes("null")), administrator.actingAsNobody()] {
+            guard case .simulated(nil, 5)? = nobody else {
+                Issue.record("not nobody")
+                return
+            }
+        }
+        for text in ["", "7", "[]", "\"u9\"", "{", #"{"a":1,"a":2}"#] {
+            #expect(administrator.acting(as: bytes(text)) == nil)
+        }
+        let user = try verify(idToken(), with: verifier())
+        #expect(user.acting(as: bytes("{}")) == nil)
+        #expect(administrator.actingAsNobody()?.acting(as: bytes("{}")) == nil)
+    }
+
+    // MARK: Other issuers
+
+    private let keysURL = "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+
+    private func foreignToken(
+        issuer: String = "https://securetoken.google.com/demo-x", audience: String = "demo-x",
+        key: SigningKey = TestKeys.first
+    ) throws -> [UInt8] {
+        try JSONWebToken.signed(
+            JSONObject([
+                "iss": .text(issuer), "aud": .text(audience), "sub": .text("f1"), "iat": .integer(now),
+                "exp": .integer(now + 3600), "firebase": .object(object(#"{"sign_in_provider":"google.com"}"#)),
+            ]), with: key)
+    }
+
+    @Test("a project that moved here has its users of Firebase, too")
+    func firebase() throws {
+        fetcher[keysURL] = FetchedDocument(status: 200, body: KeyDocuments.jwks([TestKeys.first]))
+        let verifier = try verifier([.firebase(project: project, fetcher: fetcher)])
+        let user = try user(try verify(foreignToken(), with: verifier))
+        #expect(user.uid == bytes("f1") && user.provider == bytes("google.com") && !user.isOwn)
+        // Its own tokens need nobody else.
+        let count = fetcher.requests.count
+        #expect(try self.user(try verify(idToken(), with: verifier)).isOwn)
+        #expect(fetcher.requests.count == count)
+        #expect(throws: TokenError.expired) { try verify(foreignToken(), with: verifier, now: now + 3600) }
+        #expect(throws: TokenError.wrongAudience) { try verify(foreignToken(audience: "x"), with: verifier) }
+        #expect(throws: TokenError.unknownKey) { try verify(foreignToken(key: TestKeys.second), with: verifier) }
+    }
+
+    @Test("issuers that nobody named are not believed, and not asked")
+    func strangers() throws {
+        let verifier = try verifier([.firebase(project: "other", fetcher: fetcher)])
+        #expect(throws: TokenError.unknownKey) { try verify(foreignToken(), with: verifier) }
+        #expect(throws: TokenError.wrongIssuer) { try verify(foreignToken(issuer: "https://evil"), with: verifier) }
+        let unsigned = JSONWebToken.unsigned(object(#"{"iss":"https://securetoken.google.com/other","sub":"u"}"#))
+        #expect(throws: TokenError.unsigned) { try verify(unsigned, with: verifier) }
+        #expect(fetcher.requests.isEmpty)
+    }
+
+    @Test("another issuer's tokens verify with the keys of a file; its keys sign for nobody else")
+    func keyFile() throws {
+        let set = try #require(KeySet(TestKeys.first.verificationKey.publicPEM()))
+        let issuer = ForeignIssuer(issuer: "https://id.example", audiences: ["db"], keys: .fixed(set))
+        let verifier = try verifier([issuer])
+        let good = try foreignToken(issuer: "https://id.example", audience: "db")
+        #expect(try user(try verify(good, with: verifier)).uid == bytes("f1"))
+        let forged = try foreignToken(issuer: "https://id.example", audience: "db", key: TestKeys.second)
+        #expect(throws: TokenError.wrongSignature) { try verify(forged, with: verifier) }
+        #expect(throws: TokenError.unknownKey) { try verify(foreignToken(), with: verifier) }
+    }
+}

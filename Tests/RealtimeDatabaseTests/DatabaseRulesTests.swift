@@ -1,0 +1,200 @@
+import JSONTree
+import SecurityRules
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("a database with rules")
+struct DatabaseRulesTests {
+    private static let reader = DatabaseBench.reader
+
+    /// Rooms that their members may read, and write into under their own name; what is written there has a text.
+    private static let rules = """
+        {"rules": {
+          "rooms": {"$room": {
+            ".read": "data.child('members').child(auth.uid).exists()",
+            "$message": {
+              ".write": "newData.child('by').val() === auth.uid",
+              ".validate": "newData.child('text').isString()",
+            },
+          }},
+          "counter": {".read": true, ".write": true, ".validate": "newData.isNumber() && newData.val() >= 0"},
+          "private": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}},
+        }}
+        """
+
+    private static func user(_ uid: String) throws -> Principal {
+        try Principal(auth: Array(#"{"uid":"\#(uid)"}"#.utf8))
+    }
+
+    private static func bench(_ tree: CanonicalJSON = .null, explains: Bool = false) throws -> DatabaseBench {
+        var bench = DatabaseBench()
+        bench.process(.set(.root, tree), as: .administrator)
+        _ = bench.commit()
+        bench.database.setRules(try RulesProgram(parsing: Array(rules.utf8)), explains: explains, now: 0)
+        return bench
+    }
+
+    @Test("lets through what they allow, and nothing else, and tells nobody of what it refused")
+    func writing() throws {
+        var bench = try Self.bench()
+        bench.process(.listen("", known: []), by: Self.reader, as: .administrator)
+        let a = try Self.user("a")
+        bench.process(.set("rooms/r/m", #"{"by":"a","text":"hi"}"#), as: a)
+        bench.process(.set("rooms/r/n", #"{"by":"b","text":"hi"}"#), as: a)
+        bench.process(.set("rooms/r/o", #"{"by":"a","text":1}"#), as: a)
+        bench.process(.set("rooms/r/p", #"{"by":"a","text":"hi"}"#))
+        let answers = bench.commit()
+        #expect(
+            answers.filter { !$0.hasPrefix("initial") && !$0.hasPrefix("join") } == [
+                "2 listening", "push rooms/r/m {\"by\":\"a\",\"text\":\"hi\"} to 1", "3 done", "4 Permission denied",
+                "5 Permission denied", "6 Permission denied",
+            ])
+        #expect(try bench.database.rows.read("rooms/r") == #"{"m":{"by":"a","text":"hi"}}"#)
+        #expect(bench.database.takeDenials().map(\.isWrite) == [true, true, true])
+    }
+
+    @Test("judges an update as a whole")
+    func updating() throws {
+        var bench = try Self.bench()
+        let a = try Self.user("a")
+        let good = try WriteTarget(parsing: "private/a/x")
+        let bad = try WriteTarget(parsing: "private/b/x")
+        let one = IncomingValue(json: "1")
+        bench.process(.update(base: .root, [(good, one), (bad, one)]), as: a)
+        bench.process(.update(base: .root, [(good, one)]), as: a)
+        #expect(bench.commit() == ["2 Permission denied", "3 done"])
+        #expect(try bench.database.rows.read("private") == #"{"a":{"x":1}}"#)
+    }
+
+    @Test("sees server values as they are stored")
+    func serverValues() throws {
+        var bench = try Self.bench(#"{"counter":1}"#)
+        let decrement = IncomingValue(json: #"{".sv":{"increment":-1}}"#, hasServerValues: true)
+        let counter = WriteTarget(path: "counter")
+        bench.process(.set(counter, decrement), .set(counter, decrement))
+        #expect(bench.commit() == ["2 done", "3 Permission denied"])
+        #expect(try bench.database.rows.read("counter") == "0")
+    }
+
+    @Test("does not tell strangers what is there")
+    func reading() throws {
+        var bench = try Self.bench(#"{"private":{"a":{"x":1}}}"#)
+        let query = try Query(index: .key, limit: QueryLimit(.first, 1))
+        bench.process(
+            .get("private/a"), .get("private"), .get("private/a", query: query), .listen("private/a", known: nil),
+            .listenQuery("private/a", query, .tagged(1)), as: try Self.user("b"))
+        #expect(bench.commit() == (2...6).map { "\($0) Permission denied" })
+        bench.process(.get("private/a"), as: try Self.user("a"))
+        #expect(bench.commit() == [#"7 {"x":1}"#])
+        // A precondition over HTTP would answer with the value that is there.
+        let http = ConnectionID(loop: 0, kind: .http, serial: 9)
+        bench.process(.set("counter", "2", expecting: Array("x".utf8)), by: http, as: try Self.user("b"))
+        #expect(bench.commit() == ["8 stale(null)"])
+    }
+
+    @Test("ends a listener with the change that forbids it, which it does not hear of")
+    func revocationByData() throws {
+        let tree: CanonicalJSON = #"{"rooms":{"r":{"members":{"a":true,"b":true},"n":{"text":"old"}}}}"#
+        var bench = try Self.bench(tree)
+        bench.process(.listen("rooms/r", known: nil), by: Self.reader, as: try Self.user("a"))
+        let query = try Query(index: .key, limit: QueryLimit(.last, 1))
+        bench.process(.listenQuery("rooms/r", query, .tagged(4)), by: Self.reader, as: try Self.user("a"))
+        _ = bench.commit()
+        #expect(!bench.database.dependencies.isEmpty)
+        bench.process(.set("rooms/r/members/b", "null"), as: .administrator)
+        #expect(bench.commit().last == "4 done")
+        bench.process(.set("rooms/r/members/a", "null"), as: .administrator)
+        let told = bench.commit()
+        #expect(told.count == 5 && told.last == "5 done")
+        #expect(told.filter { $0.hasPrefix("revoke") } == ["revoke /rooms/r of 2", "revoke /rooms/r of 2"])
+        #expect(!told.contains { $0.hasPrefix("push") })
+        #expect(bench.database.dependencies.isEmpty && bench.database.sessions.values.allSatisfy(\.isEmpty))
+        bench.process(.set("rooms/r/n/text", "\"new\""), as: .administrator)
+        #expect(bench.commit() == ["6 done"])
+    }
+
+    @Test("ends listeners of a connection that becomes somebody else, and keeps those that are allowed still")
+    func revocationByPrincipal() throws {
+        var bench = try Self.bench()
+        let a = try Self.user("a")
+        bench.process(.listen("private/a", known: []), .listen("counter", known: []), by: Self.reader, as: a)
+        _ = bench.commit()
+        bench.process(.become(.done), by: Self.reader, as: try Self.user("b"))
+        #expect(bench.commit() == ["4 done", "leave 2", "revoke /private/a of 2"])
+        bench.process(.set("counter", "1"), as: a)
+        #expect(bench.commit() == ["push counter 1 to 1", "5 done"])
+    }
+
+    @Test("asks before the log is read for a listener that resumes, and again when that is done")
+    func resuming() throws {
+        var bench = try Self.bench(#"{"rooms":{"r":{"members":{"a":true,"b":true}}}}"#)
+        bench.process(.set("rooms/r/m", "1"), .set("rooms/r/m", "2"), as: .administrator)
+        #expect(bench.commit().last == "3 done")
+        let since = Since.position(Position(epoch: 0, sequence: 1))
+        for (uid, mayRead) in [("a", true), ("b", true), ("c", false)] {
+            let request = Request(
+                connection: Self.reader, number: 1, principal: try Self.user(uid),
+                operation: .listen("rooms/r", known: nil, since: since))
+            #expect((bench.database.historyNeeded(for: request, now: 0) != nil) == mayRead, "\(uid)")
+        }
+        bench.database.keepsRecords = true
+        let found = MissedChanges.Found(MissedChanges(after: 1), "rooms/r")
+        for record in bench.log { try found.changes.take(record) }
+        let listen = Operation.listen("rooms/r", known: nil, since: since, missed: found)
+        bench.process(.set("rooms/r/members/b", "null"), as: .administrator)
+        for uid in ["b", "c"] { bench.process(listen, by: Self.reader, as: try Self.user(uid)) }
+        #expect(bench.commit() == ["4 done", "5 Permission denied", "6 Permission denied"])
+        #expect(bench.database.sessions.isEmpty && bench.database.dependencies.isEmpty)
+        // What was forbidden once and is not now is told.
+        bench.process(.set("rooms/r/members/b", "true"), as: .administrator)
+        bench.process(listen, by: Self.reader, as: try Self.user("b"))
+        #expect(
+            bench.commit() == [
+                "7 done", "missed /rooms/r [2, 3, 4, 5]", "join 2", "8 listening at 5 recovered",
+            ])
+        bench.process(.set("rooms/r", #"{"m":3}"#), as: .administrator)
+        #expect(bench.commit() == ["leave 2", "revoke /rooms/r of 2", "9 done"])
+    }
+
+    @Test("ends listeners that new rules forbid")
+    func revocationByRules() throws {
+        var bench = try Self.bench()
+        bench.process(.listen("counter", known: []), by: Self.reader)
+        _ = bench.commit()
+        bench.database.setRules(try RulesProgram(parsing: Array(#"{"rules":{}}"#.utf8)), now: 1)
+        #expect(bench.takeReady() == ["leave 2", "revoke /counter of 2"])
+        bench.database.setRules(nil, now: 2)
+        bench.process(.get("counter"))
+        #expect(bench.commit() == ["3 null"])
+    }
+
+    @Test("asks again when a connection ends, and drops what has become forbidden")
+    func onDisconnect() throws {
+        var bench = try Self.bench()
+        func owe(_ path: String, _ value: CanonicalJSON) throws -> Operation {
+            .onDisconnect([(try WriteTarget(parsing: path), IncomingValue(json: value))])
+        }
+        bench.process(try owe("private/a/on", "false"), try owe("private/b/on", "false"), as: try Self.user("a"))
+        bench.process(try owe("counter", "7"), as: try Self.user("a"))
+        #expect(bench.commit() == ["2 done", "3 Permission denied", "4 done"])
+        let closed = #"{"rules":{"counter":{".write":true}}}"#
+        bench.database.setRules(try RulesProgram(parsing: Array(closed.utf8)), now: 1)
+        // Also by another process, which knows nothing of the connection but what is stored.
+        try bench.applyAll()
+        bench.process(.disconnect, as: .nobody)
+        _ = bench.commit()
+        #expect(try bench.database.rows.read(.root) == #"{"counter":7}"#)
+    }
+
+    @Test("says why, if it is to")
+    func explaining() throws {
+        var bench = try Self.bench(explains: true)
+        bench.process(.set("private/a", "1"), as: try Self.user("b"))
+        let why =
+            #".write at /private/$uid (10:65) is false: $uid === auth.uid is false ($uid is "a", auth.uid is "b")"#
+        #expect(bench.commit() == ["2 Permission denied: \(why)"])
+        #expect(bench.database.takeDenials().first?.explanation?.summary == why)
+    }
+}
