@@ -64,6 +64,7 @@ package final class Server: Sendable {
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
                 log: log)
+            identity?.accounts.observe { contexts.revoke($0) }
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)

@@ -14,11 +14,11 @@ final class IdentityClient {
     private let ownFolder = TemporaryFolder()
 
     init(
-        isDevelopment: Bool = true, folder: String? = nil,
+        isDevelopment: Bool = true, folder: String? = nil, rules text: String = #"{"rules":{}}"#,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
-        TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: rules)
+        TemporaryFolder.write(Array(text.utf8), to: rules)
         server = try RealtimeTestServer { configuration in
             var identity = IdentityConfiguration()
             configuration.isDevelopment = isDevelopment

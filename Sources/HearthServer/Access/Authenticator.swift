@@ -9,8 +9,32 @@ struct Authentication: Sendable {
     var principal: Principal
     /// When the credential ends, in seconds since 1970; nil if it does not.
     var expiresAt: Int64?
+    /// The account of this server that it belongs to, if it does.
+    var account: AccountSession?
 
     static let nobody = Authentication(principal: .nobody)
+}
+
+/// A session of a user with an account here: it ends when the user loses that, or its tokens.
+struct AccountSession: Hashable, Sendable {
+    var realm: Realm
+    var user: String
+    /// Of the token, in seconds since 1970.
+    var issuedAt: Int64
+
+    init(_ user: TokenUser, project: String) {
+        realm = Realm(project: project, tenant: user.tenant.map { String(decoding: $0, as: UTF8.self) })
+        self.user = String(decoding: user.uid, as: UTF8.self)
+        issuedAt = user.issuedAt
+    }
+
+    func ends(with revocation: Revocation) -> Bool {
+        guard revocation.user.utf8.elementsEqual(user.utf8), revocation.realm == realm else { return false }
+        return switch revocation.loss {
+        case .account, .disabled: true
+        case .tokensBefore(let seconds): issuedAt < seconds
+        }
+    }
 }
 
 /// Why a credential is not taken.
@@ -20,6 +44,8 @@ struct CredentialError: Error, Equatable, Sendable {
         case expired
         /// No access token of an administrator.
         case notAdministrator
+        /// That cannot be found out now.
+        case unavailable
     }
 
     var kind: Kind
@@ -27,7 +53,13 @@ struct CredentialError: Error, Equatable, Sendable {
     var text: String
 
     /// The word that SDKs know it by (wire-protocol 7).
-    var status: StaticString { kind == .expired ? "expired_token" : "invalid_token" }
+    var status: StaticString {
+        switch kind {
+        case .invalid, .notAdministrator: "invalid_token"
+        case .expired: "expired_token"
+        case .unavailable: "unavailable"
+        }
+    }
 }
 
 /// Finds out whose a credential is.
@@ -37,22 +69,35 @@ struct Authenticator: Sendable {
     let verifier: TokenVerifier
     /// Whoever shows a bearer is an administrator, as with an emulator (rest 2).
     let isDevelopment: Bool
+    let project: String
+    /// Nil where accounts are not served.
+    let accounts: Accounts?
 
-    /// Answers at once, or, where keys have to be fetched, nil, and calls `body` later, on another thread.
+    /// Answers at once, or, where keys have to be fetched or an account has to be asked about, nil, and calls `body` later, on another
+    /// thread.
     func authenticate(_ credential: Credential, later body: @escaping @Sendable (Outcome) -> Void) -> Outcome? {
         if isDevelopment, case .administrator = credential.token {
-            return Self.outcome(.success(.administrator(expiresAt: nil)), credential)
+            return outcome(.success(.administrator(expiresAt: nil)), credential)
         }
         // The verifier may answer before it returns, or later, perhaps at this very moment.
         let box = Box()
-        verifier.verify(credential.token.text, now: WallClock.milliseconds / 1000) { result in
-            let outcome = Self.outcome(result, credential)
+        let arrive: @Sendable (Outcome) -> Void = { outcome in
             let isLate = box.meeting.withLock { meeting in
                 if case .left = meeting { return true }
                 meeting = .arrived(outcome)
                 return false
             }
             if isLate { body(outcome) }
+        }
+        verifier.verify(credential.token.text, now: WallClock.milliseconds / 1000) { result in
+            let outcome = outcome(result, credential)
+            // Users of test tools have no account.
+            guard !isDevelopment, let accounts, case .success(let known) = outcome, let account = known.account else {
+                return arrive(outcome)
+            }
+            accounts.checkSession(account.realm, user: account.user, issuedAt: account.issuedAt) { state in
+                arrive(Self.outcome(of: state).map { known })
+            }
         }
         return box.meeting.withLock { meeting in
             if case .arrived(let outcome) = meeting { return outcome }
@@ -72,19 +117,31 @@ struct Authenticator: Sendable {
         let meeting = Mutex<Meeting>(.expected)
     }
 
-    private static func outcome(_ result: Result<Caller, TokenError>, _ credential: Credential) -> Outcome {
+    private static func outcome(of state: SessionState) -> Result<Void, CredentialError> {
+        switch state {
+        case .valid: .success(())
+        case .noUser: .failure(CredentialError(kind: .invalid, text: "the user's account is gone"))
+        case .disabled: .failure(CredentialError(kind: .invalid, text: "the user's account is disabled"))
+        case .revoked: .failure(CredentialError(kind: .expired, text: "the user's tokens were revoked"))
+        case .unknown: .failure(CredentialError(kind: .unavailable, text: "the accounts cannot be asked"))
+        }
+    }
+
+    private func outcome(_ result: Result<Caller, TokenError>, _ credential: Credential) -> Outcome {
         Result { () throws(CredentialError) in
             let caller: Caller
             switch result {
             case .success(let verified): caller = verified
             case .failure(.expired): throw CredentialError(kind: .expired, text: "Auth token is expired.")
+            case .failure(.keysUnavailable):
+                throw CredentialError(kind: .unavailable, text: "the keys cannot be fetched")
             case .failure(let error): throw CredentialError(kind: .invalid, text: error.description)
             }
             return try authentication(of: caller, credential)
         }
     }
 
-    private static func authentication(
+    private func authentication(
         of caller: Caller, _ credential: Credential
     ) throws(CredentialError) -> Authentication {
         switch caller {
@@ -98,12 +155,14 @@ struct Authenticator: Sendable {
             }
             return try authentication(of: acting, Credential(token: credential.token))
         case .simulated(let auth, let end):
-            return Authentication(principal: try principal(auth ?? Array("null".utf8)), expiresAt: end)
+            return Authentication(principal: try Self.principal(auth ?? Array("null".utf8)), expiresAt: end)
         case .user(let user):
             if case .administrator = credential.token {
                 throw CredentialError(kind: .notAdministrator, text: "an access token is needed here")
             }
-            return Authentication(principal: try principal(user.auth), expiresAt: user.expiresAt)
+            return Authentication(
+                principal: try Self.principal(user.auth), expiresAt: user.expiresAt,
+                account: user.isOwn ? AccountSession(user, project: project) : nil)
         }
     }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Identity
 import JSONTree
 import RealtimeDatabase
 
@@ -86,6 +87,17 @@ final class LoopContext: @unchecked Sendable {
     func flushLater(_ polls: LongPollTransport) {
         pollsToFlush.append(polls)
         postHandOver()
+    }
+
+    /// Ends what goes on in the name of users who have lost their accounts or tokens.
+    func revoke(_ revocations: [Revocation]) {
+        func isRevoked(_ account: AccountSession?) -> Bool {
+            account.map { account in revocations.contains { account.ends(with: $0) } } ?? false
+        }
+        for session in Array(sessions.values) where isRevoked(session.account) { session.revoke() }
+        for connection in Array(exchanges.values) where isRevoked(connection.account) {
+            connection.end(with: EventStreamWriter.authRevoked)
+        }
     }
 
     // MARK: Requests

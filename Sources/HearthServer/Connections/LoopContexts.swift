@@ -1,4 +1,5 @@
 import EventLoop
+import Identity
 import RealtimeDatabase
 import Synchronization
 
@@ -12,6 +13,11 @@ final class LoopContexts: Sendable {
         let context = contexts.withLock { contexts in contexts.first { $0.loop === loop } }
         guard let context else { preconditionFailure("a stream of a foreign loop") }
         return context
+    }
+
+    /// From the thread of the accounts.
+    func revoke(_ revocations: [Revocation]) {
+        for context in contexts.withLock({ $0 }) { context.loop.execute { context.revoke(revocations) } }
     }
 
     /// Nil for a loop that is not there.

@@ -35,7 +35,9 @@ final class Services: Sendable {
         self.databases = databases
         self.rules = rules
         self.denials = denials
-        authenticator = Authenticator(verifier: trust.verifier, isDevelopment: configuration.isDevelopment)
+        authenticator = Authenticator(
+            verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
+            accounts: identity?.accounts)
         keys = trust.keys
         self.readiness = readiness
         self.log = log

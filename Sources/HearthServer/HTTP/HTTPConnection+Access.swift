@@ -56,6 +56,7 @@ extension RESTError {
         case .invalid: self.init(.unauthorized, "Could not parse auth token.")
         case .expired: self.init(.unauthorized, "Auth token is expired")
         case .notAdministrator: self.init(.unauthorized, "Unauthorized request.")
+        case .unavailable: self.init(.serviceUnavailable, error.text)
         }
     }
 }

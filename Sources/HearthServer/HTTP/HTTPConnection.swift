@@ -33,6 +33,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private(set) var listening: DatabaseDirectory.Use?
     /// Until its credential ends.
     var expiry: Timer?
+    /// What the user of its event stream must keep for that to go on.
+    private(set) var account: AccountSession?
     /// The answer under way is the last one.
     var isEnding = false
 
@@ -282,6 +284,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             guard exchange.listens else { return context.release(database) }
             listening = database
             expire(at: authentication.expiresAt)
+            account = authentication.account
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
@@ -329,6 +332,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         listening = nil
         expiry?.cancel()
         expiry = nil
+        account = nil
     }
 
     func timedOut(_ stream: Stream) {

@@ -1,6 +1,7 @@
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import WebSocketCodec
 import WireProtocol
 
 /// Who the client is (wire-protocol 7). While that is being found out, none of its later requests is worked on.
@@ -23,16 +24,25 @@ extension RealtimeSession {
             let reply = CanonicalJSON(trusted: Array((text + #","expires":\#(expires)}"#).utf8))
             become(authentication.principal, number, .value(reply))
             expire(at: seconds)
+            account = authentication.account
         case .failure(let error):
             context.services.log.info("session.credential-refused", [("reason", error.text)])
             become(.nobody, number, .failed(.refused(status: StaticText(error.status), error.text)))
             expire(at: nil)
+            account = nil
         }
     }
 
     func unauthenticate(_ number: Int64) {
         become(.nobody, number, .value(CanonicalJSON(string: Array("unauthenticated".utf8))))
         expire(at: nil)
+        account = nil
+    }
+
+    /// The user has lost the account, or its tokens: the session ends.
+    func revoke() {
+        revokeCredential("invalid_token", "The user's tokens were revoked.")
+        close(.policyViolation, reason: "the user's tokens were revoked")
     }
 
     /// The credential does not hold any more. SDKs come back with another one.
@@ -42,5 +52,6 @@ extension RealtimeSession {
         send(push)
         become(.nobody, nil)
         expire(at: nil)
+        account = nil
     }
 }

@@ -36,6 +36,8 @@ final class RealtimeSession: GroupMember {
     private var requests: RequestsInFlight
     /// In whose name requests are made.
     private(set) var principal = Principal.nobody
+    /// What the client's user must keep for the session to go on.
+    var account: AccountSession?
     /// Who the client is is being found out.
     private var isAuthenticating = false
     private var expiry: Timer?

@@ -1,0 +1,130 @@
+import EventLoop
+import HearthServer
+import Identity
+import JSONTree
+import TestSupport
+import Testing
+
+@Suite("Sessions of users with accounts, in production") struct AccountSessionTests {
+    private static let rules = """
+        {"rules": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}}}
+        """
+
+    private static func client(_ folder: TemporaryFolder? = nil) throws -> IdentityClient {
+        try IdentityClient(isDevelopment: false, folder: folder?.path, rules: rules)
+    }
+
+    private struct User {
+        let id: String
+        let token: String
+    }
+
+    private static func signUp(_ client: IdentityClient, _ email: String) throws -> User {
+        let answer = try client.post("signUp", #"{"email":"\#(email)","password":"secret1"}"#)
+        return User(id: try #require(answer["localId"]), token: try #require(answer["idToken"]))
+    }
+
+    @Test("a user reads and writes what is the user's, over every way in")
+    func access() throws {
+        let client = try Self.client()
+        let (a, b) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+        #expect(try client.rest.ask("PUT", "/\(a.id).json?auth=\(a.token)", [], "1").text == "1")
+        #expect(try client.rest.ask("GET", "/\(a.id).json?auth=\(b.token)").status == 401)
+        let peer = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receiveMessage()
+        // What follows the sign-in waits for it, although accounts are asked about on another thread.
+        try peer.send(1, "auth", #"{"cred":"\#(a.token)"}"#)
+        try peer.send(2, "g", #"{"p":"\#(a.id)"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""uid":"\#(a.id)","provider":"password""#) == true)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", "1"))
+    }
+
+    @Test("sessions and event streams end at once when the account does, and do not begin again")
+    func revocation() throws {
+        let client = try Self.client()
+        let (a, b) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+        let peers = try [a, b].map { user in
+            let peer = try client.server.connect("/.ws?v=5&ns=default")
+            _ = try peer.receiveMessage()
+            try peer.send(1, "auth", #"{"cred":"\#(user.token)"}"#)
+            #expect(try peer.receiveMessage()?.contains(user.id) == true)
+            return peer
+        }
+        let stream = try EventStreamClient("/\(a.id).json?auth=\(a.token)", of: client.server)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":null}"#)
+        #expect(try client.post("delete", #"{"idToken":"\#(a.token)"}"#).status == 200)
+        #expect(try peers[0].receiveMessage()?.contains(#""a":"ac","b":{"s":"invalid_token""#) == true)
+        #expect(try peers[0].receive() == .close(1008, reason: "the user's tokens were revoked"))
+        #expect(try stream.nextLine() == "auth_revoked credential is no longer valid")
+        #expect(try stream.nextLine() == nil)
+        #expect(try client.rest.ask("GET", "/\(a.id).json?auth=\(a.token)").status == 401)
+        try peers[1].send(2, "g", #"{"p":"\#(b.id)"}"#)
+        #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
+    }
+
+    /// The claims of a token, or its header.
+    private static func part(_ index: Int, of token: String) throws -> JSONObject {
+        let text = token.split(separator: ".", omittingEmptySubsequences: false)[index]
+        let bytes = try #require(Base64.url.decode(text.utf8))
+        return try #require(try JSONValue(parsing: bytes).object)
+    }
+
+    /// A token with other claims, the old signature and perhaps another header.
+    private static func forge(_ token: String, header: String? = nil, claims: (inout JSONObject) -> Void) throws
+        -> String
+    {
+        var parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        var object = try part(1, of: token)
+        claims(&object)
+        parts[1] = String(decoding: Base64.url.encode(object.bytes), as: UTF8.self)
+        if let header { parts[0] = String(decoding: Base64.url.encode(Array(header.utf8)), as: UTF8.self) }
+        return parts.joined(separator: ".")
+    }
+
+    @Test("no token but one's own opens anything: none, another's, unsigned, forged, expired")
+    func attackers() throws {
+        let folder = TemporaryFolder()
+        let client = try Self.client(folder)
+        let (victim, attacker) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+        let asVictim: (inout JSONObject) -> Void = { claims in
+            claims["sub"] = .text(victim.id)
+            claims["user_id"] = .text(victim.id)
+        }
+        let keyID = try #require(try Self.part(0, of: victim.token)["kid"]?.text)
+        let key = try SigningKey.make()
+        let now = WallClock.milliseconds / 1000
+        var claims = try Self.part(1, of: victim.token)
+        claims["exp"] = .integer(now + 600)
+        let unsigned = try Self.forge(attacker.token, header: #"{"alg":"none","kid":"\#(keyID)"}"#, claims: asVictim)
+        let tokens: [String] = [
+            attacker.token, try Self.forge(attacker.token, claims: asVictim), unsigned,
+            unsigned.split(separator: ".").dropLast().joined(separator: ".") + ".",
+            try Self.forge(attacker.token, header: #"{"alg":"HS256","kid":"\#(keyID)"}"#, claims: asVictim),
+            String(decoding: try JSONWebToken.signed(claims, with: key), as: UTF8.self), "owner", "ya29.x", "x.y.z",
+            "%00",
+        ]
+        #expect(try client.rest.ask("PUT", "/\(victim.id).json?auth=\(victim.token)", [], "1").status == 200)
+        for token in tokens {
+            for target in ["/\(victim.id).json?auth=\(token)", "/\(victim.id).json?access_token=\(token)"] {
+                #expect(try client.rest.ask("GET", target).status == 401, "\(token)")
+                #expect(try client.rest.ask("PUT", target, [], "2").status == 401, "\(token)")
+            }
+            let bearer = ["Authorization: Bearer \(token)"]
+            for target in [
+                "/\(victim.id).json", "/.settings/rules.json", "/.settings/denials.json", "/.inspect/databases.json",
+                "/identitytoolkit.googleapis.com/v1/projects/hearth/accounts:batchGet",
+            ] {
+                let status = try client.rest.ask("GET", target, bearer).status
+                #expect(status == 401 || status == 403, "\(target) \(token)")
+            }
+            let peer = try client.server.connect("/.ws?v=5&ns=default")
+            _ = try peer.receiveMessage()
+            try peer.send(1, "gauth", #"{"cred":"\#(token)","authvar":{"uid":"\#(victim.id)"}}"#)
+            try peer.send(2, "g", #"{"p":"\#(victim.id)"}"#)
+            _ = try peer.receiveMessage()
+            #expect(try peer.receiveMessage()?.contains("permission_denied") == true, "\(token)")
+            peer.hangUp()
+        }
+        #expect(try client.rest.ask("GET", "/\(victim.id).json?auth=\(victim.token)").text == "1")
+    }
+}
