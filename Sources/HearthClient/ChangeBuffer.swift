@@ -21,11 +21,20 @@ final class ChangeBuffer: Sendable {
 
     private typealias Outcome = Result<Change?, ConnectionError>
 
+    private struct Entry {
+        var change: Change
+        /// Behind it in the order of commits, if the server says so.
+        var position: [UInt8]?
+    }
+
     private struct State {
         /// The oldest last.
-        var outgoing: [Change] = []
+        var outgoing: [Entry] = []
         /// Those behind them, the oldest first.
-        var incoming: [Change] = []
+        var incoming: [Entry] = []
+        /// Behind all that was taken out, and behind all that was put in.
+        var position: [UInt8]?
+        var lastPosition: [UInt8]?
         var byteCount = 0
         var isHigh = false
         var reader: CheckedContinuation<Outcome, Never>?
@@ -47,17 +56,21 @@ final class ChangeBuffer: Sendable {
 
     // MARK: The loop
 
-    func put(_ change: Change) -> Level {
+    /// - parameter position: behind the change.
+    func put(_ change: Change, position: [UInt8]? = nil) -> Level {
         let (reader, level): (CheckedContinuation<Outcome, Never>?, Level) = state.withLock { state in
             if state.end != nil { return (nil, .normal) }
             if let reader = state.reader {
                 state.reader = nil
+                state.lastPosition = position ?? state.lastPosition
+                state.position = state.lastPosition
                 return (reader, .normal)
             }
             // One change may be larger than all that may wait.
             let byteCount = state.byteCount + change.byteCount
             if state.byteCount > 0, byteCount > max { return (nil, .overflow) }
-            state.incoming.append(change)
+            state.incoming.append(Entry(change: change, position: position))
+            state.lastPosition = position ?? state.lastPosition
             state.byteCount = byteCount
             if state.isHigh || byteCount <= high { return (nil, .normal) }
             state.isHigh = true
@@ -65,6 +78,14 @@ final class ChangeBuffer: Sendable {
         }
         reader?.resume(returning: .success(change))
         return level
+    }
+
+    /// The server has said everything up to a position.
+    func reach(_ position: [UInt8]) {
+        state.withLock { state in
+            state.lastPosition = position
+            if state.outgoing.isEmpty, state.incoming.isEmpty { state.position = position }
+        }
     }
 
     /// Nothing comes behind what is there, or this error. The first call counts.
@@ -81,6 +102,9 @@ final class ChangeBuffer: Sendable {
     }
 
     // MARK: The reading task
+
+    /// Behind all changes that were read.
+    var position: [UInt8]? { state.withLock { $0.position } }
 
     /// The next change; nil at the end, or when the task is cancelled. One task at a time.
     func next() async throws(ConnectionError) -> Change? {
@@ -103,7 +127,7 @@ final class ChangeBuffer: Sendable {
                 state.outgoing = state.incoming.reversed()
                 state.incoming.removeAll(keepingCapacity: state.incoming.capacity <= 1024)
             }
-            guard let change = state.outgoing.popLast() else {
+            guard let entry = state.outgoing.popLast() else {
                 if let end = state.end {
                     // An error is told once.
                     state.end = .success(nil)
@@ -115,10 +139,12 @@ final class ChangeBuffer: Sendable {
                 }
                 return (nil, false)
             }
-            state.byteCount -= change.byteCount
-            guard state.isHigh, state.byteCount <= high / 2 else { return (.success(change), false) }
+            let isLast = state.outgoing.isEmpty && state.incoming.isEmpty
+            state.position = (isLast ? state.lastPosition : nil) ?? entry.position ?? state.position
+            state.byteCount -= entry.change.byteCount
+            guard state.isHigh, state.byteCount <= high / 2 else { return (.success(entry.change), false) }
             state.isHigh = false
-            return (.success(change), true)
+            return (.success(entry.change), true)
         }
         if isDrained { tell(.drained) }
         return outcome

@@ -2,7 +2,7 @@
 ///
 ///     for try await change in try await connection.listen(path) { … }
 ///
-/// The first change is the whole value, null if there is nothing. The sequence is read once, by one task. It ends
+/// The first change is the whole value, null if there is nothing, unless the listen resumes. The sequence is read once, by one task. It ends
 /// without an error when the task that reads is cancelled, and with one when the server revokes the listen, when too
 /// much waits for the reader, or when the connection ends. The server is told to stop when the sequence and its
 /// iterator are gone.
@@ -12,7 +12,18 @@ package struct Changes: AsyncSequence, Sendable {
 
     private let listen: Listen
 
-    init(_ listen: Listen) { self.listen = listen }
+    /// Whether the listen began where the position was that it was given: the first change is then none that says everything, but
+    /// the first one that was missed.
+    package let isResumed: Bool
+
+    init(_ listen: Listen, isResumed: Bool) {
+        self.listen = listen
+        self.isResumed = isResumed
+    }
+
+    /// Where in the order of commits the reader is: behind the last change that it got. Nil if the server does not say so, or nothing came
+    /// yet.
+    package var position: [UInt8]? { listen.buffer.position }
 
     package func makeAsyncIterator() -> Iterator { Iterator(listen: listen) }
 

@@ -142,7 +142,12 @@ package final class Connection: Sendable {
 
     /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it. Children
     /// that leave the selection become null, those that enter it come whole.
-    package func listen(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> Changes {
+    ///
+    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told what it missed instead, if the server
+    ///   still knows; empty to be told of positions. Listens to queries begin anew always.
+    package func listen(
+        _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
+    ) async throws(ConnectionError) -> Changes {
         if Task.isCancelled { throw .cancelled }
         let number = lastListen.add(1, ordering: .relaxed).newValue
         let (core, loop) = (core, loop)
@@ -157,13 +162,15 @@ package final class Connection: Sendable {
         // From here on it is taken back when nobody refers to it, also when the server refuses or the task is
         // cancelled.
         let listen = Listen(self, number: number, buffer: buffer)
-        let reply = Reply<Void, ConnectionError>()
+        let reply = Reply<Bool, ConnectionError>()
         let isPosted = loop.execute {
-            core.listen(number, to: path, query, buffer, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+            core.listen(number, to: path, query, since: since, buffer, isAbandoned: { reply.isSettled }) {
+                reply.settle($0)
+            }
         }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
-        try await reply.value()
-        return Changes(listen)
+        let isResumed = try await reply.value()
+        return Changes(listen, isResumed: isResumed)
     }
 
     func unlisten(_ number: UInt64) {

@@ -59,19 +59,29 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
     // MARK: Listens
 
     /// Listens to a path. The buffer gets the changes, and the end.
+    ///
+    /// - parameter since: a position to resume from, empty for none. The completion is told whether the listen does.
     func listen(
-        _ number: UInt64, to path: Path, _ query: QueryObject?, _ buffer: ChangeBuffer,
+        _ number: UInt64, to path: Path, _ query: QueryObject?, since: [UInt8]?, _ buffer: ChangeBuffer,
         isAbandoned: @escaping () -> Bool,
-        completion: @escaping (Result<Void, ConnectionError>) -> Void
+        completion: @escaping (Result<Bool, ConnectionError>) -> Void
     ) {
         if let end { return completion(.failure(end)) }
-        let entry = ListenTable.Entry(number: number, path: path, query: query, buffer: buffer)
+        var entry = ListenTable.Entry(number: number, path: path, query: query, buffer: buffer)
+        let resumes = query == nil && since?.isEmpty == false
+        entry.isComplete = resumes
+        entry.position = resumes ? since : nil
         listens.add(entry)
-        send(.listen(path, query: query, tag: entry.tag, hash: []), isAbandoned: isAbandoned) { [self] result in
+        // One that has something must be told, too, that there is nothing any more.
+        let request = ClientRequest.listen(
+            path, query: query, tag: entry.tag, hash: resumes ? nil : [], since: since)
+        send(request, isAbandoned: isAbandoned) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
-                listens.registered(number)
-                completion(.success(()))
+                // Servers that know nothing of positions answer as ever.
+                let listening = try? response.listening()
+                listens.registered(number, position: listening?.position)
+                completion(.success(listening?.recovered ?? false))
             case .success(let response):
                 _ = listens.remove(number)
                 completion(.failure(response.refusal))
@@ -99,8 +109,8 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         decideReading()
     }
 
-    private func deliver(_ change: Change, tag: Int64?) {
-        for number in listens.deliver(change, tag: tag) {
+    private func deliver(_ change: Change, tag: Int64?, _ position: [UInt8]?) {
+        for number in listens.deliver(change, tag: tag, position: position) {
             guard let entry = listens.remove(number) else { continue }
             entry.buffer.finish(.slowReader)
             stop(entry)
@@ -117,9 +127,10 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, let tag): deliver(.set(Change.Assignment(assignment)), tag: tag)
-        case .merge(let base, let assignments, let tag):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag)
+        case .data(let assignment, let tag, let position):
+            deliver(.set(Change.Assignment(assignment)), tag: tag, position)
+        case .merge(let base, let assignments, let tag, let position):
+            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag, position)
         case .revoke(let path, query: nil):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }

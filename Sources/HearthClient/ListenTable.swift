@@ -9,8 +9,10 @@ struct ListenTable {
         /// What of the place is listened to; nil for all of it.
         var query: QueryObject?
         let buffer: ChangeBuffer
-        /// The whole value has been seen; before that, changes below the place would be parts of something unknown.
+        /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would be parts of something unknown.
         var isComplete = false
+        /// Behind all that was said of it, if the server says so.
+        var position: [UInt8]?
         /// Much waits for the reader.
         var isHigh = false
 
@@ -53,7 +55,9 @@ struct ListenTable {
 
     /// Hands a change to all listens it concerns: that of the tag, or without one those of all of a place. Answers those whose
     /// readers cannot keep up.
-    mutating func deliver(_ change: Change, tag: Int64?) -> [UInt64] {
+    ///
+    /// - parameter position: behind the change.
+    mutating func deliver(_ change: Change, tag: Int64?, position: [UInt8]? = nil) -> [UInt64] {
         var overflowing: [UInt64] = []
         for index in entries.indices where entries[index].tag == tag {
             let path = entries[index].path
@@ -61,21 +65,41 @@ struct ListenTable {
             if !entries[index].isComplete {
                 guard part.assignments.contains(where: { $0.isWhole(path) }) else { continue }
             }
-            if !put(part, index) { overflowing.append(entries[index].number) }
+            // What another listen missed is nothing new to this one.
+            if let position, let last = entries[index].position, !Self.isBehind(position, last) { continue }
+            if !put(part, index, position) { overflowing.append(entries[index].number) }
         }
         return overflowing
     }
 
     /// The server has registered a listen. When it had nothing to say, there is nothing (wire-protocol 2.3).
-    mutating func registered(_ number: UInt64) {
-        guard let index = entries.firstIndex(where: { $0.number == number }), !entries[index].isComplete else { return }
-        _ = put(.set(.init(target: WriteTarget(path: entries[index].path), value: .null)), index)
+    ///
+    /// - parameter position: everything up to it was said.
+    mutating func registered(_ number: UInt64, position: [UInt8]? = nil) {
+        guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
+        if !entries[index].isComplete {
+            _ = put(.set(.init(target: WriteTarget(path: entries[index].path), value: .null)), index)
+        }
+        if let position {
+            entries[index].position = position
+            entries[index].buffer.reach(position)
+        }
+    }
+
+    /// Whether a position is of another epoch than another one, or comes later (Protocol.md 18.2).
+    private static func isBehind(_ position: [UInt8], _ other: [UInt8]) -> Bool {
+        guard let colon = position.firstIndex(of: UInt8(ascii: ":")), other.starts(with: position[...colon]) else {
+            return true
+        }
+        if position.count != other.count { return position.count > other.count }
+        return other.lexicographicallyPrecedes(position)
     }
 
     /// False if the reader cannot keep up.
-    private mutating func put(_ change: Change, _ index: Int) -> Bool {
+    private mutating func put(_ change: Change, _ index: Int, _ position: [UInt8]? = nil) -> Bool {
         entries[index].isComplete = true
-        switch entries[index].buffer.put(change) {
+        if let position { entries[index].position = position }
+        switch entries[index].buffer.put(change, position: position) {
         case .normal: return true
         case .high:
             entries[index].isHigh = true

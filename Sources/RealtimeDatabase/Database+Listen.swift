@@ -11,7 +11,7 @@ extension Database {
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
             return
         }
-        switch read(path, .get, for: request) {
+        switch read(path, .get, at: nil, for: request) {
         case .value(let value):
             turn.readBytes += value.bytes.count
             turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
@@ -23,49 +23,68 @@ extension Database {
 
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
     /// On an HTTP connection it is an event stream.
-    func listen(_ path: Path, known: KnownData?, for request: Request, in turn: inout Turn) {
+    func listen(
+        _ path: Path, known: KnownData?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
+        in turn: inout Turn
+    ) {
         let connection = request.connection
         if let failure = refusal(ofListener: { $0.contains(path) }, on: connection) {
             turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
             return
         }
-        let known = sessions[connection]?.ended.concern(path) == true ? nil : known
-        let result = read(path, listenedToFor: request, known: known?.hash, in: turn)
-        if case .failed(let failure) = result {
-            // To the client a listener that failed is none, even if it had one there before.
-            endListener(path, of: connection, in: &turn)
-            dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
-            turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
+        let listener = ReadDependencies.Listener(connection: connection, name: .plain(path))
+        do throws(Failure) {
+            try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
+        } catch {
+            return failListener(path, error, for: request, in: &turn)
+        }
+        if since != nil { tellPositions(for: request, in: &turn) }
+        let mayMistake = sessions[connection]?.ended.concern(path) == true
+        if case .position(let since)? = since, !mayMistake,
+            let missed = missed(at: path, since: since, found, on: connection, in: turn)
+        {
+            turn.outputs.append(.missed(connection, missed, at: position))
+            join(path, for: request, in: &turn)
+            turn.outputs.append(
+                .reply(connection, number: request.number, .listeningAt(position, recovered: true)))
             return
         }
+        let position = since == nil && connection.kind == .realtime ? nil : self.position
+        let known = mayMistake ? nil : known
+        let result = read(path, .listen(known: known?.hash), at: position, for: request)
+        if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
         if case .value(let value) = result {
             switch known?.missing(of: value) ?? .everything {
             case .nothing: break
             case .everything:
                 turn.readBytes += value.bytes.count
-                turn.outputs.append(.initial(connection, path, value))
+                turn.outputs.append(.initial(connection, path, value, at: self.position))
             case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
             }
         }
-        let steps = sessions[connection, default: SessionListens(request.principal)].add(path, request: request.number)
-        move(steps, connection, in: &turn)
+        join(path, for: request, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
-            turn.outputs.append(.reply(connection, number: request.number, .listening))
+            let reply = position.map { Reply.listeningAt($0, recovered: false) } ?? .listening
+            turn.outputs.append(.reply(connection, number: request.number, reply))
         }
     }
 
-    private func read(
-        _ path: Path, listenedToFor request: Request, known: [UInt8]?, in turn: borrowing Turn
-    ) -> ReadResult {
-        let listener = ReadDependencies.Listener(connection: request.connection, name: .plain(path))
-        do throws(Failure) {
-            try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
-        } catch {
-            return .failed(error)
-        }
-        return read(path, .listen(known: known), for: request)
+    private func join(_ path: Path, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        let audience: ListenerTrie.Audience = connection.kind == .http ? .streams : .changes
+        let steps = sessions[connection, default: SessionListens(request.principal, audience)]
+            .add(path, request: request.number)
+        move(steps, connection, in: &turn)
+    }
+
+    /// To the client a listener that failed is none, even if it had one there before.
+    private func failListener(_ path: Path, _ failure: Failure, for request: Request, in turn: inout Turn) {
+        let connection = request.connection
+        endListener(path, of: connection, in: &turn)
+        dependencies.remove(ReadDependencies.Listener(connection: connection, name: .plain(path)))
+        turn.outputs.append(.reply(connection, number: request.number, .failed(failure)))
     }
 
     /// Why a connection may have no further listener; nil if it may, or if `isKnown`.
@@ -98,7 +117,7 @@ extension Database {
 
     private func endListeners(of connection: ConnectionID) {
         guard let session = sessions.removeValue(forKey: connection) else { return }
-        for path in session.memberships { _ = listeners.leave(path, connection.kind, loop: connection.loop) }
+        for path in session.memberships { _ = listeners.leave(path, session.audience, loop: connection.loop) }
         for query in session.queries.values { leave(query.live, query.form, loop: connection.loop) }
         if dependencies.isEmpty { return }
         for path in session.paths {
@@ -116,14 +135,15 @@ extension Database {
         dependencies = other.dependencies
     }
 
-    private func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
+    func move(_ steps: SessionListens.GroupSteps, _ connection: ConnectionID, in turn: inout Turn) {
+        guard let audience = sessions[connection]?.audience else { return }
         for path in steps.leave {
-            if let group = listeners.leave(path, connection.kind, loop: connection.loop) {
+            if let group = listeners.leave(path, audience, loop: connection.loop) {
                 turn.outputs.append(.leave(group, connection))
             }
         }
         for path in steps.join {
-            let group = listeners.join(path, connection.kind, loop: connection.loop)
+            let group = listeners.join(path, audience, loop: connection.loop)
             turn.outputs.append(.join(group, connection))
         }
     }
@@ -134,7 +154,9 @@ extension Database {
         case failed(Failure)
     }
 
-    private func read(_ path: Path, _ purpose: SnapshotRead.Purpose, for request: Request) -> ReadResult {
+    private func read(
+        _ path: Path, _ purpose: SnapshotRead.Purpose, at position: Position?, for request: Request
+    ) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones: then more is assembled.
@@ -148,7 +170,7 @@ extension Database {
             snapshotReads += 1
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
-                sequence: sequence)
+                sequence: sequence, position: position)
             do throws(StorageError) {
                 try freeze(for: read)
                 return .stream(read)

@@ -24,7 +24,8 @@ extension Database {
 
     /// As for a plain listener: first the data, then the membership, then the reply (wire-protocol 2.3).
     func listen(
-        _ path: Path, _ query: Query, _ form: ListenerForm, known: KnownData?, text: [UInt8], for request: Request,
+        _ path: Path, _ query: Query, _ form: ListenerForm, known: KnownData?, text: [UInt8], saysPosition: Bool,
+        for request: Request,
         in turn: inout Turn
     ) {
         let connection = request.connection
@@ -48,7 +49,13 @@ extension Database {
                 turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
             }
             join(QueryListener(live: live, form: form, asked: query, text: text), request, in: &turn)
-            let reply: Reply = hasIndex(for: query, at: path) ? .listening : .listeningUnindexed
+            let isUnindexed = !hasIndex(for: query, at: path)
+            let reply: Reply =
+                if saysPosition {
+                    .listeningAt(position, recovered: false, unindexed: isUnindexed)
+                } else {
+                    isUnindexed ? .listeningUnindexed : .listening
+                }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         } catch {
             // To the client a listener that failed is none, even if it had one by that name before.

@@ -84,10 +84,10 @@ extension Database {
     }
 
     /// Whether the rules allow it now. Nobody hears of a denial.
-    func isAllowed(toRead path: Path, _ query: Query, by principal: Principal, now: Int64) -> Bool {
+    func isAllowed(toRead path: Path, _ query: Query? = nil, by principal: Principal, now: Int64) -> Bool {
         guard let judge, !principal.isAdministrator else { return true }
         let context = RuleContext(auth: principal.auth, now: now)
-        return (try? judge.decide(.read(path, RuleQuery(query)), context, in: rows))?.isAllowed ?? false
+        return (try? judge.decide(.read(path, query.map(RuleQuery.init)), context, in: rows))?.isAllowed ?? false
     }
 
     /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.

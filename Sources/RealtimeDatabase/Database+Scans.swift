@@ -115,7 +115,7 @@ extension Database {
         switch request.operation {
         case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
             (path, query) = (place, asked)
-        case .listenQuery(let place, let asked, let form, _, _)
+        case .listenQuery(let place, let asked, let form, _, _, _)
         where form != .eventStream && (form.needsOrder || !asked.selectsEverything):
             (path, query) = (place, asked)
         default: return nil

@@ -92,6 +92,8 @@ extension Database {
             sequence = operation.sequence
         }
         durableSequence = sequence
+        recent.forget(after: sequence)
+        recent.removeAll(through: sequence)
     }
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose rows
@@ -115,6 +117,7 @@ extension Database {
         paid = []
         try refillWindows()
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
+        for index in lost { pending[index].requests = pending[index].requests.map(beginningAnew) }
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
         // The data that listeners were allowed by may be other data now.
@@ -151,7 +154,7 @@ extension Output {
     fileprivate var changesMembership: Bool {
         switch self {
         case .join, .leave, .revoked: true
-        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .reply, .stream: false
+        case .push, .pushQuery, .initial, .initialQuery, .initialParts, .missed, .reply, .stream: false
         }
     }
 

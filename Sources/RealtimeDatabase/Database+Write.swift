@@ -82,7 +82,7 @@ extension Database {
         for assignment in assignments { try apply(assignment) }
         judgeListeners(concernedBy: assignments, in: &turn)
         let outputs = turn.outputs.count
-        push(change, in: &turn)
+        push(change, at: Position(epoch: epoch, sequence: sequence + 1), in: &turn)
         do throws(Failure) {
             try pushToQueries(queries, isSet: assignments.count == 1, in: &turn)
         } catch {
@@ -135,11 +135,14 @@ extension Database {
         if let error = tornBy ?? refusal { throw .unavailable(error) }
     }
 
-    private func push(_ change: Change, in turn: inout Turn) {
+    private func push(_ change: Change, at position: Position, in turn: inout Turn) {
         for delivery in listeners.deliveries(of: change) {
-            turn.outputs.append(.push(delivery.change, to: delivery.to))
+            if !delivery.plain.isEmpty { turn.outputs.append(.push(delivery.change, at: nil, to: delivery.plain)) }
+            if !delivery.positioned.isEmpty {
+                turn.outputs.append(.push(delivery.change, at: position, to: delivery.positioned))
+            }
         }
-        for (push, group) in listeners.streamPushes(of: change) {
+        for (push, group) in listeners.streamPushes(of: change, at: position) {
             turn.outputs.append(.pushQuery(push, to: group))
         }
     }

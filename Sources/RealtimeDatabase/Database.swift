@@ -11,6 +11,8 @@ import SecurityRules
 /// it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
+    /// The history that sequence numbers belong to (``Position``).
+    package let epoch: UInt64
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
@@ -58,6 +60,9 @@ package final class Database {
     var sweepable: Set<UInt32> = []
     var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
     var pending: [PendingTurn] = []
+    var recent: RecentRecords
+    /// Records are kept for listeners that resume, also when the log has them.
+    package var keepsRecords = false
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
     /// The error of storage in the middle of a change: memory may hold half of it. Until ``refuse(because:storeSequence:replaying:)`` has
@@ -76,11 +81,12 @@ package final class Database {
 
     /// `sequence` is the last number that the store's rows include.
     package init(
-        index: UInt32, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
+        index: UInt32, epoch: UInt64 = 0, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
+        self.epoch = epoch
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
@@ -89,8 +95,12 @@ package final class Database {
         entries = IndexEntries(store: store)
         self.sequence = sequence
         durableSequence = sequence
+        recent = RecentRecords(after: sequence)
         listeners = ListenerTrie(database: index)
     }
+
+    /// Right behind the last operation in memory.
+    var position: Position { Position(epoch: epoch, sequence: sequence) }
 
     /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called before anything else.
     package func load() throws(StorageError) {
@@ -130,7 +140,9 @@ package final class Database {
                 outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim()
-        return (turn.record.count > 0 ? turn.record : nil, count)
+        guard turn.record.count > 0 else { return (nil, count) }
+        recent.append(turn.record)
+        return (turn.record, count)
     }
 
     /// Bytes of the values that were read by turns which wait for the log.
@@ -140,6 +152,7 @@ package final class Database {
     package func committed(through sequence: UInt64) {
         durableSequence = max(durableSequence, sequence)
         if !paid.isEmpty { paid.removeAll { $0.sequence <= durableSequence } }
+        if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
     /// Everything that may be said now, in order.
@@ -185,12 +198,14 @@ package final class Database {
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):
             get(path, query, needsIndex: needsIndex, for: request, in: &turn)
-        case .listen(let path, let known): listen(path, known: known, for: request, in: &turn)
+        case .listen(let path, let known, let since, let missed):
+            listen(path, known: known, since: since, missed, for: request, in: &turn)
         case .unlisten(let path):
             endListener(path, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))
-        case .listenQuery(let path, let query, let form, let known, let text):
-            listen(path, query, form, known: known, text: text, for: request, in: &turn)
+        case .listenQuery(let path, let query, let form, let known, let text, let saysPosition):
+            listen(
+                path, query, form, known: known, text: text, saysPosition: saysPosition, for: request, in: &turn)
         case .unlistenQuery(let name):
             endQueryListener(name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .done))

@@ -103,6 +103,7 @@ package final class DataFolder: Sendable {
                 "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"
                     + " --durability process opens it")
         }
+        if tree.sequence > log.lastSequence { try log.setEpoch(newEpoch) }
         return (log, tree)
     }
 

@@ -5,7 +5,7 @@ import SQLite
 ///
 /// ```
 /// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB)     see LogRecord
-/// meta(name TEXT PRIMARY KEY, value)                                           epoch
+/// meta(name TEXT PRIMARY KEY, value)                                           epoch; unsynced, see `checkHistory`
 /// ```
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
@@ -16,12 +16,19 @@ package final class LogFile: @unchecked Sendable {
     private let insert: Statement
     /// The number of the last operation in the log, 0 for an empty one.
     package private(set) var lastSequence: UInt64
-    /// Changes when history was cut (a restore, a new file), so that positions of different histories are not mixed up.
-    package let epoch: UInt64
+    /// Changes when history was cut (a restore, a new file, a power loss that may have taken the end of it), so that positions of
+    /// different histories are not mixed up.
+    package private(set) var epoch: UInt64
+    private let path: String
 
-    package init(path: String, durability: Durability, newEpoch: UInt64) throws(StorageError) {
+    /// - parameter newEpoch: what the epoch becomes, if it changes.
+    /// - parameter boot: names the start of the machine, so that a later one is told apart.
+    package init(
+        path: String, durability: Durability, newEpoch: UInt64, boot: String = Boot.current
+    ) throws(StorageError) {
+        self.path = path
         connection = try Connection(path: path, mode: .readWrite)
-        try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = \(durability.synchronous)")
+        try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = full")
         // The log is written once and seldom read: large steps between checkpoints, small cache.
         try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
         try connection.execute(
@@ -36,7 +43,40 @@ package final class LogFile: @unchecked Sendable {
         let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
         lastSequence = UInt64(last ?? 0)
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
+        try checkHistory(durability, newEpoch, boot)
+        try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
     }
+
+    /// While the log is written without waiting for the disk, it says so, and since which start of the machine. If the machine was started
+    /// anew since, operations may be lost that somebody was told of, and their numbers are given out again: then it is another history.
+    private func checkHistory(_ durability: Durability, _ newEpoch: UInt64, _ boot: String) throws(StorageError) {
+        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'unsynced'")
+        let mark: String? = try select.step() ? select.text(0) : nil
+        select.reset()
+        if let mark, mark != boot { try setEpoch(newEpoch) }
+        if durability == .full, mark != nil { try sync() }
+        if durability == .process, mark != boot {
+            let set = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('unsynced', ?)")
+            set.bind(1, boot)
+            try set.run()
+        }
+    }
+
+    /// From here on it is another history.
+    func setEpoch(_ newEpoch: UInt64) throws(StorageError) {
+        let set = try connection.prepare("UPDATE meta SET value = ? WHERE name = 'epoch'")
+        set.bind(1, Int64(bitPattern: newEpoch))
+        try set.run()
+        epoch = newEpoch
+    }
+
+    /// Waits until the disk has everything; called when nothing more is appended.
+    package func sync() throws(StorageError) {
+        try connection.execute("PRAGMA synchronous = full; DELETE FROM meta WHERE name = 'unsynced'")
+    }
+
+    /// Reads the log beside whoever appends to it.
+    package func makeReader() -> LogReader { LogReader(path: path) }
 
     /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it is not known which:
     /// a crash before the next commit may bring them back.
@@ -67,8 +107,11 @@ package final class LogFile: @unchecked Sendable {
         in connection: Connection, after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
     ) throws(StorageError) {
         let select = try connection.prepare(
-            "SELECT first, count, time, checksum, body FROM log WHERE first + count > ? ORDER BY first")
-        select.bind(1, Int64(sequence) + 1)
+            """
+            SELECT first, count, time, checksum, body FROM log
+            WHERE first >= \(LogFile.firstAfter) AND first + count > ?1 + 1 ORDER BY first
+            """)
+        select.bind(1, Int64(sequence))
         var next = sequence + 1
         while try select.step() {
             let record = LogRecord(
@@ -82,6 +125,9 @@ package final class LogFile: @unchecked Sendable {
             try body(record)
         }
     }
+
+    /// The row that holds the operation after `?1`, or the one before it.
+    static let firstAfter = "coalesce((SELECT max(first) FROM log WHERE first <= ?1 + 1), 0)"
 
     /// Removes the rows at the beginning that are older than `time`, or all while the log is larger than `bytesMax`; but none that the
     /// tree file has not got (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows

@@ -32,7 +32,7 @@ extension ClientMessage {
             case UInt8(ascii: "q"), UInt8(ascii: "l"):
                 return .listen(
                     try body.requiredPath(), query: try body.queryObject(), tag: body.tag, hash: body.hash,
-                    parts: body.parts)
+                    parts: body.parts, since: body.since)
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
                 return .unlisten(try body.requiredPath(), query: try body.queryObject(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())

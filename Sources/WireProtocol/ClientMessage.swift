@@ -25,8 +25,10 @@ package enum ClientRequest: Hashable, Sendable {
     /// `g`: read once.
     case get(Path, query: QueryObject?)
     /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`, the compound
-    /// hash (wire-protocol 3.7).
-    case listen(Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil)
+    /// hash (wire-protocol 3.7). With `since`, an addition to the protocol, it wants to be told of positions, and what came after this
+    /// one; empty if it has none.
+    case listen(
+        Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
     /// `n`: unlisten.
     case unlisten(Path, query: QueryObject?, tag: Int64?)
     /// `o`: set a place when the connection ends.

@@ -42,12 +42,13 @@ package enum ClientMessageWriter {
             out.append(literal: #","q":"#)
             // Always present (wire-protocol 2.5).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
-        case .listen(let path, let query, let tag, let hash, let parts):
+        case .listen(let path, let query, let tag, let hash, let parts, let since):
             out.append(literal: #""q","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
             append("h", hash, to: &out)
             if let parts { append(parts, to: &out) }
+            append("since", since, to: &out)
         case .unlisten(let path, let query, let tag):
             out.append(literal: #""n","b":{"p":"#)
             out.append(quoted: path)

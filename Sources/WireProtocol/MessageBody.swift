@@ -15,6 +15,9 @@ struct MessageBody {
     private(set) var events: EventKinds?
     /// The text of `authvar`, or `null` for `noauth`.
     private(set) var acting: [UInt8]?
+    /// Positions in the order of commits (Protocol.md 18.2): the one that a client has, and that of what comes here.
+    private(set) var since: [UInt8]?
+    private(set) var position: [UInt8]?
     private var mistake: RequestError?
 
     /// A body that is missing.
@@ -62,6 +65,10 @@ struct MessageBody {
             hash = try string("hash \"h\"", from: &reader)?.utf8
         } else if key.equals("ch") {
             parts = try CompoundHash.Parts(parsing: try reader.skipValue())
+        } else if key.equals("since") {
+            since = try string("position \"since\"", from: &reader)?.utf8
+        } else if key.equals("pos") {
+            position = try string("position \"pos\"", from: &reader)?.utf8
         } else if key.equals("cred") {
             credential = try string("credential \"cred\"", from: &reader)?.utf8
         } else if key.equals("noauth") {

@@ -101,6 +101,27 @@ extension ServerResponse {
         try MessageError.reading { () throws(JSONError) in try CanonicalJSON.parse(data).value }
     }
 
+    /// What a listen was answered with that asked for positions (Protocol.md 18.2); nil if the server knows none.
+    package func listening() throws(MessageError) -> (position: [UInt8], recovered: Bool)? {
+        var position: [UInt8]?
+        var recovered = false
+        try MessageError.reading { () throws(JSONError) in
+            try data.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in
+                var reader = JSONReader(bytes)
+                guard try reader.peek() == UInt8(ascii: "{") else { return }
+                try reader.forEachMember { (reader, key) throws(JSONError) in
+                    if key.equals("pos") {
+                        position = try reader.string()
+                    } else {
+                        let value = try reader.skipValue()
+                        if key.equals("recovered") { recovered = value.equals("true") }
+                    }
+                }
+            }
+        }
+        return position.map { ($0, recovered) }
+    }
+
     /// What came with a failure, for people.
     package var text: [UInt8] {
         data.withUnsafeBytes { bytes in
@@ -115,11 +136,11 @@ extension ServerPush {
         switch action {
         case Array("d".utf8):
             let body = try MessageBody(text)
-            self = .data(try body.assignment(), tag: body.tag)
+            self = .data(try body.assignment(), tag: body.tag, position: body.position)
         case Array("m".utf8):
             let body = try MessageBody(text)
             let (base, assignments) = try body.assignments()
-            self = .merge(base, assignments, tag: body.tag)
+            self = .merge(base, assignments, tag: body.tag, position: body.position)
         case Array("c".utf8):
             let body = try MessageBody(text)
             self = .revoke(try body.requiredPath(), query: body.query)

@@ -49,12 +49,13 @@ package struct ServerResponse: Hashable, Sendable {
     package var isOK: Bool { status.elementsEqual("ok".utf8) }
 }
 
-/// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place.
+/// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place. `position`, an
+/// addition to the protocol, is the one behind the commit.
 package enum ServerPush: Hashable, Sendable {
     /// `d`: the value or priority at a place is now this one.
-    case data(WireAssignment, tag: Int64?)
+    case data(WireAssignment, tag: Int64?, position: [UInt8]? = nil)
     /// `m`: several places at or below a path change at once. Targets are absolute, and none lies inside another.
-    case merge(Path, [WireAssignment], tag: Int64?)
+    case merge(Path, [WireAssignment], tag: Int64?, position: [UInt8]? = nil)
     /// `c`: the listen at a path is revoked. `query` is the text of an array with its query object, nil for the default
     /// listen.
     case revoke(Path, query: [UInt8]?)

@@ -77,13 +77,16 @@ package enum ServerMessageWriter {
         appendResponse(number: number, status: status, data: quoted, to: &out)
     }
 
-    /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query.
+    /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query; `position` is told to those who
+    /// asked for it, and needs no escapes.
     package static func appendData(
-        _ target: WriteTarget, _ value: CanonicalJSON, tag: Int64? = nil, to out: inout [UInt8]
+        _ target: WriteTarget, _ value: CanonicalJSON, tag: Int64? = nil, position: [UInt8]? = nil,
+        to out: inout [UInt8]
     ) {
         appendDataHead(target, to: &out)
         out.append(contentsOf: value.bytes)
         append(tag, to: &out)
+        append(position, to: &out)
         out.append(contentsOf: dataTail)
     }
 
@@ -99,11 +102,12 @@ package enum ServerMessageWriter {
     /// Push `m`: several places below `base` change at once.
     package static func appendMerge(
         base: Path, _ assignments: [(target: WriteTarget, value: CanonicalJSON)], tag: Int64? = nil,
-        to out: inout [UInt8]
+        position: [UInt8]? = nil, to out: inout [UInt8]
     ) {
         out.append(literal: #"{"t":"d","d":{"a":"m","b":{"#)
         out.append(base: base, assignments)
         append(tag, to: &out)
+        append(position, to: &out)
         out.append(literal: "}}}")
     }
 
@@ -149,6 +153,17 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// The answer to a listener that asked for positions.
+    package static func appendListening(
+        number: Int64, position: [UInt8], recovered: Bool, unindexed: Bool = false, to out: inout [UInt8]
+    ) {
+        appendResponseHead(number: number, to: &out)
+        out.append(literal: unindexed ? #"{"w":["no_index"],"recovered":"# : #"{"recovered":"#)
+        out.append(literal: recovered ? "true" : "false")
+        append(position, to: &out)
+        out.append(literal: "}}}}")
+    }
+
     /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of a
     /// query apart by the query object, which is that of the request; those of events have a tag (Protocol.md, "Additions").
     package static func appendRevoke(_ path: Path, query: [UInt8]?, tag: Int64? = nil, to out: inout [UInt8]) {
@@ -170,6 +185,13 @@ package enum ServerMessageWriter {
         out.append(literal: #"","d":"#)
         JSONText.appendQuoted(Array(text.utf8), to: &out)
         out.append(literal: "}}}")
+    }
+
+    private static func append(_ position: [UInt8]?, to out: inout [UInt8]) {
+        guard let position else { return }
+        out.append(literal: #","pos":""#)
+        out.append(contentsOf: position)
+        out.append(literal: #"""#)
     }
 
     private static func append(_ tag: Int64?, to out: inout [UInt8]) {

@@ -5,9 +5,9 @@ extension Command {
         name: "bench", synopsis: "BENCHMARK [OPTIONS]",
         summary: "Measure the server, side by side with the least that any server must do.",
         details: """
-            \(Bench.allCases.map { "  \($0.rawValue.padded(to: 8))\($0.summary)" }.joined(separator: "\n"))
-              all     all of these
-              floor   serve as a floor: no parsing, ready-made frames, bare group commits; the others start it
+            \(Bench.allCases.map { "  \($0.rawValue.padded(to: 10))\($0.summary)" }.joined(separator: "\n"))
+              all       all of these
+              floor     serve as a floor: no parsing, ready-made frames, bare group commits; the others start it
 
             Sockets are real, all processes run on this machine, and their CPUs are printed. On a machine that has other
             things to do, 'chrt -f 5 hearth bench ...' keeps them off those CPUs.
@@ -22,7 +22,7 @@ extension Command {
             .init(name: "durability", value: "MODE", help: "of the server: full (default), process or memory"),
             .init(name: "connections", value: "N", help: "write, read, txn: connections (default 64)"),
             .init(name: "in-flight", value: "N", help: "write, read: requests in flight on each (default 16)"),
-            .init(name: "listeners", value: "N", help: "fanout, idle: connections (default 1000 and 10000)"),
+            .init(name: "listeners", value: "N", help: "fanout, idle, reconnect: connections (default 1000 and 10000)"),
             .init(name: "leaves", value: "N", help: "start: leaves in the database (default 10000000)"),
             .init(name: "keep", value: "DIR", help: "start: a data folder to fill once and use again"),
             .init(

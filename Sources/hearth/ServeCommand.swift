@@ -22,6 +22,8 @@ extension Command {
             .init(name: "snapshots-max", value: "N", help: "values over 1 MiB sent at a time, at most (default 256)"),
             .init(
                 name: "request-mib-max", value: "N", help: "MiB of requests in flight, of all clients (default 1024)"),
+            .init(name: "history-hours", value: "N", help: "hours that listeners can resume over (default 24)"),
+            .init(name: "history-mib", value: "N", help: "MiB of the commit log at most (default 4096)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(name: "compress", value: nil, help: "compress frames for clients that offer it (browsers do)"),
@@ -97,6 +99,12 @@ extension ServerConfiguration {
         if let count = try arguments.integer("listeners-max", 1...100_000) { databaseLimits.listenersMax = count }
         if let count = try arguments.integer("snapshots-max", 1...10_000) { snapshotLimits.openMax = count }
         if let count = try arguments.integer("request-mib-max", 1...1_000_000) { requestBytesTotalMax = count << 20 }
+        if let hours = try arguments.integer("history-hours", 0...87_600) {
+            databaseLimits.logWindowMilliseconds = Int64(hours) * 3_600_000
+        }
+        if let count = try arguments.integer("history-mib", 1...1_000_000) {
+            databaseLimits.logBytesMax = Int64(count) << 20
+        }
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]

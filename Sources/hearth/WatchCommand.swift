@@ -2,6 +2,7 @@ import EventLoop
 import HearthClient
 import HearthServer
 import JSONTree
+import WireProtocol
 
 extension Command {
     static let watch = Command(
@@ -16,11 +17,14 @@ extension Command {
             \(QueryOptions.details) A child that is not selected any more is set to null, one that comes in
             is set as a whole.
 
-            Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost.
+            Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost. With --resume it comes back instead, and
+            goes on with the changes that it missed; when the server does not know them any more, and with a query always, with
+            the value as it is.
             """,
         options: ServerAddress.options + QueryOptions.options + [
             .init(name: "json", value: nil, help: "each line is {\"type\":…,\"path\":…,\"value\":…}"),
             .init(name: "time", value: nil, help: "begin each line with the time"),
+            .init(name: "resume", value: nil, help: "come back when the connection is lost"),
         ]
     ) { arguments throws(UsageError) in
         let words = try arguments.positional("PATH")
@@ -28,11 +32,69 @@ extension Command {
         let path = try run.address.path(words[0])
         let query = try QueryOptions.query(arguments)
         let line = ChangeLine(isJSON: arguments.flag("json"), hasTime: arguments.flag("time"))
-        return run(endsOnSignal: true) { connection throws(ConnectionError) in
-            for try await change in try await connection.listen(path, query: query) {
-                StandardOutput.write(line.text(of: change))
+        guard arguments.flag("resume") else {
+            return run(endsOnSignal: true) { connection throws(ConnectionError) in
+                for try await change in try await connection.listen(path, query: query) {
+                    StandardOutput.write(line.text(of: change))
+                }
             }
         }
+        return run.onLoop(endsOnSignal: true) { loop throws(ConnectionError) in
+            var watch = ResumingWatch(url: run.address.url, path: path, query: query, line: line)
+            return try await watch.run(on: loop) { _ = run.complain("\($0); coming back", .unavailable) }
+        }
+    }
+}
+
+/// A watch that outlives its connections.
+private struct ResumingWatch {
+    let url: DatabaseURL
+    let path: Path
+    let query: QueryObject?
+    let line: ChangeLine
+    /// Behind all that was printed.
+    private var position: [UInt8] = []
+    private var wait = Self.waitMin
+
+    private static let waitMin = Duration.milliseconds(250)
+    private static let waitMax = Duration.seconds(10)
+
+    init(url: DatabaseURL, path: Path, query: QueryObject?, line: ChangeLine) {
+        self.url = url
+        self.path = path
+        self.query = query
+        self.line = line
+    }
+
+    /// Ends when it is cancelled, or with an error that would come again. Others are told.
+    mutating func run(
+        on loop: EventLoop, tell: (ConnectionError) -> Void
+    ) async throws(ConnectionError) -> ExitCode {
+        while true {
+            do throws(ConnectionError) {
+                try await follow(try await Connection.open(url, on: loop))
+                return .success
+            } catch {
+                guard case .disconnected(let reason) = error else { throw error }
+                switch reason {
+                case .closed, .handshakeRefused, .killed, .redirected: throw error
+                // Where nobody was reached yet, the address may be wrong.
+                case .unreachable where position.isEmpty: throw error
+                case .unreachable, .closedByServer, .lost, .silent: tell(error)
+                }
+            }
+            // Many that lost the same server do not come back at once.
+            try? await Task.sleep(for: wait * Double.random(in: 0.5...1))
+            if Task.isCancelled { throw .cancelled }
+            wait = min(wait * 2, Self.waitMax)
+        }
+    }
+
+    private mutating func follow(_ connection: Connection) async throws(ConnectionError) {
+        let changes = try await connection.listen(path, query: query, since: position)
+        wait = Self.waitMin
+        defer { position = changes.position ?? position }
+        for try await change in changes { StandardOutput.write(line.text(of: change)) }
     }
 }
 

@@ -55,6 +55,29 @@ struct ListenTests {
         for change in expected { #expect(try await changes.required() == change) }
     }
 
+    @Test("what another listen missed is nothing new, and the reader knows where it is")
+    func positions() async throws {
+        let server = try server { peer, text in
+            guard text.contains(#""a":"q""#) else { return }
+            peer.push("d", #"{"p":"a","d":{"b":1},"pos":"e:9"}"#)
+            // Of another one's past, and of the past of an epoch that is over.
+            peer.push("d", #"{"p":"a/b","d":2,"pos":"e:9"}"#)
+            peer.push("d", #"{"p":"a/b","d":3,"pos":"e:8"}"#)
+            peer.push("d", #"{"p":"a/b","d":4,"pos":"e:10"}"#)
+            peer.push("d", #"{"p":"a/b","d":5,"pos":"f:1"}"#)
+        }
+        let connection = try await connect(server)
+        let listen = try await connection.listen(path("a"), since: [])
+        #expect(server.heard.all.last == #"{"t":"d","d":{"r":1,"a":"q","b":{"p":"a","h":"","since":""}}}"#)
+        #expect(listen.position == nil && !listen.isResumed)
+        var changes = listen.makeAsyncIterator()
+        for (value, position) in [("4", "e:10"), ("5", "f:1")] {
+            if value == "4" { #expect(try await changes.required() == .set("a", #"{"b":1}"#)) }
+            #expect(try await changes.required() == .set("a/b", value))
+            #expect(listen.position == Array(position.utf8))
+        }
+    }
+
     @Test("a server that pushes nothing means that there is nothing")
     func nothing() async throws {
         let server = try server()

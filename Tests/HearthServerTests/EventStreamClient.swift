@@ -18,17 +18,22 @@ final class EventStreamClient {
     private var input: [UInt8] = []
 
     init(
-        _ target: String, of server: RealtimeTestServer, version: String = "HTTP/1.1", receiveBuffer: Int32? = nil
+        _ target: String, of server: RealtimeTestServer, version: String = "HTTP/1.1", receiveBuffer: Int32? = nil,
+        lastEventID: [UInt8]? = nil
     ) throws {
         connection = try server.connectREST(receiveBuffer: receiveBuffer)
+        let id = lastEventID.map { "Last-Event-ID: \(String(decoding: $0, as: UTF8.self))\r\n" } ?? ""
         try connection.send(
-            "GET \(target) \(version)\r\nHost: localhost\r\nAccept: text/event-stream\r\nCache-Control: no-cache\r\n\r\n"
+            "GET \(target) \(version)\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(id)Cache-Control: no-cache\r\n\r\n"
         )
         guard case .head(let head) = try connection.receivePart() else {
             throw RESTError("the response has no head")
         }
         self.head = head
     }
+
+    /// That of the last event.
+    var lastEventID: [UInt8] { parser.lastEventID }
 
     /// The next event; nil at the end of the stream.
     func next() throws -> ServerSentEvent? {

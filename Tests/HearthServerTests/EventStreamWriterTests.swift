@@ -60,7 +60,7 @@ import Testing
         #expect(text(EventStreamWriter.cancel) == "event: cancel\ndata: null\n\n")
         #expect(text(EventStreamWriter.authRevoked) == "event: auth_revoked\ndata: credential is no longer valid\n\n")
         var out: [UInt8] = []
-        EventStreamWriter.appendInitial(#"{".priority":1,"0":5}"#, to: &out)
+        EventStreamWriter.appendInitial(#"{".priority":1,"0":5}"#, at: nil, to: &out)
         #expect(text(out) == Self.put("/", "[5]"))
     }
 }

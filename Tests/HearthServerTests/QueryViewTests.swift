@@ -117,8 +117,8 @@ struct QueryViewTests {
         let parsed = try Array(message.utf8).span.bytes.withUnsafeBytes { try ServerMessage.parse($0) }
         let assignments: [WireAssignment]
         switch parsed {
-        case .push(.data(let assignment, _)): assignments = [assignment]
-        case .push(.merge(_, let all, _)): assignments = all
+        case .push(.data(let assignment, _, _)): assignments = [assignment]
+        case .push(.merge(_, let all, _, _)): assignments = all
         default: throw Unexpected(message: message)
         }
         for assignment in assignments {

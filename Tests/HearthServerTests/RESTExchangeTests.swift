@@ -321,7 +321,7 @@ import Testing
                 let response = exchange.response(to: reply)
                 #expect([200, 204, 304, 400, 412].contains(response.status.code), "\(line)")
             }
-            let large = exchange.response(toSnapshotOf: exchange.snapshotForm == nil ? nil : [])
+            let large = exchange.response(toSnapshotOf: exchange.snapshotForm(at: nil) == nil ? nil : [])
             #expect([200, 204, 304].contains(large.status.code), "\(line)")
         }
     }

@@ -153,10 +153,10 @@ import Testing
     func snapshots(line: String, fields: [String], content: SnapshotText.Content?, hash: Bool) throws {
         let exchange = try RESTRequests.exchange(line, fields)
         guard let content else {
-            #expect(exchange.snapshotForm == nil)
+            #expect(exchange.snapshotForm(at: nil) == nil)
             return
         }
-        guard case .text(let form) = exchange.snapshotForm else {
+        guard case .text(let form) = exchange.snapshotForm(at: nil) else {
             Issue.record("no text")
             return
         }
@@ -172,7 +172,7 @@ import Testing
         let exchange = try RESTRequests.exchange("GET /t.json", ["If-None-Match: T="])
         #expect(exchange.response(toSnapshotOf: Array("T=".utf8)).summary("ETag") == "304 ETag: T= ")
         let pretty = try RESTRequests.exchange("GET /t.json?print=pretty&callback=f")
-        guard case .text(let form) = pretty.snapshotForm else {
+        guard case .text(let form) = pretty.snapshotForm(at: nil) else {
             Issue.record("no text")
             return
         }

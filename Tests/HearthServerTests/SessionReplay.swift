@@ -10,6 +10,7 @@ struct SessionReplay {
     private let started = Self.milliseconds()
     private var peers: [String: RealtimePeer] = [:]
     private var sessions: Set<String> = []
+    private var epoch: String?
 
     init(server: RealtimeTestServer) { self.server = server }
 
@@ -22,7 +23,7 @@ struct SessionReplay {
             let peer = try peer(String(match.1 ?? ""), showsHello: match.2 == "S")
             let text = Self.expanded(String(match.3))
             if match.2 == "C" {
-                try send(text, from: peer)
+                try send(text.replacing("<epoch>", with: epoch ?? ""), from: peer)
             } else {
                 try compare(try peer.receive(), with: text, place)
             }
@@ -94,7 +95,7 @@ struct SessionReplay {
         }
         var literal = expected[...]
         var time: Int64?
-        while let placeholder = literal.firstMatch(of: /<(time|session|host)>/) {
+        while let placeholder = literal.firstMatch(of: /<(time|session|host|epoch)>/) {
             guard take(literal[..<placeholder.range.lowerBound]) else { return false }
             literal = literal[placeholder.range.upperBound...]
             switch placeholder.1 {
@@ -109,6 +110,11 @@ struct SessionReplay {
                 let session = take { $0 != UInt8(ascii: "\"") }
                 guard session.wholeMatch(of: /[0-9A-Za-z_-]{24}/) != nil else { return false }
                 guard sessions.insert(session).inserted else { return false }
+            case "epoch":
+                // That of a database does not change.
+                let text = take { $0 != UInt8(ascii: ":") }
+                guard text.wholeMatch(of: /[0-9a-f]{16}/) != nil, epoch ?? text == text else { return false }
+                epoch = text
             default:
                 guard take(server.host[...]) else { return false }
             }

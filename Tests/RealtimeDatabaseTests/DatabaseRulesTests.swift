@@ -160,6 +160,37 @@ struct DatabaseRulesTests {
         #expect(bench.commit() == ["push counter 1 to 1", "5 done"])
     }
 
+    @Test("asks before the log is read for a listener that resumes, and again when that is done")
+    func resuming() throws {
+        var bench = try Self.bench(#"{"rooms":{"r":{"members":{"a":true,"b":true}}}}"#)
+        bench.process(.set("rooms/r/m", "1"), .set("rooms/r/m", "2"), as: .administrator)
+        #expect(bench.commit().last == "3 done")
+        let since = Since.position(Position(epoch: 0, sequence: 1))
+        for (uid, mayRead) in [("a", true), ("b", true), ("c", false)] {
+            let request = Request(
+                connection: Self.reader, number: 1, principal: try Self.user(uid),
+                operation: .listen("rooms/r", known: nil, since: since))
+            #expect((bench.database.historyNeeded(for: request, now: 0) != nil) == mayRead, "\(uid)")
+        }
+        bench.database.keepsRecords = true
+        let found = MissedChanges.Found(MissedChanges(after: 1), "rooms/r")
+        for record in bench.log { try found.changes.take(record) }
+        let listen = Operation.listen("rooms/r", known: nil, since: since, missed: found)
+        bench.process(.set("rooms/r/members/b", "null"), as: .administrator)
+        for uid in ["b", "c"] { bench.process(listen, by: Self.reader, as: try Self.user(uid)) }
+        #expect(bench.commit() == ["4 done", "5 Permission denied", "6 Permission denied"])
+        #expect(bench.database.sessions.isEmpty && bench.database.dependencies.isEmpty)
+        // What was forbidden once and is not now is told.
+        bench.process(.set("rooms/r/members/b", "true"), as: .administrator)
+        bench.process(listen, by: Self.reader, as: try Self.user("b"))
+        #expect(
+            bench.commit() == [
+                "7 done", "missed /rooms/r [2, 3, 4, 5]", "join 2", "8 listening at 5 recovered",
+            ])
+        bench.process(.set("rooms/r", #"{"m":3}"#), as: .administrator)
+        #expect(bench.commit() == ["leave 2", "revoke /rooms/r of 2", "9 done"])
+    }
+
     @Test("ends listeners that new rules forbid")
     func revocationByRules() throws {
         var bench = try Self.bench()

@@ -81,6 +81,44 @@ struct DatabaseTests {
         #expect(bench.commit() == ["join 0", "13 listening", "join 0", "14 listening"])
     }
 
+    @Test("nor is a position believed there")
+    func stalePositions() throws {
+        var bench = Bench()
+        bench.database.keepsRecords = true
+        func since(_ sequence: UInt64) -> Since { .position(Position(epoch: 0, sequence: sequence)) }
+        bench.process(.set("a/b/c", "1"), .set("a/b/c", "2"))
+        bench.process(.listen("a/b", known: [], since: .nothing), by: Self.reader)
+        bench.process(.set("a/b/d", "3"))
+        _ = bench.commit()
+        // A push of the third change on its way to a client that has the first would hide the second from it.
+        bench.process(.unlisten("a/b"), .listen("a/b/c", known: [], since: since(1)), by: Self.reader)
+        #expect(
+            bench.commit() == ["leave 2", "5 done", "initial /a/b/c 2 to 2", "join 2", "6 listening at 3 anew"])
+        bench.process(
+            .listen("a/b", known: [], since: since(1)), .listen("a/x", known: [], since: since(1)), by: Self.reader)
+        #expect(
+            bench.commit() == [
+                #"initial /a/b {"c":2,"d":3} to 2"#, "leave 2", "join 2", "7 listening at 3 anew", "missed /a/x []",
+                "join 2", "8 listening at 3 recovered",
+            ])
+        // It has been told.
+        bench.process(.listen("a/b", known: [], since: since(3)), by: Self.reader)
+        #expect(bench.commit() == ["missed /a/b []", "9 listening at 3 recovered"])
+    }
+
+    @Test("a listener that asks for positions and begins anew is sent what differs")
+    func knownData() throws {
+        var bench = Bench()
+        bench.process(.set("a", "1"))
+        let (same, other) = (KnownData(hash: NodeHash.hash("1")), KnownData(hash: NodeHash.hash("2")))
+        let elsewhere = Since.position(Position(epoch: 1, sequence: 1))
+        bench.process(.listen("a", known: same, since: elsewhere), .listen("a", known: other, since: elsewhere))
+        #expect(
+            bench.commit() == [
+                "1 done", "join 0", "2 listening at 1 anew", "initial /a 1 to 0", "3 listening at 1 anew",
+            ])
+    }
+
     @Test("what a client says it has of a query is not believed under a tag that it used before")
     func staleTags() throws {
         var bench = Bench()

@@ -6,28 +6,6 @@ import Testing
 
 @Suite("who listens where")
 struct ListenerTrieTests {
-    /// What a listener at `path` must get to see of a change, from the definition.
-    private static func view(of change: Change, at path: Path) -> Change? {
-        let base: Path =
-            switch change {
-            case .set(let assignment): assignment.target.path
-            case .merge(let base, _): base
-            }
-        if path.contains(base) { return change }
-        let seen = change.assignments.compactMap { assignment -> Assignment? in
-            let target = assignment.target
-            if path.contains(target.path) { return assignment }
-            guard target.path.contains(path), !target.isPriority else { return nil }
-            let part = assignment.value.value(at: path.dropFirst(bytes: target.path.encoded.count))
-            return Assignment(target: WriteTarget(path: path), value: part)
-        }
-        return switch seen.count {
-        case 0: nil
-        case 1: .set(seen[0])
-        default: .merge(base: path, seen)
-        }
-    }
-
     @Test("each group gets a change once, cut to its path", arguments: 0..<(10 * TestScale.factor))
     func deliveries(seed: UInt64) {
         var generator = StepGenerator(seed: seed)
@@ -54,13 +32,13 @@ struct ListenerTrieTests {
                 let change = generator.change()
                 var expected: [GroupAddress: Change] = [:]
                 for (path, loops) in members {
-                    guard let group = groups[path], let view = Self.view(of: change, at: path) else { continue }
+                    guard let group = groups[path], let view = change.seen(from: path) else { continue }
                     let bits = loops.reduce(0 as UInt64) { $0 | 1 << UInt64($1) }
                     expected[GroupAddress(group: group, loops: bits)] = view
                 }
                 var seen: [GroupAddress: Change] = [:]
                 for delivery in trie.deliveries(of: change) {
-                    for address in delivery.to {
+                    for address in delivery.plain {
                         #expect(seen.updateValue(delivery.change, forKey: address) == nil, "seed \(seed) step \(step)")
                     }
                 }
@@ -76,8 +54,8 @@ struct ListenerTrieTests {
         let change = Change.set(Assignment(target: WriteTarget(path: "a/b"), value: #"{"c":1}"#))
         let deliveries = trie.deliveries(of: change)
         #expect(deliveries.map(\.change) == [change, .set(Assignment(target: WriteTarget(path: "a/b/c"), value: "1"))])
-        #expect(deliveries.map { $0.to.map(\.group) } == [Array(groups[..<3]), [groups[3]]])
-        #expect(deliveries.allSatisfy { $0.to.allSatisfy { $0.loops == 2 } })
+        #expect(deliveries.map { $0.plain.map(\.group) } == [Array(groups[..<3]), [groups[3]]])
+        #expect(deliveries.allSatisfy { $0.plain.allSatisfy { $0.loops == 2 } })
     }
 
     @Test("event streams are told the same, each of its own path", arguments: 0..<(10 * TestScale.factor))
@@ -88,16 +66,16 @@ struct ListenerTrieTests {
         for _ in 0..<8 {
             let path = generator.path()
             guard groups[path] == nil else { continue }
-            groups[path] = trie.join(path, .http, loop: 1)
+            groups[path] = trie.join(path, .streams, loop: 1)
             // Of no concern to them.
             #expect(trie.join(path, loop: 0) != groups[path], "seed \(seed)")
         }
         for step in 0..<60 {
             let change = generator.change()
             var expected: [Path: Change] = [:]
-            for path in groups.keys { expected[path] = Self.view(of: change, at: path) }
+            for path in groups.keys { expected[path] = change.seen(from: path) }
             var seen: [Path: Change] = [:]
-            for (push, address) in trie.streamPushes(of: change) {
+            for (push, address) in trie.streamPushes(of: change, at: Position(epoch: 1, sequence: 2)) {
                 guard case .change(let change) = push.content else { continue }
                 #expect(push.form == .eventStream && address.loops == 2, "seed \(seed)")
                 #expect(address.group == groups[push.path], "seed \(seed) step \(step)")
@@ -105,8 +83,9 @@ struct ListenerTrieTests {
             }
             #expect(seen == expected, "seed \(seed) step \(step): \(change)")
         }
-        for path in groups.keys { #expect(trie.leave(path, .http, loop: 1) == groups[path]) }
-        #expect(trie.streamPushes(of: .set(Assignment(target: WriteTarget(path: .root), value: "1"))).isEmpty)
+        for path in groups.keys { #expect(trie.leave(path, .streams, loop: 1) == groups[path]) }
+        let change = Change.set(Assignment(target: WriteTarget(path: .root), value: "1"))
+        #expect(trie.streamPushes(of: change, at: Position(epoch: 1, sequence: 2)).isEmpty)
         #expect(!trie.isEmpty)
     }
 

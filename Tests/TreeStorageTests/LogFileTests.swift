@@ -100,6 +100,62 @@ struct LogFileTests {
         #expect((20...26).contains(first), "\(40 - first) records of 10 kB are left")
     }
 
+    @Test(
+        "begins another history when the machine was started anew and the disk may lack the end",
+        arguments: [
+            // How it was used, and whether it was closed; how it is opened, and after which start of the machine; its epoch then.
+            (Durability.process, false, Durability.process, "first", 1), (.process, false, .process, "second", 2),
+            (.process, true, .process, "second", 1), (.process, false, .full, "second", 2),
+            (.process, false, .full, "first", 1), (.full, false, .full, "second", 1),
+            (.full, false, .process, "second", 1),
+        ] as [(Durability, Bool, Durability, String, UInt64)])
+    func epochs(
+        before: Durability, isClosed: Bool, after: Durability, boot: String, epoch: UInt64
+    ) throws {
+        do {
+            let log = try LogFile(path: path, durability: before, newEpoch: 1, boot: "first")
+            try log.append([Self.record(1)])
+            if isClosed { try log.sync() }
+        }
+        #expect(try LogFile(path: path, durability: after, newEpoch: 2, boot: boot).epoch == epoch)
+        // From then on it is that one.
+        #expect(try LogFile(path: path, durability: after, newEpoch: 3, boot: boot).epoch == epoch)
+        let third = try LogFile(path: path, durability: .full, newEpoch: 4, boot: "third").epoch
+        #expect(third == (after == .full ? epoch : 4))
+    }
+
+    @Test("can be read beside whoever writes it, as far back as it goes and as is wanted")
+    func reader() throws {
+        let log = try open()
+        let reader = log.makeReader()
+        func read(after sequence: UInt64, bytesMax: Int = .max) throws -> (start: UInt64, records: [UInt64]) {
+            var (start, records): (UInt64, [UInt64]) = (.max, [])
+            try reader.forEachRecord(after: sequence, bytesMax: bytesMax) {
+                start = $0
+            } _: { (record) throws(StorageError) in
+                records.append(record.firstSequence)
+            }
+            return (start, records)
+        }
+        #expect(try read(after: 0) == (0, []))
+        try log.append([Self.record(1, count: 3), Self.record(4), Self.record(5, count: 2)])
+        #expect(try read(after: 0) == (0, [1, 4, 5]))
+        #expect(try read(after: 1) == (1, [1, 4, 5]))
+        #expect(try read(after: 3) == (3, [4, 5]))
+        #expect(try read(after: 5) == (5, [5]))
+        #expect(try read(after: 6) == (6, []))
+        let size = Self.record(5, count: 2).body.count
+        #expect(try read(after: 0, bytesMax: size) == (4, [5]))
+        #expect(try read(after: 0, bytesMax: size - 1) == (6, []))
+        _ = try log.prune(before: 1, keepingBytes: .max, appliedSequence: 4)
+        #expect(try read(after: 0) == (3, [4, 5]))
+        #expect(try read(after: 5) == (5, [5]))
+        // A gap, as a loss of power may leave it.
+        try log.append([Self.record(10)])
+        #expect(try read(after: 5) == (9, [10]))
+        #expect(try read(after: 9) == (9, [10]))
+    }
+
     @Test("finds out whether commits succeed, and leaves nothing behind")
     func probe() throws {
         let disk = FaultyDisk(folder: folder)

@@ -202,8 +202,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, let tag): changed([assignment], tag)
-        case .merge(_, let assignments, let tag): changed(assignments, tag)
+        case .data(let assignment, let tag, _): changed([assignment], tag)
+        case .merge(_, let assignments, let tag, _): changed(assignments, tag)
         case .revoke(let path, let query):
             let revoked = tree.listens.filter { listen in
                 guard listen.path == path else { return false }

@@ -13,6 +13,8 @@ final class Committer: Sendable {
         /// Finds out whether commits succeed again.
         case probe(database: UInt32, LogFile)
         case prune(database: UInt32, LogFile, before: Int64, keepingBytes: Int64, appliedSequence: UInt64)
+        /// Nothing more is appended.
+        case close(LogFile)
     }
 
     private let worker: Worker<Job>
@@ -59,6 +61,9 @@ private struct CommitGroup {
                 // Nobody waits for this, and the next call tries again.
                 let isMore = try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
                 report(.pruned(database, isMore: isMore ?? false))
+            case .close(let log):
+                // Without it the next start takes its history for another one, no more.
+                try? log.sync()
             }
         }
         for database in waiting.keys.sorted() { commit(database) }

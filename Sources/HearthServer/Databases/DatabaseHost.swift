@@ -13,6 +13,7 @@ struct DatabaseHost: Sendable {
     let log: Log
     let committer: Committer
     let applier: Applier
+    let history: HistoryReader
     let readers: SnapshotReaders
     let readiness: Readiness
     let backlog: DeliveryBacklog

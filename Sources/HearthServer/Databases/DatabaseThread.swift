@@ -18,6 +18,8 @@ package final class DatabaseThread: Sendable {
         case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
         case cleared(UInt32, StorageError?)
+        /// The log was read.
+        case history(UInt32, HistoryReader.Answers)
         /// Some databases have other rules now.
         case rulesChanged
         /// Entries of indexes that are gone have been looked for up to a place, nil for everywhere.
@@ -38,6 +40,7 @@ package final class DatabaseThread: Sendable {
     private let backlog: DeliveryBacklog
     private let committer: Committer
     private let applier: Applier
+    private let history: HistoryReader
 
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
@@ -52,12 +55,14 @@ package final class DatabaseThread: Sendable {
         let report: @Sendable (Message) -> Void = { address.post($0) }
         let committer = try Committer(report: report)
         let applier = try Applier(readers: readers, report: report)
+        let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
         self.committer = committer
         self.applier = applier
+        self.history = history
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
-            committer: committer, applier: applier,
-            readers: readers, readiness: readiness, backlog: backlog, report: report
+            committer: committer, applier: applier, history: history, readers: readers, readiness: readiness,
+            backlog: backlog, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)
@@ -92,6 +97,7 @@ package final class DatabaseThread: Sendable {
         worker.stop()
         committer.stop()
         applier.stop()
+        history.stop()
     }
 
     private final class Address: Sendable {
@@ -121,6 +127,8 @@ package struct DatabaseLimits: Sendable {
     package var changedBytesHard = 64 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
     package var applyIntervalTicks = 10
+    /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
+    package var resumeBytesMax = 64 << 20
     /// How long the commit log reaches back, in milliseconds.
     package var logWindowMilliseconds: Int64 = 24 * 3_600_000
     /// Size at which the commit log loses its oldest rows even within the window, in bytes.

@@ -17,11 +17,13 @@ final class HostedDatabase {
     private let name: String
     private let database: Database
     private let logFile: LogFile
+    private let logReader: LogReader
     private let tree: TreeFile
     private let host: DatabaseHost
 
     private var phase = Phase.running
     private var held: [Request] = []
+    private var resumes = ResumeQueue()
     /// Large reads that connections wait for, until the applier has made their snapshot.
     private var streams: [UInt64: SnapshotStream] = [:]
     /// Rows on their way to the tree file.
@@ -51,12 +53,13 @@ final class HostedDatabase {
     ) throws(StorageError) {
         self.name = name
         self.logFile = logFile
+        logReader = logFile.makeReader()
         self.tree = tree
         self.host = host
         appliedSequence = tree.sequence
         lastTime = try logFile.lastTime()
         database = Database(
-            index: index, store: try tree.makeReader(), sequence: tree.sequence,
+            index: index, epoch: logFile.epoch, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
         try database.load()
         takeRules()
@@ -107,7 +110,7 @@ final class HostedDatabase {
 
     private func scan() {
         guard phase == .running, !isSettling else { return }
-        run(database.scanSome())
+        runAdmitted(database.scanSome())
     }
 
     private func buildIndex() {
@@ -126,13 +129,44 @@ final class HostedDatabase {
 
     // MARK: Requests
 
-    /// Works off requests, in one turn unless they hold a lot.
+    /// Works off requests, but for those that must wait until the log is read.
     func run(_ requests: [Request]) {
+        let now = now()
+        let admitted = resumes.admit(requests) { database.historyNeeded(for: $0, now: now) }
+        readHistory()
+        if !admitted.isEmpty { runAdmitted(admitted) }
+    }
+
+    private func readHistory() {
+        guard let questions = resumes.takeQuestions() else { return }
+        // What the reader does not see any more is then still here.
+        database.keepsRecords = true
+        host.history.post(.init(database: database.index, log: logReader, questions: questions))
+    }
+
+    /// The log was read for listeners that resume.
+    func received(_ answers: HistoryReader.Answers) {
+        let found: [UInt64: MissedChanges.Found]
+        switch answers {
+        case .success(let answers): found = answers
+        case .failure(let error):
+            // They begin anew.
+            host.log.warning("history.read-failed", [("database", name), ("error", error.message)])
+            found = [:]
+        }
+        let requests = resumes.answered(found)
+        readHistory()
+        runAdmitted(requests)
+    }
+
+    /// Works off requests that need not wait for the log, but for those that must wait for a scan.
+    private func runAdmitted(_ requests: [Request]) {
         perform(isSettling ? requests : database.admit(requests, now: now()))
         database.endScans()
         postStep()
     }
 
+    /// In one turn, unless the requests hold a lot.
     private func perform(_ requests: [Request]) {
         var start = 0
         while start < requests.count {
@@ -372,6 +406,7 @@ final class HostedDatabase {
         applyNext()
         postStep()
         if ticks.isMultiple(of: 50) || hasMoreToPrune { prune() }
+        if resumes.isEmpty, held.isEmpty, !database.isScanning { database.keepsRecords = false }
     }
 
     private func prune() {
@@ -390,18 +425,19 @@ final class HostedDatabase {
     func settle() -> Bool {
         if !isSettling {
             isSettling = true
-            run(database.releaseAll())
+            runAdmitted(database.releaseAll())
         }
         if isApplying || isClearing || isSweeping { return false }
         if hasFailedToRecover { return true }
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()
         return phase == .running && !isApplying && database.durableSequence == database.sequence
-            && !database.hasChanges && held.isEmpty
+            && !database.hasChanges && held.isEmpty && resumes.isEmpty
     }
 
     func close() {
         // What the write-ahead file holds is safe there as well; this only tidies up.
         try? tree.checkpoint()
+        host.committer.post(.close(logFile))
     }
 }

@@ -56,6 +56,7 @@ final class HostedDatabases {
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .cleared(let index, let error): open[index]?.cleared(error)
+        case .history(let index, let answers): open[index]?.received(answers)
         case .rulesChanged:
             for database in open.values { database.takeRules() }
             for database in unwritten.values { database.takeRules() }
@@ -104,8 +105,9 @@ final class HostedDatabases {
     /// Opens the files of a database, or makes them.
     private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
-        var random = SystemRandomNumberGenerator()
-        let (logFile, tree) = try folder.open(name, newEpoch: random.next())
+        // Who was told of positions before there were files need not begin anew.
+        let epoch = unwritten[index]?.database.epoch ?? .random(in: 0 ... .max)
+        let (logFile, tree) = try folder.open(name, newEpoch: epoch)
         let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database

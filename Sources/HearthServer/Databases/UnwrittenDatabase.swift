@@ -9,7 +9,9 @@ final class UnwrittenDatabase {
     private let host: DatabaseHost
 
     init(index: UInt32, name: String, host: DatabaseHost) {
-        database = Database(index: index, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax)
+        database = Database(
+            index: index, epoch: .random(in: 0 ... .max), store: EmptyRowStore(), sequence: 0,
+            listenersMax: host.limits.listenersMax)
         self.name = name
         self.host = host
         takeRules()

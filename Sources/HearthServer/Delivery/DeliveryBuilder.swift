@@ -13,6 +13,8 @@ struct DeliveryBuilder {
     /// Who gets the last run, as long as further pushes to the same may join it.
     private var openRun: [GroupAddress]?
     private var entries: [[LoopDelivery.Entry]]
+    /// What places missed, in `bytes`, for all who listen there.
+    private var missed: [MissedKey: MissedBytes] = [:]
     /// Bytes of the values in replies that are not put into frames here.
     private var replyBytes = 0
     private let openStream: (SnapshotRead) -> SnapshotStream
@@ -26,10 +28,11 @@ struct DeliveryBuilder {
     mutating func add(_ output: Output) {
         if !output.mayFollowLaterPushes { openRun = nil }
         switch output {
-        case .push(let change, let groups): push(to: groups) { Self.append(change, to: &$0) }
+        case .push(let change, let position, let groups):
+            push(to: groups) { Self.append(change, position: position?.text, to: &$0) }
         case .pushQuery(let push, let group):
             if case (.eventStream, .change(let change)) = (push.form, push.content) {
-                self.push(change, at: push.path, toStreams: group)
+                self.push(change, at: push.path, push.position, toStreams: group)
             } else {
                 self.push(to: [group]) { Self.append(push, to: &$0) }
             }
@@ -40,15 +43,16 @@ struct DeliveryBuilder {
                 let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
                 entries[connection.loop].append(.frames(connection, range, answers: false))
             }
-        case .initial(let connection, let path, let value):
+        case .initial(let connection, let path, let value, let position):
             switch connection.kind {
-            case .http: begin(connection) { EventStreamWriter.appendInitial(value, to: &$0) }
+            case .http: begin(connection) { EventStreamWriter.appendInitial(value, at: position, to: &$0) }
             case .realtime:
                 let range = Self.frame(&bytes, &message) {
                     ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
                 }
                 entries[connection.loop].append(.frames(connection, range, answers: false))
             }
+        case .missed(let connection, let part, let position): add(part, at: position, for: connection)
         case .initialParts(let connection, let path, let tag, let parts):
             let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
             entries[connection.loop].append(.frames(connection, range, answers: false))
@@ -74,10 +78,47 @@ struct DeliveryBuilder {
     }
 
     /// Changes that are nothing to a stream are not pushed.
-    private mutating func push(_ change: Change, at path: Path, toStreams group: GroupAddress) {
+    private mutating func push(
+        _ change: Change, at path: Path, _ position: Position?, toStreams group: GroupAddress
+    ) {
         let start = pushes.count
-        EventStreamWriter.append(change, at: path, to: &pushes)
+        EventStreamWriter.append(change, at: path, position: position, to: &pushes)
         if pushes.count > start { addRun(start..<pushes.count, to: [group]) { .pushEvents($0, run: $1) } }
+    }
+
+    /// What a connection missed: a stretch of what is encoded once for all who were at the same place, whenever they left.
+    private mutating func add(_ part: MissedChanges.Part, at position: Position, for connection: ConnectionID) {
+        let range = part.place.range(after: part.after, through: part.through)
+        if !range.isEmpty {
+            let key = MissedKey(place: ObjectIdentifier(part.place), kind: connection.kind)
+            var encoded = missed[key] ?? MissedBytes(start: bytes.count)
+            if encoded.end < range.upperBound {
+                encoded = MissedBytes(start: bytes.count)
+                for entry in part.place.entries {
+                    append(entry, at: part.place.path, epoch: position.epoch, for: connection.kind)
+                    encoded.ends.append(bytes.count)
+                }
+                missed[key] = encoded
+            }
+            let stretch = encoded.stretch(range)
+            switch connection.kind {
+            case .http: entries[connection.loop].append(.events(connection, stretch))
+            case .realtime: entries[connection.loop].append(.frames(connection, stretch, answers: false))
+            }
+        }
+        // Begins the answer, and says how far it reaches.
+        if connection.kind == .http { begin(connection) { EventStreamWriter.appendKeepAlive(at: position, to: &$0) } }
+    }
+
+    private mutating func append(
+        _ entry: MissedChanges.Entry, at path: Path, epoch: UInt64, for kind: ConnectionID.Kind
+    ) {
+        let position = Position(epoch: epoch, sequence: entry.sequence)
+        switch kind {
+        case .http: EventStreamWriter.append(entry.change, at: path, position: position, to: &bytes)
+        case .realtime:
+            _ = Self.frame(&bytes, &message) { Self.append(entry.change, position: position.text, to: &$0) }
+        }
     }
 
     /// Pushes to the same groups one behind the other become one run, which members get as one piece.
@@ -150,12 +191,16 @@ struct DeliveryBuilder {
         }
     }
 
-    private static func append(_ change: Change, tag: Int64? = nil, to out: inout [UInt8]) {
+    private static func append(
+        _ change: Change, tag: Int64? = nil, position: [UInt8]? = nil, to out: inout [UInt8]
+    ) {
         switch change {
         case .set(let assignment):
-            ServerMessageWriter.appendData(assignment.target, assignment.value, tag: tag, to: &out)
+            ServerMessageWriter.appendData(
+                assignment.target, assignment.value, tag: tag, position: position, to: &out)
         case .merge(let base, let assignments):
-            ServerMessageWriter.appendMerge(base: base, assignments.map { ($0.target, $0.value) }, tag: tag, to: &out)
+            ServerMessageWriter.appendMerge(
+                base: base, assignments.map { ($0.target, $0.value) }, tag: tag, position: position, to: &out)
         }
     }
 
@@ -165,11 +210,34 @@ struct DeliveryBuilder {
         case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
         case .listeningUnindexed:
             ServerMessageWriter.appendResponse(number: number, literal: #"{"w":["no_index"]}"#, to: &out)
+        case .listeningAt(let position, let recovered, let unindexed):
+            ServerMessageWriter.appendListening(
+                number: number, position: position.text, recovered: recovered, unindexed: unindexed, to: &out)
         case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, to: &out)
         }
+    }
+}
+
+/// A place in one of the two ways of saying what it missed.
+private struct MissedKey: Hashable {
+    let place: ObjectIdentifier
+    let kind: ConnectionID.Kind
+}
+
+/// What a place missed, encoded one entry behind the other.
+private struct MissedBytes {
+    let start: Int
+    /// Where each entry ends.
+    var ends: [Int] = []
+
+    /// Entries that are encoded.
+    var end: Int { ends.count }
+
+    func stretch(_ entries: Range<Int>) -> Range<Int> {
+        (entries.lowerBound == 0 ? start : ends[entries.lowerBound - 1])..<ends[entries.upperBound - 1]
     }
 }
 
@@ -179,7 +247,7 @@ extension Output {
         switch self {
         case .push, .pushQuery: true
         case .reply(_, _, .done), .reply(_, _, .failed): true
-        case .reply, .initial, .initialQuery, .initialParts, .join, .leave, .revoked, .stream: false
+        case .reply, .initial, .initialQuery, .initialParts, .missed, .join, .leave, .revoked, .stream: false
         }
     }
 }
@@ -189,7 +257,7 @@ extension Reply {
     var byteCount: Int {
         switch self {
         case .value(let value), .failed(.stale(let value)): value.bytes.count
-        case .done, .listening, .listeningUnindexed, .failed: 0
+        case .done, .listening, .listeningUnindexed, .listeningAt, .failed: 0
         }
     }
 }

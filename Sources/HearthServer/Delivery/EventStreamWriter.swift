@@ -10,9 +10,28 @@ enum EventStreamWriter {
     /// The credential has run out or was revoked; the stream ends. Clients compare the text, which is not JSON.
     static let authRevoked = event("auth_revoked", "credential is no longer valid")
 
-    /// What stands before and behind the value that a stream begins with.
+    /// What stands before and behind the value that a stream begins with, as of a position.
     static let initialHead = Array("event: put\ndata: {\"path\":\"/\",\"data\":".utf8)
-    static let initialTail = Array("}\n\n".utf8)
+
+    static func initialTail(_ position: Position?) -> [UInt8] {
+        var out = Array("}".utf8)
+        endEvent(position, to: &out)
+        return out
+    }
+
+    /// Says that the stream is alive, and where it is.
+    static func appendKeepAlive(at position: Position, to out: inout [UInt8]) {
+        out += keepAlive.dropLast(2)
+        endEvent(position, to: &out)
+    }
+
+    private static func endEvent(_ position: Position?, to out: inout [UInt8]) {
+        if let position {
+            out += "\nid: ".utf8
+            out += position.text
+        }
+        out += "\n\n".utf8
+    }
 
     private static func event(_ name: StaticString, _ data: String) -> [UInt8] {
         var out: [UInt8] = []
@@ -21,39 +40,46 @@ enum EventStreamWriter {
     }
 
     /// The whole value at the stream's path.
-    static func appendInitial(_ value: CanonicalJSON, to out: inout [UInt8]) {
+    static func appendInitial(_ value: CanonicalJSON, at position: Position?, to out: inout [UInt8]) {
         out += initialHead
         JSONOutput.plain.append(value, to: &out)
-        out += initialTail
+        out += initialTail(position)
     }
 
     /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a `patch` if all that it
     /// sets are children of one place, otherwise one `put` for each: the keys of a `patch` are no paths. Changes of priorities are
-    /// nothing.
-    static func append(_ change: Change, at path: Path, to out: inout [UInt8]) {
+    /// nothing. The last event has the position behind the change, if one is given, so that a client has either all of it or none.
+    static func append(_ change: Change, at path: Path, position: Position? = nil, to out: inout [UInt8]) {
         switch change {
-        case .set(let assignment): appendPut(assignment, at: path, to: &out)
+        case .set(let assignment):
+            if !assignment.target.isPriority { appendPut(assignment, at: path, position, to: &out) }
         case .merge(_, let assignments):
             let values = assignments.filter { !$0.target.isPriority }
             if let parent = values.first?.target.path.parent, path.contains(parent),
                 values.allSatisfy({ $0.target.path.parent == parent })
             {
-                appendPatch(values, of: parent, at: path, to: &out)
+                appendPatch(values, of: parent, at: path, position, to: &out)
             } else {
-                for assignment in values { appendPut(assignment, at: path, to: &out) }
+                for (index, assignment) in values.enumerated() {
+                    appendPut(assignment, at: path, index == values.count - 1 ? position : nil, to: &out)
+                }
             }
         }
     }
 
-    private static func appendPut(_ assignment: Assignment, at path: Path, to out: inout [UInt8]) {
-        if assignment.target.isPriority { return }
+    private static func appendPut(
+        _ assignment: Assignment, at path: Path, _ position: Position?, to out: inout [UInt8]
+    ) {
         ServerSentEvent.begin("put", to: &out)
         appendHead(of: assignment.target.path, at: path, to: &out)
         JSONOutput.plain.append(assignment.value, to: &out)
-        out += initialTail
+        out.append(UInt8(ascii: "}"))
+        endEvent(position, to: &out)
     }
 
-    private static func appendPatch(_ values: [Assignment], of parent: Path, at path: Path, to out: inout [UInt8]) {
+    private static func appendPatch(
+        _ values: [Assignment], of parent: Path, at path: Path, _ position: Position?, to out: inout [UInt8]
+    ) {
         ServerSentEvent.begin("patch", to: &out)
         appendHead(of: parent, at: path, to: &out)
         for (index, assignment) in values.enumerated() {
@@ -65,8 +91,8 @@ enum EventStreamWriter {
             out.append(UInt8(ascii: ":"))
             JSONOutput.plain.append(assignment.value, to: &out)
         }
-        out.append(UInt8(ascii: "}"))
-        out += initialTail
+        out += "}}".utf8
+        endEvent(position, to: &out)
     }
 
     private static func appendHead(of place: Path, at path: Path, to out: inout [UInt8]) {

@@ -85,7 +85,7 @@ extension HTTPConnection {
     /// A value too large for memory comes next.
     func begin(_ snapshot: SnapshotStream) {
         guard case .waiting(let exchange, let writer) = work else { return snapshot.cancel() }
-        guard let form = exchange.snapshotForm else {
+        guard let form = exchange.snapshotForm(at: snapshot.read.position) else {
             snapshot.cancel()
             respond(exchange.response(toSnapshotOf: nil), with: writer)
             return readOn()

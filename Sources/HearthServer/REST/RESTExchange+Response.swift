@@ -11,7 +11,7 @@ extension RESTExchange {
         case .failed(.nothingThere) where isDelete: response(with: .null)
         case .failed(let failure): RESTError(failure).response
         case .value(let value): response(with: value)
-        case .done, .listening, .listeningUnindexed: response(with: .null)
+        case .done, .listening, .listeningUnindexed, .listeningAt: response(with: .null)
         }
     }
 
@@ -88,12 +88,11 @@ extension RESTExchange {
 
     // MARK: Large reads
 
-    /// What is wanted of a value that is too large for memory. Nil if nothing is.
-    var snapshotForm: SnapshotStream.Form? {
+    /// What is wanted of a value that is too large for memory, read at a position. Nil if nothing is.
+    func snapshotForm(at position: Position?) -> SnapshotStream.Form? {
         if listens {
-            return .text(
-                SnapshotText(
-                    content: .plain, head: EventStreamWriter.initialHead, tail: EventStreamWriter.initialTail))
+            let tail = EventStreamWriter.initialTail(position)
+            return .text(SnapshotText(content: .plain, head: EventStreamWriter.initialHead, tail: tail))
         }
         let hasBody = !isHead && parameters.printing != .silent
         guard hasBody || wantsTag else { return nil }
@@ -113,7 +112,7 @@ extension RESTExchange {
                 content: content, isPretty: parameters.printing == .pretty, head: head, tail: tail, hash: wantsTag))
     }
 
-    /// The response whose body comes in pieces, if it has one; `hash` if ``snapshotForm`` wanted it.
+    /// The response whose body comes in pieces, if it has one; `hash` if ``snapshotForm(at:)`` wanted it.
     func response(toSnapshotOf hash: [UInt8]?) -> HTTPResponse {
         listens ? .eventStream : response(toRead: hash.map { ETag(hash: $0) }) { .pieces }
     }

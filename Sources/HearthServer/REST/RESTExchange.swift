@@ -54,7 +54,7 @@ struct RESTExchange: Sendable {
                     if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)
                     } else {
-                        .listen(target.path, known: nil)
+                        .listen(target.path, known: nil, since: try Self.lastEvent(head))
                     }
                 (wantsTag, knownTag) = (false, nil)
                 return
@@ -117,6 +117,13 @@ struct RESTExchange: Sendable {
 
     /// The methods that ``init(_:body:pushID:)`` takes.
     static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
+
+    /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
+    private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since? {
+        guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return nil }
+        guard let position = Position(id) else { throw RESTError("Last-Event-ID is none of this server") }
+        return .position(position)
+    }
 
     private static let priorityHasNoChildren = RESTError(.key(.forbidden(byte: UInt8(ascii: ".")), index: 0))
 

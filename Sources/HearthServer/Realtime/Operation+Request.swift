@@ -10,13 +10,8 @@ extension Operation {
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
-        case .listen(let path, let query, let tag?, let hash, let parts):
-            let known = hash.map { KnownData(hash: $0, parts: parts) }
-            self = .listenQuery(
-                path, query?.query ?? .everything, .tagged(tag), known: known, text: query?.text ?? Array("{}".utf8))
-        case .listen(let path, let query, nil, let hash, let parts):
-            let known = hash.map { KnownData(hash: $0, parts: parts) }
-            self = query.selectsEverything ? .listen(path, known: known) : .relay(.failed(.untaggedQuery))
+        case .listen(let path, let query, let tag, let hash, let parts, let since):
+            self = .listening(path, query, tag: tag, hash.map { KnownData(hash: $0, parts: parts) }, since: since)
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
         case .unlisten(let path, _, nil): self = .unlisten(path)
         case .onDisconnect(let entry): self = .onDisconnect([(entry.target, IncomingValue(entry))])
@@ -35,6 +30,25 @@ extension Operation {
     }
 }
 
+extension Operation {
+    private static func listening(
+        _ path: Path, _ query: QueryObject?, tag: Int64?, _ known: KnownData?, since: [UInt8]?
+    ) -> Operation {
+        var start: Since?
+        if let since {
+            start = since.isEmpty ? .nothing : Position(since).map { .position($0) }
+            if start == nil { return .relay(.failed(.malformedPosition)) }
+        }
+        if let tag {
+            return .listenQuery(
+                path, query?.query ?? .everything, .tagged(tag), known: known, text: query?.text ?? Array("{}".utf8),
+                saysPosition: start != nil)
+        }
+        return query.selectsEverything
+            ? .listen(path, known: known, since: start) : .relay(.failed(.untaggedQuery))
+    }
+}
+
 extension IncomingValue {
     init(_ entry: WireAssignment) { self.init(json: entry.value, hasServerValues: entry.hasServerValues) }
 }
@@ -43,6 +57,9 @@ extension Failure {
     /// There is as much of unanswered requests as ``RequestMemory`` may hold.
     static let noRoom = Failure.refused(
         status: StaticText("unavailable"), "the server has as much to write as it can hold: try again later")
+
+    fileprivate static let malformedPosition = Failure.refused(
+        status: StaticText("invalid_argument"), "\"since\" is not a position")
 
     fileprivate static let untaggedQuery = Failure.refused(
         status: StaticText("invalid_argument"), "a listener of a query needs a tag \"t\"")

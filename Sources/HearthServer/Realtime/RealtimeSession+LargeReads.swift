@@ -64,7 +64,12 @@ extension RealtimeSession {
             ServerMessageWriter.appendFailure(
                 number: read.number, status: Failure.unavailable(error).status, text: error.message, to: &reply)
         } else if case .listen = read.purpose {
-            ServerMessageWriter.appendResponse(number: read.number, literal: "{}", to: &reply)
+            if let position = read.position {
+                ServerMessageWriter.appendListening(
+                    number: read.number, position: position.text, recovered: false, to: &reply)
+            } else {
+                ServerMessageWriter.appendResponse(number: read.number, literal: "{}", to: &reply)
+            }
         }
         if !reply.isEmpty {
             var frames: [UInt8] = []

@@ -49,4 +49,6 @@ package struct QueryPush: Sendable {
     /// Where the listener is.
     package var path: Path
     package var content: Content
+    /// Right behind it, for event streams of a whole value.
+    package var position: Position?
 }

@@ -8,8 +8,8 @@ struct ListenerTrie {
         let segment: [UInt8]
         unowned(unsafe) let parent: Place?
         var children = SegmentTable<Place>()
-        var plain = PlainListeners()
-        /// Event streams of the whole value, which are told of the same changes in another form.
+        var changes = PlainListeners()
+        var positions = PlainListeners()
         var streams = PlainListeners()
         /// Queries that somebody listens to.
         var queries: [Query: LiveQuery] = [:]
@@ -19,12 +19,48 @@ struct ListenerTrie {
             self.parent = parent
         }
 
-        var isEmpty: Bool { plain.group == nil && streams.group == nil && queries.isEmpty && children.isEmpty }
+        var isEmpty: Bool { !hasPlain && streams.group == nil && queries.isEmpty && children.isEmpty }
 
-        /// The listeners on connections of a kind.
-        subscript(kind: ConnectionID.Kind) -> PlainListeners {
-            get { kind == .http ? streams : plain }
-            set { if kind == .http { streams = newValue } else { plain = newValue } }
+        /// Somebody is told of changes by messages.
+        var hasPlain: Bool { changes.group != nil || positions.group != nil }
+
+        subscript(audience: Audience) -> PlainListeners {
+            get {
+                switch audience {
+                case .changes: changes
+                case .positions: positions
+                case .streams: streams
+                }
+            }
+            set {
+                switch audience {
+                case .changes: changes = newValue
+                case .positions: positions = newValue
+                case .streams: streams = newValue
+                }
+            }
+        }
+    }
+
+    /// How listeners of a whole value are told of the same changes; each has a group of its own.
+    enum Audience {
+        /// By messages.
+        case changes
+        /// By messages that say the position, too.
+        case positions
+        /// By the events of an HTTP answer.
+        case streams
+    }
+
+    /// A change, or its part, and the groups that are told of it.
+    struct Delivery {
+        var change: Change
+        var plain: [GroupAddress] = []
+        var positioned: [GroupAddress] = []
+
+        fileprivate mutating func add(_ place: Place) {
+            if let address = place.changes.address { plain.append(address) }
+            if let address = place.positions.address { positioned.append(address) }
         }
     }
 
@@ -51,14 +87,14 @@ struct ListenerTrie {
     /// Nobody listens anywhere.
     var isEmpty: Bool { root.isEmpty }
 
-    /// Adds a member to the group that a path has for connections of a kind. O(depth).
-    mutating func join(_ path: Path, _ kind: ConnectionID.Kind = .realtime, loop: Int) -> GroupID {
+    /// Adds a member to the group that a path has for an audience. O(depth).
+    mutating func join(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID {
         let place = makePlace(at: path)
-        place[kind].members.add(loop)
-        if kind == .http { streamsCount += 1 }
-        if let group = place[kind].group { return group }
+        place[audience].members.add(loop)
+        if audience == .streams { streamsCount += 1 }
+        if let group = place[audience].group { return group }
         let group = makeGroup()
-        place[kind].group = group
+        place[audience].group = group
         return group
     }
 
@@ -83,12 +119,12 @@ struct ListenerTrie {
     }
 
     /// Takes a member out; places without listeners at or below them go. Nil when nobody listened there.
-    mutating func leave(_ path: Path, _ kind: ConnectionID.Kind = .realtime, loop: Int) -> GroupID? {
-        guard let place = place(at: path), let group = place[kind].group else { return nil }
-        place[kind].members.remove(loop)
-        if kind == .http { streamsCount -= 1 }
-        if place[kind].members.isEmpty {
-            place[kind].group = nil
+    mutating func leave(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID? {
+        guard let place = place(at: path), let group = place[audience].group else { return nil }
+        place[audience].members.remove(loop)
+        if audience == .streams { streamsCount -= 1 }
+        if place[audience].members.isEmpty {
+            place[audience].group = nil
             prune(place)
         }
         return group
@@ -157,39 +193,41 @@ struct ListenerTrie {
 
     // MARK: Fan-out
 
-    /// What each group of plain listeners gets to see of a change, never more than lies at or below its path. One entry per form of the
-    /// change.
-    func deliveries(of change: Change) -> [(change: Change, to: [GroupAddress])] {
+    /// What the groups that are told by messages get to see of a change, each no more than lies at or below its path. One entry per
+    /// form of the change.
+    func deliveries(of change: Change) -> [Delivery] {
         if isEmpty { return [] }
         // Groups at or above the base see the change as it is.
-        var whole: [GroupAddress] = []
+        var whole = Delivery(change: change)
         let base = change.base
-        let place = forEachPlace(onTheWayTo: base) { place, _ in
-            if let address = place.plain.address { whole.append(address) }
-        }
-        var deliveries: [(change: Change, to: [GroupAddress])] = whole.isEmpty ? [] : [(change, whole)]
+        let place = forEachPlace(onTheWayTo: base) { place, _ in whole.add(place) }
+        var deliveries = whole.plain.isEmpty && whole.positioned.isEmpty ? [] : [whole]
         if let place, !place.children.isEmpty {
-            for (change, _, address) in parts(of: change, below: place, at: base, for: .realtime) {
-                deliveries.append((change, [address]))
+            for (change, _, place) in parts(of: change, below: place, at: base, where: \.hasPlain) {
+                var part = Delivery(change: change)
+                part.add(place)
+                deliveries.append(part)
             }
         }
         return deliveries
     }
 
-    /// The same for event streams: each group is told of the change in relation to its path.
-    func streamPushes(of change: Change) -> [(push: QueryPush, to: GroupAddress)] {
+    /// The same for event streams: each group is told of the change in relation to its path, and of the position behind it.
+    func streamPushes(of change: Change, at position: Position) -> [(push: QueryPush, to: GroupAddress)] {
         if streamsCount == 0 { return [] }
         var pushes: [(push: QueryPush, to: GroupAddress)] = []
-        func add(_ change: Change, _ path: Path, _ address: GroupAddress) {
-            pushes.append((QueryPush(form: .eventStream, path: path, content: .change(change)), address))
+        func add(_ change: Change, _ path: Path, _ place: Place) {
+            guard let address = place.streams.address else { return }
+            let push = QueryPush(form: .eventStream, path: path, content: .change(change), position: position)
+            pushes.append((push, address))
         }
         let base = change.base
         let place = forEachPlace(onTheWayTo: base) { place, byteCount in
-            if let address = place.streams.address { add(change, base.prefix(bytes: byteCount), address) }
+            add(change, base.prefix(bytes: byteCount), place)
         }
         if let place, !place.children.isEmpty {
-            for (change, path, address) in parts(of: change, below: place, at: base, for: .http) {
-                add(change, path, address)
+            for (change, path, place) in parts(of: change, below: place, at: base, where: { $0.streams.group != nil }) {
+                add(change, path, place)
             }
         }
         return pushes
@@ -209,14 +247,14 @@ struct ListenerTrie {
         return place
     }
 
-    /// What groups strictly below the base of a change see of it. O(groups + text of the values).
+    /// What the places strictly below the base of a change see of it that are wanted. O(places + text of the values).
     private func parts(
-        of change: Change, below place: Place, at base: Path, for kind: ConnectionID.Kind
-    ) -> [(Change, Path, GroupAddress)] {
+        of change: Change, below place: Place, at base: Path, where isWanted: (Place) -> Bool
+    ) -> [(Change, Path, Place)] {
         var found: [(place: Place, path: Path, assignments: [Assignment])] = []
         var indices: [ObjectIdentifier: Int] = [:]
         func add(_ assignment: Assignment, to place: Place, at path: Path) {
-            guard place[kind].group != nil else { return }
+            guard isWanted(place) else { return }
             if let index = indices[ObjectIdentifier(place)] {
                 found[index].assignments.append(assignment)
             } else {
@@ -240,16 +278,14 @@ struct ListenerTrie {
             if let next, !assignment.target.isPriority {
                 let value = assignment.value
                 Self.forEachPlace(below: next, at: target, of: value, value.range) { place, path, range in
-                    guard place[kind].group != nil else { return }
+                    guard isWanted(place) else { return }
                     let part = range.map { value.part($0) } ?? .null
                     add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
                 }
             }
         }
-        return found.compactMap { place, path, assignments in
-            place[kind].address.map {
-                (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), path, $0)
-            }
+        return found.map { place, path, assignments in
+            (assignments.count == 1 ? .set(assignments[0]) : .merge(base: path, assignments), path, place)
         }
     }
 

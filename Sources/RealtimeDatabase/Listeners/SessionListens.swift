@@ -27,13 +27,23 @@ struct SessionListens {
     /// Whom the rules judge.
     var principal: Principal
 
-    init(_ principal: Principal = .nobody) { self.principal = principal }
+    /// Which groups the plain listeners are members of.
+    var audience: ListenerTrie.Audience
 
-    var isEmpty: Bool { entries.isEmpty && queries.isEmpty }
+    init(_ principal: Principal = .nobody, _ audience: ListenerTrie.Audience = .changes) {
+        self.principal = principal
+        self.audience = audience
+    }
+
+    /// There is nothing to know.
+    var isEmpty: Bool { entries.isEmpty && queries.isEmpty && audience != .positions }
     var count: Int { entries.count + queries.count }
     var paths: [Path] { entries.map(\.path) }
     /// The paths whose groups the connection belongs to.
     var memberships: [Path] { entries.filter(\.isMember).map(\.path) }
+
+    /// Whether there is a listener at or above a path.
+    func covers(_ path: Path) -> Bool { contains(path) || isCovered(path) }
 
     func contains(_ path: Path) -> Bool {
         let index = index(of: path)

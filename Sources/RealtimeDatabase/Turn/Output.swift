@@ -14,13 +14,15 @@ package struct GroupAddress: Hashable, Sendable {
 /// What a database has to say once the commit that caused it is durable. The order is the order in which each connection
 /// must see it: data first, then the acknowledgement (wire-protocol 3.6).
 package enum Output: Sendable {
-    /// A change, for every member of the groups of plain listeners.
-    case push(Change, to: [GroupAddress])
+    /// A change, for every member of the groups of plain listeners; with the position behind it for those that are told of it.
+    case push(Change, at: Position?, to: [GroupAddress])
     /// What a change means to a query, for every member of a group of its listeners.
     case pushQuery(QueryPush, to: GroupAddress)
-    /// The value a new listener begins with.
-    case initial(ConnectionID, Path, CanonicalJSON)
+    /// The value a new listener begins with, as of a position.
+    case initial(ConnectionID, Path, CanonicalJSON, at: Position)
     case initialQuery(ConnectionID, QueryPush)
+    /// What a listener missed that resumes, up to a position.
+    case missed(ConnectionID, MissedChanges.Part, at: Position)
     /// The parts of the value that a new listener has otherwise; `tag` is that of a query.
     case initialParts(ConnectionID, Path, tag: Int64?, [CompoundHash.Difference])
     case join(GroupID, ConnectionID)
@@ -46,6 +48,8 @@ package enum Reply: Sendable {
     case listening
     /// The same of a query that had to look at all children for want of an index.
     case listeningUnindexed
+    /// A listener that is told of positions is registered. `recovered` when it was told of all it missed, and of nothing else.
+    case listeningAt(Position, recovered: Bool, unindexed: Bool = false)
     case value(CanonicalJSON)
     case failed(Failure)
 }
@@ -95,6 +99,8 @@ package struct SnapshotRead: Sendable {
     package var path: Path
     package var purpose: Purpose
     package var sequence: UInt64
+    /// That of `sequence`, for a listener that is told of positions.
+    package var position: Position?
 }
 
 /// A word of the program text that can be compared.

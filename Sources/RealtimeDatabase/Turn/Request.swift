@@ -80,12 +80,14 @@ package enum Operation: Sendable {
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
-    /// stream of the whole value.
-    indirect case listen(Path, known: KnownData?)
+    /// stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has: `missed`
+    /// is what was read of the log for it (``Database/historyNeeded(for:now:)``).
+    indirect case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of the client's query
-    /// object.
-    indirect case listenQuery(Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [])
+    /// object. With `saysPosition` the reply tells the position.
+    indirect case listenQuery(
+        Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [], saysPosition: Bool = false)
     case unlistenQuery(ListenerForm.Name)
     /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
     /// did so later. Nothing is answered.

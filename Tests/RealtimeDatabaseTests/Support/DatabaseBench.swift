@@ -72,12 +72,15 @@ struct DatabaseBench {
 
     private static func words(_ output: Output) -> String {
         switch output {
-        case .push(.set(let assignment), let groups): "push \(words(assignment)) to \(groups.count)"
-        case .push(.merge(let base, let assignments), let groups):
-            "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)"
+        case .push(.set(let assignment), let position, let groups):
+            "push \(words(assignment)) to \(groups.count)" + words(position)
+        case .push(.merge(let base, let assignments), let position, let groups):
+            "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)" + words(position)
         case .pushQuery(let push, _): "push \(push.form) \(words(push))"
         case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
-        case .initial(let connection, let path, let value): "initial \(path) \(value) to \(connection.loop)"
+        case .missed(_, let part, _):
+            "missed \(part.place.path) \(part.place.entries[part.place.range(after: part.after, through: part.through)].map(\.sequence))"
+        case .initial(let connection, let path, let value, _): "initial \(path) \(value) to \(connection.loop)"
         case .initialParts(_, let path, let tag, let parts):
             "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
         case .join(_, let connection): "join \(connection.loop)"
@@ -87,12 +90,16 @@ struct DatabaseBench {
         case .reply(_, let number, .done): "\(number) done"
         case .reply(_, let number, .listening): "\(number) listening"
         case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"
+        case .reply(_, let number, .listeningAt(let position, let recovered, _)):
+            "\(number) listening\(words(position)) \(recovered ? "recovered" : "anew")"
         case .reply(_, let number, .value(let value)): "\(number) \(value)"
         case .reply(_, let number, .failed(.denied(let why))):
             "\(number) \(Failure.denied(why).message)"
         case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
         }
     }
+
+    private static func words(_ position: Position?) -> String { position.map { " at \($0.sequence)" } ?? "" }
 
     private static func words(_ part: CompoundHash.Difference) -> String {
         "\(part.after.map { "\"\($0)\"" } ?? "")…\(part.through.map { "\"\($0)\"" } ?? "") \(part.value)"

@@ -41,7 +41,7 @@ struct SimulatedClient {
         let isSettled = waiting.allSatisfy { request in
             // Also what a listener that ends was still told.
             switch request.operation {
-            case .listen(let other, _), .unlisten(let other): !path.contains(other) && !other.contains(path)
+            case .listen(let other, _, _, _), .unlisten(let other): !path.contains(other) && !other.contains(path)
             default: true
             }
         }
@@ -59,12 +59,12 @@ struct SimulatedClient {
             return
         }
         switch output {
-        case .push(let change, _):
+        case .push(let change, _, _):
             for assignment in change.assignments {
                 if !mayHear(of: assignment.target.path) { failure = failure ?? "\(connection.raw) heard of \(change)" }
                 tree.assign(assignment)
             }
-        case .initial(_, let path, let value):
+        case .initial(_, let path, let value, _):
             if !mayHear(of: path) { failure = failure ?? "\(connection.raw) got data at \(path)" }
             tree.assign(Assignment(target: WriteTarget(path: path), value: value))
         case .initialQuery(_, let push): receive(push, isInitial: true)
@@ -73,6 +73,7 @@ struct SimulatedClient {
         case .stream(let read): stream = read
         case .revoked: failure = failure ?? "\(connection.raw) lost a listener"
         case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
+        case .missed: failure = failure ?? "\(connection.raw) was told what it missed, and did not ask"
         case .join, .leave: break
         }
     }
@@ -80,9 +81,9 @@ struct SimulatedClient {
     private mutating func receive(_ push: QueryPush, isInitial: Bool) {
         let name = push.form.name
         let asked = waiting.first { request in
-            if case .listenQuery(_, _, let form, _, _) = request.operation { form.name == name } else { false }
+            if case .listenQuery(_, _, let form, _, _, _) = request.operation { form.name == name } else { false }
         }
-        if isInitial, case .listenQuery(let path, let query, let form, _, _)? = asked?.operation {
+        if isInitial, case .listenQuery(let path, let query, let form, _, _, _)? = asked?.operation {
             queries[name] = SimulatedQuery(path: path, query: query, form: form)
         }
         guard queries[name] != nil else {
@@ -126,13 +127,13 @@ struct SimulatedClient {
         }
         waiting.removeFirst()
         switch (first.operation, reply) {
-        case (.listen(let path, _), .listening): listening.insert(path)
-        case (.listen(let path, _), _): listening.remove(path)
+        case (.listen(let path, _, _, _), .listening): listening.insert(path)
+        case (.listen(let path, _, _, _), _): listening.remove(path)
         case (.unlisten(let path), _): listening.remove(path)
-        case (.listenQuery(_, _, let form, _, _), .listening),
-            (.listenQuery(_, _, let form, _, _), .listeningUnindexed):
+        case (.listenQuery(_, _, let form, _, _, _), .listening),
+            (.listenQuery(_, _, let form, _, _, _), .listeningUnindexed):
             queries[form.name]?.isSettled = true
-        case (.listenQuery(_, _, let form, _, _), _): queries[form.name] = nil
+        case (.listenQuery(_, _, let form, _, _, _), _): queries[form.name] = nil
         case (.unlistenQuery(let name), _): queries[name] = nil
         default: break
         }
@@ -142,7 +143,7 @@ struct SimulatedClient {
     private func mayHear(of path: Path) -> Bool {
         if listening.union(failed).contains(where: { $0.contains(path) }) { return true }
         return waiting.contains { request in
-            if case .listen(let listened, _) = request.operation { listened.contains(path) } else { false }
+            if case .listen(let listened, _, _, _) = request.operation { listened.contains(path) } else { false }
         }
     }
 }

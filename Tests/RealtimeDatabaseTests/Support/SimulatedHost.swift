@@ -154,16 +154,17 @@ struct SimulatedHost {
                     expect(
                         read.connection == request.connection && read.number == request.number, "stream out of order")
                     reply = expected
-                case .initial(_, let path, let value):
+                case .initial(_, let path, let value, _):
                     expect(value == model.tree.value(at: path), "initial data of \(path)")
                 case .initialQuery(_, let push):
                     if case .change(.set(let assignment)) = push.content,
-                        case .listenQuery(let path, let query, _, _, _) = request.operation
+                        case .listenQuery(let path, let query, _, _, _, _) = request.operation
                     {
                         expect(
                             assignment.value == model.selection(query, at: path), "initial data of a query at \(path)")
                     }
                 case .initialParts: expect(false, "parts that nobody asked for")
+                case .missed: expect(false, "what was missed, and nobody asked for")
                 case .join, .leave, .revoked: break
                 }
             }
@@ -376,7 +377,7 @@ struct SimulatedHost {
 
     private mutating func deliver(_ output: Output) {
         switch output {
-        case .push(_, let addresses):
+        case .push(_, _, let addresses):
             for address in addresses {
                 for connection in groups[address.group] ?? [] {
                     expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
@@ -391,8 +392,8 @@ struct SimulatedHost {
                 expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
                 clients[connection]?.receive(output)
             }
-        case .initial(let connection, _, _), .initialQuery(let connection, _), .revoked(let connection, _, _),
-            .initialParts(let connection, _, _, _):
+        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
+            .revoked(let connection, _, _), .initialParts(let connection, _, _, _):
             clients[connection]?.receive(output)
         case .stream(let read): clients[read.connection]?.receive(output)
         case .reply(let connection, let number, _):

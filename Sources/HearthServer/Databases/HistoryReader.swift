@@ -1,0 +1,68 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import TreeStorage
+
+/// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
+final class HistoryReader: Sendable {
+    /// What a listener wants to know.
+    struct Question: Sendable {
+        /// Tells the questions of a database apart.
+        let serial: UInt64
+        let path: Path
+        /// What it has.
+        let after: UInt64
+    }
+
+    struct Job: Sendable {
+        let database: UInt32
+        let log: LogReader
+        let questions: [Question]
+    }
+
+    private let worker: Worker<Job>
+
+    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass. Clients that come back
+    /// one after the other then cost little more than those that come at once.
+    private static let restFactor = 8
+    private static let restMax = Duration.milliseconds(50)
+
+    /// - parameter bytesMax: of the log, read for one job. Listeners that would need more begin anew.
+    init(
+        bytesMax: Int, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+    ) throws(SystemError) {
+        worker = try Worker(name: "history") {
+            let never = Semaphore()
+            return { jobs in
+                for job in jobs {
+                    let start = MonotonicTime.current
+                    report(.history(job.database, Self.answers(to: job, bytesMax)))
+                    let took = MonotonicTime.current - start
+                    _ = never.wait(atMost: min(took * Self.restFactor, Self.restMax))
+                }
+            }
+        }
+    }
+
+    func post(_ job: Job) { worker.post(job) }
+
+    func stop() { worker.stop() }
+
+    /// By serial; what is missing here is not known.
+    typealias Answers = Result<[UInt64: MissedChanges.Found], StorageError>
+
+    private static func answers(to job: Job, _ bytesMax: Int) -> Answers {
+        guard let oldest = job.questions.map(\.after).min() else { return .success([:]) }
+        var answers: [UInt64: MissedChanges.Found] = [:]
+        var changes = MissedChanges(after: 0)
+        return Result { () throws(StorageError) in
+            try job.log.forEachRecord(after: oldest, bytesMax: bytesMax) { start in
+                changes = MissedChanges(after: start)
+                for question in job.questions { answers[question.serial] = MissedChanges.Found(changes, question.path) }
+            } _: { (record) throws(StorageError) in
+                try changes.take(record)
+            }
+            return answers
+        }
+    }
+}

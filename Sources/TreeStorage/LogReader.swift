@@ -1,0 +1,69 @@
+import Glibc
+package import RealtimeDatabase
+import SQLite
+
+/// Reads a commit log while it is written. Used by one thread at a time.
+package final class LogReader: @unchecked Sendable {
+    // Safe because: one thread at a time uses it.
+    private let path: String
+    private var connection: Connection?
+
+    init(path: String) { self.path = path }
+
+    /// Visits the records with operations after `sequence`, in order, or only the newest ones if the log does not reach back so far, or if
+    /// their bodies have more than `bytesMax` bytes. `begin` is told first after which number all are visited. Costs what is visited.
+    package func forEachRecord(
+        after sequence: UInt64, bytesMax: Int, begin: (UInt64) -> Void,
+        _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let connection = try open()
+        // One state of the file for all reads.
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        let start = try start(after: sequence, bytesMax: bytesMax, in: connection)
+        begin(start)
+        try LogFile.forEachRecord(in: connection, after: start, body)
+    }
+
+    private func open() throws(StorageError) -> Connection {
+        if let connection { return connection }
+        let new = try Connection(path: path, mode: .readOnly)
+        connection = new
+        return new
+    }
+
+    /// The number from which on all records are there and have no more bytes than may be: backwards, as the newest ones count.
+    private func start(after sequence: UInt64, bytesMax: Int, in connection: Connection) throws(StorageError) -> UInt64
+    {
+        let select = try connection.prepare(
+            "SELECT first, count, length(body) FROM log WHERE first >= \(LogFile.firstAfter) ORDER BY first DESC")
+        select.bind(1, Int64(sequence))
+        var first: Int64?
+        var bytesLeft = Int64(bytesMax)
+        var last: Int64 = 0
+        while try select.step() {
+            let end = select.integer(0) + select.integer(1)
+            if first == nil { last = end - 1 }
+            bytesLeft -= select.integer(2)
+            if let first, end != first { break }
+            if bytesLeft < 0 { break }
+            first = select.integer(0)
+        }
+        // Nothing of what is there may be visited.
+        guard let first else { return UInt64(last) }
+        return max(sequence, UInt64(first - 1))
+    }
+}
+
+/// One start of the machine.
+package enum Boot {
+    /// The kernel's name for it. Where there is none, each process is one.
+    package static let current: String = {
+        let file = Glibc.open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        defer { if file >= 0 { close(file) } }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = file >= 0 ? read(file, &bytes, bytes.count) : 0
+        guard count > 0 else { return "process \(UInt64.random(in: 0 ... .max))" }
+        return String(decoding: bytes[..<count].filter { $0 > 0x20 }, as: UTF8.self)
+    }()
+}

@@ -1,0 +1,135 @@
+import EventLoop
+import Glibc
+import HearthClient
+import JSONTree
+import Synchronization
+import TestSupport
+import Testing
+
+/// Clients that drop and come back to a server in a process of its own, which is killed under them.
+@Suite("Clients that come back", .timeLimit(.minutes(5)))
+struct ResumeTests {
+    /// One that wants to know of everything at `/log`, over all its connections.
+    private final class Follower: Sendable {
+        private struct State {
+            var position: [UInt8] = []
+            var heard: [String] = []
+            var resumed = 0
+        }
+
+        private let state = Mutex(State())
+        private let seed: UInt64
+
+        init(seed: UInt64) { self.seed = seed }
+
+        var heard: [String] { state.withLock { $0.heard } }
+        var resumed: Int { state.withLock { $0.resumed } }
+
+        /// While there is nothing yet.
+        func begin(_ url: DatabaseURL, on loop: EventLoop) async throws {
+            let changes = try await Connection.open(url, on: loop).listen(path("log"), since: [])
+            for try await change in changes {
+                #expect(try change == .set("log", "null"))
+                break
+            }
+            #expect(!changes.isResumed)
+            state.withLock { $0.position = changes.position ?? [] }
+        }
+
+        /// Drops and comes back until the server is gone, or the last entry came.
+        func follow(_ url: DatabaseURL, on loop: EventLoop, until last: String) async throws {
+            var random = SeededRandom(seed: seed)
+            do {
+                while heard.last != last {
+                    let connection = try await Connection.open(url, on: loop)
+                    let since = state.withLock { $0.position }
+                    let changes = try await connection.listen(path("log"), since: since)
+                    state.withLock { $0.resumed += changes.isResumed ? 1 : 0 }
+                    #expect(changes.isResumed, "seed \(seed)")
+                    defer { state.withLock { $0.position = changes.position ?? $0.position } }
+                    var left = Int.random(in: 1...40, using: &random)
+                    for try await change in changes {
+                        guard case .set(let assignment) = change else { continue }
+                        let key = String(decoding: assignment.target.text.dropFirst(4), as: UTF8.self)
+                        state.withLock { $0.heard.append(key) }
+                        left -= 1
+                        if left == 0 || key == last { break }
+                    }
+                    connection.close()
+                }
+            } catch ConnectionError.disconnected {
+                // Killed.
+            }
+        }
+    }
+
+    @Test("hear of every write once and in order, though the server is killed")
+    func kills() async throws {
+        let folder = TemporaryFolder()
+        let clients = try TestLoop()
+        let followers = (0..<8).map { Follower(seed: $0) }
+        var written = 0
+        for round in 0..<4 {
+            let server = try await ServerProcess(folder.path, "--durability", round == 1 ? "process" : "full")
+            let url = try server.url()
+            let writer = try await Connection.open(url, on: clients.loop)
+            let isLast = round == 3
+            if round == 0 { for follower in followers { try await follower.begin(url, on: clients.loop) } }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for follower in followers {
+                    group.addTask { try await follower.follow(url, on: clients.loop, until: "end") }
+                }
+                do {
+                    for _ in 0..<150 {
+                        written += 1
+                        try await writer.set(place("log/k\(written)"), to: "1")
+                        if !isLast, written % 150 == 100 { server.process.signal(SIGKILL) }
+                    }
+                    try await writer.set(place("log/end"), to: "1")
+                } catch ConnectionError.disconnected {
+                    // The last one may be there or not.
+                }
+                try await group.waitForAll()
+            }
+            guard isLast else {
+                #expect(try await server.process.outcome().code == -SIGKILL)
+                written = (round + 1) * 150
+                continue
+            }
+            let log = try await writer.get(path("log"))
+            let keys = log.children.reduce(0) { count, _ in count + 1 }
+            for follower in followers {
+                #expect(follower.heard == followers[0].heard)
+                #expect(Set(follower.heard).count == keys && follower.heard.count == keys)
+                #expect(follower.resumed > 4)
+                let numbers = follower.heard.compactMap { Int($0.dropFirst()) }
+                #expect(numbers == numbers.sorted() && numbers.count == keys - 1)
+            }
+            server.process.signal(SIGTERM)
+            _ = try await server.process.outcome()
+        }
+    }
+
+    @Test("hearth watch --resume prints what it missed")
+    func watch() async throws {
+        let folder = TemporaryFolder()
+        let clients = try TestLoop()
+        let first = try await ServerProcess(folder.path)
+        let watch = try HearthProcess(["watch", "/a", "--resume", "--url", "ws://\(first.address)/"])
+        #expect(await watch.line() == "set /a null\n")
+        let writer = try await Connection.open(first.url(), on: clients.loop)
+        try await writer.set(place("a/b"), to: "1")
+        #expect(await watch.line() == "set /a/b 1\n")
+        first.process.signal(SIGKILL)
+        _ = try await first.process.outcome()
+        // Nobody listens at the old place for a moment; then somebody else writes before the watch is back, or after.
+        let second = try await ServerProcess(folder.path, "--listen", first.address)
+        let other = try await Connection.open(second.url(), on: clients.loop)
+        try await other.set(place("a/b"), to: "2")
+        try await other.set(place("a/b"), to: "3")
+        #expect(await watch.line() == "set /a/b 2\n")
+        #expect(await watch.line() == "set /a/b 3\n")
+        watch.signal(SIGINT)
+        #expect(try await watch.outcome().code == 0)
+    }
+}
