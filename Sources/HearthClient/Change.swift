@@ -8,19 +8,6 @@ package enum Change: Hashable, Sendable {
     /// Several places at or below a path changed at once. The targets are absolute.
     case update(Path, [Assignment])
 
-    /// One place and what is there now.
-    package struct Assignment: Hashable, Sendable {
-        package var target: WriteTarget
-        package var value: CanonicalJSON
-
-        package init(target: WriteTarget, value: CanonicalJSON) {
-            self.target = target
-            self.value = value
-        }
-
-        init(_ assignment: WireAssignment) { self.init(target: assignment.target, value: assignment.value) }
-    }
-
     package var assignments: [Assignment] {
         switch self {
         case .set(let assignment): [assignment]
@@ -45,11 +32,13 @@ package enum Change: Hashable, Sendable {
     }
 }
 
-extension Change.Assignment {
-    fileprivate func part(at path: Path) -> Change.Assignment? {
+extension Assignment {
+    init(_ assignment: WireAssignment) { self.init(target: assignment.target, value: assignment.value) }
+
+    fileprivate func part(at path: Path) -> Assignment? {
         if path.contains(target.path) { return self }
         guard !target.isPriority, let relative = path.suffix(after: target.path) else { return nil }
-        return Change.Assignment(target: WriteTarget(path: path), value: value.value(at: relative))
+        return Assignment(target: WriteTarget(path: path), value: value.value(at: relative))
     }
 
     /// Whether this says all there is at a path.

@@ -128,9 +128,9 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
     func received(_ push: ServerPush) {
         switch push {
         case .data(let assignment, let tag, let position):
-            deliver(.set(Change.Assignment(assignment)), tag: tag, position)
+            deliver(.set(Assignment(assignment)), tag: tag, position)
         case .merge(let base, let assignments, let tag, let position):
-            deliver(.update(base, assignments.map { Change.Assignment($0) }), tag: tag, position)
+            deliver(.update(base, assignments.map { Assignment($0) }), tag: tag, position)
         case .revoke(let path, query: nil):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
             for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 extension Database {
     /// What one connection may owe at most: entries, and bytes of paths and values.
@@ -26,7 +27,7 @@ extension Database {
         for (target, value) in entries {
             resolved.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        try checkAllowed(toWrite: resolved, in: turn)
+        try checkAllowed(.write(resolved), in: turn)
         take(writes, of: connection.raw)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
         sequence += 1

@@ -6,7 +6,7 @@ extension Database {
 
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
         do throws(Failure) {
-            try checkAllowed(toRead: path, in: turn)
+            try checkAllowed(.read(path), in: turn)
         } catch {
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
             return

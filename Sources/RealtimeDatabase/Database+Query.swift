@@ -8,7 +8,7 @@ extension Database {
         let reply: Reply
         do throws(Failure) {
             if let tornBy { throw .unavailable(tornBy) }
-            try checkAllowed(toRead: path, query, in: turn)
+            try checkAllowed(.read(path, query), in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             let live = listeners.query(query, at: path)
             let members = live.flatMap { $0.isEmpty ? nil : $0.window }

@@ -10,7 +10,7 @@ extension Database {
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation, since.epoch == epoch,
             since.sequence < sequence, since.sequence < recent.start || sequence - since.sequence > Self.lookedAtMax,
-            isAllowed(toRead: path, by: request.principal, now: now)
+            (try? isAllowed(.read(path), by: request.principal, now: now)) == true
         else { return nil }
         return (path, since.sequence)
     }

@@ -1,17 +1,5 @@
-package import JSONTree
+import JSONTree
 package import SecurityRules
-
-/// What a principal was not allowed to do, for those who run the database.
-package struct DeniedRequest: Sendable {
-    /// Milliseconds since 1970.
-    package var time: Int64
-    /// Empty for nobody.
-    package var uid: [UInt8]
-    package var path: Path
-    package var isWrite: Bool
-    /// Why, in one line; nil when too many were denied in one turn to explain them all.
-    package var reason: String?
-}
 
 extension Database {
     /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.
@@ -40,18 +28,16 @@ extension Database {
 
     /// Whether a request would leave something to be kept: it writes, and the rules do not forbid it.
     package func mayWrite(_ request: Request, now: Int64) -> Bool {
-        guard request.operation.writes else { return false }
-        guard let judge, !request.principal.isAdministrator else { return true }
-        var assignments: [Assignment] = []
+        let entries: [(target: WriteTarget, value: IncomingValue)]
         switch request.operation {
-        case .set(let target, let value, _, _): assignments = [(target, value)].compactMap { resolved($0, now) }
-        case .update(_, let entries), .onDisconnect(let entries): assignments = entries.compactMap { resolved($0, now) }
+        case .set(let target, let value, _, _): entries = [(target, value)]
+        case .update(_, let list), .onDisconnect(let list): entries = list
         default: return false
         }
         // An empty update is allowed to everybody, and leaves nothing.
-        if assignments.isEmpty { return false }
-        let context = RuleContext(auth: request.principal.auth, now: now)
-        return (try? judge.decide(.write(assignments), context, in: rows))?.isAllowed ?? true
+        if entries.isEmpty { return false }
+        let operation = RuleOperation.write(entries.compactMap { resolved($0, now) })
+        return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
     }
 
     private func resolved(_ entry: (target: WriteTarget, value: IncomingValue), _ now: Int64) -> Assignment? {
@@ -64,64 +50,51 @@ extension Database {
 
     // MARK: Deciding
 
-    /// Throws unless the principal of the turn may write this, as one commit. Server values are resolved.
-    func checkAllowed(toWrite assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
-        try check(.write(assignments), by: turn.principal, now: turn.record.time)
-    }
-
-    /// Whether the principal of the turn may do this. That it may not is not noted.
-    func isAllowed(_ operation: RuleOperation, in turn: borrowing Turn) throws(Failure) -> Bool {
-        guard let judge, !turn.principal.isAdministrator else { return true }
-        let context = RuleContext(auth: turn.principal.auth, now: turn.record.time)
+    /// Whether the rules allow an operation now. Server values in it are resolved. That it is not allowed is not noted.
+    func isAllowed(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) -> Bool {
+        guard let judge, !principal.isAdministrator else { return true }
+        let context = RuleContext(auth: principal.auth, now: now)
         return try Self.reading { () throws(RuleTreeError) in
             try judge.decide(operation, context, in: rows).isAllowed
         }
     }
 
-    /// Throws unless the principal of the turn may read this.
-    func checkAllowed(toRead path: Path, _ query: Query? = nil, in turn: borrowing Turn) throws(Failure) {
-        try check(.read(path, query.map(RuleQuery.init)), by: turn.principal, now: turn.record.time)
+    /// Throws unless the principal of the turn may do this.
+    func checkAllowed(_ operation: RuleOperation, in turn: borrowing Turn) throws(Failure) {
+        if try isAllowed(operation, in: turn) { return }
+        throw denial(of: operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// Whether the rules allow it now. Nobody hears of a denial.
-    func isAllowed(toRead path: Path, _ query: Query? = nil, by principal: Principal, now: Int64) -> Bool {
-        guard let judge, !principal.isAdministrator else { return true }
-        let context = RuleContext(auth: principal.auth, now: now)
-        return (try? judge.decide(.read(path, query.map(RuleQuery.init)), context, in: rows))?.isAllowed ?? false
+    /// Whether the principal of the turn may do this.
+    func isAllowed(_ operation: RuleOperation, in turn: borrowing Turn) throws(Failure) -> Bool {
+        try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
     /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
     ) throws(Failure) {
-        guard let judge, !principal.isAdministrator else { return dependencies.remove(listener) }
-        let operation = RuleOperation.read(path, query.map(RuleQuery.init))
-        guard judge.program.readDependsOnData(at: path) else {
+        let operation = RuleOperation.read(path, query)
+        guard let judge, !principal.isAdministrator, judge.program.readDependsOnData(at: path) else {
             dependencies.remove(listener)
-            return try check(operation, by: principal, now: now)
+            if try isAllowed(operation, by: principal, now: now) { return }
+            throw denial(of: operation, by: principal, now: now)
         }
         let context = RuleContext(auth: principal.auth, now: now)
         let (verdict, places) = try Self.reading { () throws(RuleTreeError) in
             try judge.decideNotingPlaces(operation, context, in: rows)
         }
         dependencies.set(listener, verdict.isAllowed ? places : [])
-        if !verdict.isAllowed { throw deny(operation, context, by: principal, judge) }
+        if !verdict.isAllowed { throw denial(of: operation, by: principal, now: now) }
     }
 
-    private func check(_ operation: RuleOperation, by principal: Principal, now: Int64) throws(Failure) {
-        guard let judge, !principal.isAdministrator else { return }
+    /// What whoever may not do this is told. It is noted, and explained unless too many were denied in this turn.
+    func denial(of operation: RuleOperation, by principal: Principal, now: Int64) -> Failure {
         let context = RuleContext(auth: principal.auth, now: now)
-        let verdict = try Self.reading { () throws(RuleTreeError) in
-            try judge.decide(operation, context, in: rows)
-        }
-        if !verdict.isAllowed { throw deny(operation, context, by: principal, judge) }
-    }
-
-    private func deny(
-        _ operation: RuleOperation, _ context: RuleContext, by principal: Principal, _ judge: RulesJudge
-    ) -> Failure {
         var reason: String?
-        if denials.count < Self.explainedMax, let explanation = try? judge.explain(operation, context, in: rows) {
+        if denials.count < Self.explainedMax,
+            let explanation = try? judge?.explain(operation, context, in: rows)
+        {
             reason = String(explanation.summary.prefix(Self.reasonMax))
         }
         let (path, isWrite) =
@@ -129,9 +102,7 @@ extension Database {
             case .read(let path, _): (path, false)
             case .write(let assignments): (assignments.first?.target.path ?? .root, true)
             }
-        denials.append(
-            DeniedRequest(
-                time: context.now, uid: principal.uid, path: path, isWrite: isWrite, reason: reason))
+        denials.append(DeniedRequest(time: now, uid: principal.uid, path: path, isWrite: isWrite, reason: reason))
         return .denied(explainsDenials ? reason ?? "" : "")
     }
 
@@ -191,8 +162,9 @@ extension Database {
     }
 }
 
-extension RuleQuery {
-    fileprivate init(_ query: Query) {
-        self.init(index: query.index, start: query.start, end: query.end, limit: query.limit)
+extension RuleOperation {
+    static func read(_ path: Path, _ query: Query? = nil) -> RuleOperation {
+        let asked = query.map { RuleQuery(index: $0.index, start: $0.start, end: $0.end, limit: $0.limit) }
+        return .read(path, asked)
     }
 }

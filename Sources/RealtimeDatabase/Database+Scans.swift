@@ -120,9 +120,9 @@ extension Database {
             (path, query) = (place, asked)
         default: return nil
         }
-        guard mustScan(query, at: path), isAllowed(toRead: path, query, by: request.principal, now: now) else {
-            return nil
-        }
+        guard mustScan(query, at: path),
+            (try? isAllowed(.read(path, query), by: request.principal, now: now)) == true
+        else { return nil }
         let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }
         if live.spare != nil || !live.isEmpty && live.window.keepsOrder { return nil }

@@ -9,13 +9,10 @@ extension Database {
         try checkWritable()
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
+        let mayWrite = judge == nil ? true : try isAllowed(.write([assignment]), in: turn)
         if let expecting {
             // Whether it holds is nothing for those who may neither do this nor read here.
-            if judge != nil, try !isAllowed(.write([assignment]), in: turn),
-                try !isAllowed(.read(target.path, nil), in: turn)
-            {
-                try checkAllowed(toWrite: [assignment], in: turn)
-            }
+            if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: assignment, in: turn) }
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             if !isEmpty {
@@ -24,7 +21,7 @@ extension Database {
                 guard NodeHash.matches(expecting, current) else { throw .stale(current) }
             }
         }
-        if judge != nil { try checkAllowed(toWrite: [assignment], in: turn) }
+        if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         if listeners.isEmpty {
             try apply(assignment)
@@ -57,9 +54,22 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        try checkAllowed(toWrite: assignments, in: turn)
+        try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
         try commit(.merge(base: base, assignments), in: &turn)
+    }
+
+    private func denial(of assignment: Assignment, in turn: borrowing Turn) -> Failure {
+        denial(of: .write([assignment]), by: turn.principal, now: turn.record.time)
+    }
+
+    /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not read hears what
+    /// was sent.
+    func echo(
+        of value: IncomingValue, _ stored: CanonicalJSON, at path: Path, in turn: borrowing Turn
+    ) -> CanonicalJSON {
+        if !value.hasServerValues { return stored }
+        return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.json
     }
 
     /// A precondition tells whoever may write whether it holds, but the value only to those who may read it.
@@ -68,7 +78,7 @@ extension Database {
     ) -> Failure {
         guard case .stale = failure, connection.kind == .http else { return failure }
         do throws(Failure) {
-            try checkAllowed(toRead: path, in: turn)
+            try checkAllowed(.read(path), in: turn)
             return failure
         } catch {
             return error

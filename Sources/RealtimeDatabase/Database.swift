@@ -186,8 +186,7 @@ package final class Database {
             let reply: Reply
             do throws(Failure) {
                 let stored = try set(target, value, expecting: expected, in: &turn)
-                let hides = try value.hasServerValues && !isAllowed(.read(target.path, nil), in: turn)
-                reply = !echoes ? .done : .value(hides ? value.json : stored)
+                reply = echoes ? .value(echo(of: value, stored, at: target.path, in: turn)) : .done
             } catch {
                 reply = .failed(hiding(error, at: target.path, from: connection, in: turn))
             }

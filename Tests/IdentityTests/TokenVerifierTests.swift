@@ -253,7 +253,7 @@ struct TokenVerifierTests {
             return
         }
         #expect(text(auth) == #"{"uid":"u9","x.y":[1]}"#)
-        for nobody in [administrator.acting(as: bytes("null")), administrator.actingAsNobody()] {
+        for nobody in [administrator.acting(as: bytes("null")), administrator.acting(as: bytes(" null "))] {
             guard case .simulated(nil, 5)? = nobody else {
                 Issue.record("not nobody")
                 return
@@ -264,7 +264,7 @@ struct TokenVerifierTests {
         }
         let user = try verify(idToken(), with: verifier())
         #expect(user.acting(as: bytes("{}")) == nil)
-        #expect(administrator.actingAsNobody()?.acting(as: bytes("{}")) == nil)
+        #expect(administrator.acting(as: bytes("null"))?.acting(as: bytes("{}")) == nil)
     }
 
     // MARK: Other issuers

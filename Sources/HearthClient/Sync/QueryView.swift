@@ -69,16 +69,9 @@ final class QueryView {
         let difference = apply(changes(from: old.node, to: new.node, keys: keys))
         let isOtherwise = query.selectsEverything && !isEqual(old.node, new.node, [])
         guard becomesComplete || isOtherwise || !difference.isEmpty else { return [] }
-        var events = childEvents(inOrder(window?.events(of: difference) ?? []), before: old.node, to: observers)
+        var events = childEvents(window?.events(of: difference).inTellingOrder ?? [], before: old.node, to: observers)
         if new.isComplete { events += valueEvent(to: observers) }
         return events
-    }
-
-    /// With added and moved children together, so that whoever takes one event after the other finds each predecessor
-    /// where it belongs: it was there before and stays, or came right before.
-    private func inOrder(_ events: [ChildEvent]) -> [ChildEvent] {
-        let arrivals = events.filter { $0.kind == .added || $0.kind == .moved }.sorted { $0.place < $1.place }
-        return events.filter { $0.kind == .removed } + arrivals + events.filter { $0.kind == .changed }
     }
 
     private func apply(_ changes: [ChildChange]) -> WindowDifference {

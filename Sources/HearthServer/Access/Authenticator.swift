@@ -2,65 +2,8 @@ import EventLoop
 import Identity
 import JSONTree
 import RealtimeDatabase
+import SecurityRules
 import Synchronization
-
-/// Whom a credential has turned out to be.
-struct Authentication: Sendable {
-    var principal: Principal
-    /// When the credential ends, in seconds since 1970; nil if it does not.
-    var expiresAt: Int64?
-    /// The account of this server that it belongs to, if it does.
-    var account: AccountSession?
-
-    static let nobody = Authentication(principal: .nobody)
-}
-
-/// A session of a user with an account here: it ends when the user loses that, or its tokens.
-struct AccountSession: Hashable, Sendable {
-    var realm: Realm
-    var user: String
-    /// Of the token, in seconds since 1970.
-    var issuedAt: Int64
-
-    init(_ user: TokenUser, project: String) {
-        realm = Realm(project: project, tenant: user.tenant.map { String(decoding: $0, as: UTF8.self) })
-        self.user = String(decoding: user.uid, as: UTF8.self)
-        issuedAt = user.issuedAt
-    }
-
-    func ends(with revocation: Revocation) -> Bool {
-        guard revocation.user.utf8.elementsEqual(user.utf8), revocation.realm == realm else { return false }
-        return switch revocation.loss {
-        case .account, .disabled: true
-        case .tokensBefore(let seconds): issuedAt < seconds
-        }
-    }
-}
-
-/// Why a credential is not taken.
-struct CredentialError: Error, Equatable, Sendable {
-    enum Kind: Equatable, Sendable {
-        case invalid
-        case expired
-        /// No access token of an administrator.
-        case notAdministrator
-        /// That cannot be found out now.
-        case unavailable
-    }
-
-    var kind: Kind
-    /// For people; says nothing of what the credential holds.
-    var text: String
-
-    /// The word that SDKs know it by (wire-protocol 7).
-    var status: StaticString {
-        switch kind {
-        case .invalid, .notAdministrator: "invalid_token"
-        case .expired: "expired_token"
-        case .unavailable: "unavailable"
-        }
-    }
-}
 
 /// Finds out whose a credential is.
 struct Authenticator: Sendable {
@@ -161,7 +104,9 @@ struct Authenticator: Sendable {
                 throw CredentialError(kind: .notAdministrator, text: "an access token is needed here")
             }
             return Authentication(
-                principal: try Self.principal(user.auth), expiresAt: user.expiresAt,
+                principal: try Self.principal(
+                    RuleAuth.json(uid: user.uid, provider: user.provider, claims: user.claims)),
+                expiresAt: user.expiresAt,
                 account: user.isOwn ? AccountSession(user, project: project) : nil)
         }
     }
@@ -172,18 +117,5 @@ struct Authenticator: Sendable {
         } catch {
             throw CredentialError(kind: .invalid, text: "the claims are too deep")
         }
-    }
-}
-
-extension TokenUser {
-    /// The JSON text of what rules see (rules 15).
-    fileprivate var auth: [UInt8] {
-        var out = Array(#"{"uid":"#.utf8)
-        JSONText.appendQuoted(uid, to: &out)
-        if let provider {
-            out += #","provider":"#.utf8
-            JSONText.appendQuoted(provider, to: &out)
-        }
-        return out + Array(#","token":"#.utf8) + claims + Array("}".utf8)
     }
 }

@@ -24,23 +24,25 @@ struct Credential: Equatable, Sendable {
 extension Credential {
     /// That of an HTTP request, if it has one.
     init?(_ head: RequestHead) {
-        let header = head.headers.combined("authorization")
         if let token = head.query.first("auth"), !token.isEmpty {
             self.token = .user(Array(token))
         } else if let token = head.query.first("access_token"), !token.isEmpty {
             self.token = .administrator(Array(token))
-        } else if let header, let token = Self.bearer(header) {
-            self.token = .administrator(token)
+        } else if let token = head.bearer {
+            self.token = .administrator(Array(token))
         } else {
             return nil
         }
         acting = head.query.first("auth_variable_override").map(Array.init)
     }
+}
 
-    /// What stands behind `Bearer` in the header field; nil in one of another scheme, which is meant for somebody on the way.
-    private static func bearer(_ field: some Collection<UInt8>) -> [UInt8]? {
+extension RequestHead {
+    /// The token behind `Bearer`; nil where another scheme is named, which is meant for somebody on the way.
+    var bearer: ArraySlice<UInt8>? {
+        guard let field = headers.first("authorization") else { return nil }
         let words = field.split(separator: UInt8(ascii: " "))
         guard words.count == 2, String(decoding: words[0], as: UTF8.self).lowercased() == "bearer" else { return nil }
-        return Array(words[1])
+        return words[1]
     }
 }

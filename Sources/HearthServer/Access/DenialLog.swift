@@ -16,6 +16,7 @@ final class DenialLog: Sendable {
     private let ring = Mutex<(entries: [Entry], next: Int)>(([], 0))
 
     func add(_ requests: [DeniedRequest], in database: String) {
+        if requests.isEmpty { return }
         ring.withLock { ring in
             for request in requests {
                 let entry = Entry(database: database, request: request)

@@ -96,8 +96,8 @@ final class LoopContext: @unchecked Sendable {
             guard let account else { return false }
             return byUser[account.user]?.contains { account.ends(with: $0) } ?? false
         }
-        for session in Array(sessions.values) where isRevoked(session.account) { session.revoke() }
-        for connection in Array(exchanges.values) where isRevoked(connection.account) {
+        for session in Array(sessions.values) where isRevoked(session.authentication.account) { session.revoke() }
+        for connection in Array(exchanges.values) where isRevoked(connection.follower?.account) {
             connection.end(with: EventStreamWriter.authRevoked)
         }
     }

@@ -195,8 +195,7 @@ final class HostedDatabase {
     private func runTurn(_ requests: [Request]) -> Int {
         let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
-        let denials = database.takeDenials()
-        if !denials.isEmpty { host.denials.add(denials, in: name) }
+        host.denials.add(database.takeDenials(), in: name)
         release()
         if let error = database.tornBy { recover(because: error) }
         if database.changedBytes >= host.limits.changedBytesSoft { freeze() }

@@ -39,15 +39,6 @@ extension HTTPConnection {
             body(connection)
         }
     }
-
-    /// Ends an event stream when the credential ends that it was asked for with.
-    func expire(at seconds: Int64?) {
-        expiry?.cancel()
-        expiry = seconds.map { seconds in
-            let left = Duration.milliseconds(max(0, seconds * 1000 - WallClock.milliseconds))
-            return context.loop.schedule(after: left) { [unowned self] in end(with: EventStreamWriter.authRevoked) }
-        }
-    }
 }
 
 extension RESTError {

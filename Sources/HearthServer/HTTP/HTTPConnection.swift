@@ -32,9 +32,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The database of its event stream, from the request on.
     private(set) var listening: DatabaseDirectory.Use?
     /// Until its credential ends.
-    var expiry: Timer?
-    /// What the user of its event stream must keep for that to go on.
-    private(set) var account: AccountSession?
+    private var expiry: Timer?
+    /// In whose name its event stream goes on.
+    private(set) var follower: Authentication?
     /// The answer under way is the last one.
     var isEnding = false
 
@@ -283,12 +283,19 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 to: database.index)
             guard exchange.listens else { return context.release(database) }
             listening = database
-            expire(at: authentication.expiresAt)
-            account = authentication.account
+            follow(as: authentication)
         } catch let error as RESTError {
             respond(error.response, with: writer)
         } catch {
             respond(RESTError(error as? DatabaseDirectory.LookUpError ?? .invalidName).response, with: writer)
+        }
+    }
+
+    /// The event stream that was asked for goes on until the credential ends.
+    private func follow(as authentication: Authentication) {
+        follower = authentication
+        expiry = authentication.schedule(on: context.loop) { [unowned self] in
+            end(with: EventStreamWriter.authRevoked)
         }
     }
 
@@ -332,7 +339,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         listening = nil
         expiry?.cancel()
         expiry = nil
-        account = nil
+        follower = nil
     }
 
     func timedOut(_ stream: Stream) {

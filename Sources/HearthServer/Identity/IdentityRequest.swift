@@ -28,10 +28,7 @@ struct IdentityRequest: Sendable {
         isForm = type.hasPrefix("application/x-www-form-urlencoded")
         let key = text(head.query.first("key") ?? head.headers.first("x-goog-api-key"))
         apiKey = key?.isEmpty == false ? key : nil
-        bearer = text(head.headers.first("authorization")).flatMap { field in
-            let parts = field.split(separator: " ", maxSplits: 1)
-            return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : nil
-        }
+        bearer = text(head.bearer)
         client = peer?.clientNetwork ?? ""
         origin = "\(isSecure ? "https" : "http")://\(String(decoding: head.host, as: UTF8.self))"
     }

@@ -7,12 +7,7 @@ extension IdentityService {
         try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
-        var new = NewUser()
-        new.id = try fields.text("localId")
-        new.email = try fields.text("email")
-        new.password = try fields.text("password")
-        new.displayName = try fields.text("displayName")
-        new.photoURL = try fields.text("photoUrl")
+        var new = try newUser(fields)
         new.phone = try fields.text("phoneNumber")
         new.emailVerified = try fields.bool("emailVerified") ?? false
         new.isDisabled = try fields.bool("disabled") ?? false

@@ -17,7 +17,7 @@ extension IdentityService {
         return HTTPResponse(identity: members)
     }
 
-    private func newUser(_ fields: IdentityFields) throws(AccountFailure) -> NewUser {
+    func newUser(_ fields: IdentityFields) throws(AccountFailure) -> NewUser {
         var new = NewUser()
         new.id = try fields.text("localId")
         new.email = try fields.text("email")

@@ -15,28 +15,21 @@ extension RealtimeSession {
         beginAuthentication()
     }
 
-    func become(_ number: Int64, _ result: Result<Authentication, CredentialError>) {
+    func become(_ number: Int64, _ result: Authenticator.Outcome) {
         switch result {
         case .success(let authentication):
-            let seconds = authentication.expiresAt
-            let expires = seconds.map { String($0) } ?? "null"
+            let expires = authentication.expiresAt.map { String($0) } ?? "null"
             let text = #"{"auth":"# + String(decoding: authentication.principal.json, as: UTF8.self)
             let reply = CanonicalJSON(trusted: Array((text + #","expires":\#(expires)}"#).utf8))
-            become(authentication.principal, number, .value(reply))
-            expire(at: seconds)
-            account = authentication.account
+            become(authentication, number, .value(reply))
         case .failure(let error):
             context.services.log.debug("session.credential-refused", [("reason", error.text)])
             become(.nobody, number, .failed(.refused(status: StaticText(error.status), error.text)))
-            expire(at: nil)
-            account = nil
         }
     }
 
     func unauthenticate(_ number: Int64) {
         become(.nobody, number, .value(CanonicalJSON(string: Array("unauthenticated".utf8))))
-        expire(at: nil)
-        account = nil
     }
 
     /// The user has lost the account, or its tokens: the session ends.
@@ -51,7 +44,5 @@ extension RealtimeSession {
         ServerMessageWriter.appendCredentialRevoked(status: status, text: text, to: &push)
         send(push)
         become(.nobody, nil)
-        expire(at: nil)
-        account = nil
     }
 }

@@ -35,9 +35,7 @@ final class RealtimeSession: GroupMember {
     private var candidate: WebSocketTransport?
     private var requests: RequestsInFlight
     /// In whose name requests are made.
-    private(set) var principal = Principal.nobody
-    /// What the client's user must keep for the session to go on.
-    var account: AccountSession?
+    private(set) var authentication = Authentication.nobody
     /// Who the client is is being found out.
     private var isAuthenticating = false
     private var expiry: Timer?
@@ -94,7 +92,7 @@ final class RealtimeSession: GroupMember {
 
     private func submit(_ number: Int64, _ operation: Operation) {
         let bytes = operation.byteCount
-        var request = Request(connection: id, number: number, principal: principal, operation: operation)
+        var request = Request(connection: id, number: number, principal: authentication.principal, operation: operation)
         if bytes >= RequestMemory.bytesMin {
             request.claim = context.services.requestMemory.claim(bytes)
             if request.claim == nil { request.operation = .relay(.failed(.noRoom)) }
@@ -134,29 +132,23 @@ final class RealtimeSession: GroupMember {
         pause()
     }
 
-    func finishAuthentication(_ number: Int64, _ result: Result<Authentication, CredentialError>) {
+    func finishAuthentication(_ number: Int64, _ result: Authenticator.Outcome) {
         isAuthenticating = false
         become(number, result)
         readOn()
     }
 
-    /// Requests are made in another name from now on. `reply` is what answers the request that asked for it.
-    func become(_ principal: Principal, _ number: Int64?, _ reply: Reply = .done) {
-        self.principal = principal
+    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request that asked for it.
+    func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
+        self.authentication = authentication
+        expiry?.cancel()
+        expiry = authentication.schedule(on: context.loop) { [unowned self] in
+            revokeCredential("expired_token", "Auth token is expired.")
+        }
         if let number { return submit(number, .become(reply)) }
         context.submit(
-            Request(connection: id, number: 0, principal: principal, operation: .become(nil)), to: database.index)
-    }
-
-    /// The credential ends then, in seconds since 1970; nil if it does not.
-    func expire(at seconds: Int64?) {
-        expiry?.cancel()
-        expiry = seconds.map { seconds in
-            let left = Duration.milliseconds(max(0, seconds * 1000 - WallClock.milliseconds))
-            return context.loop.schedule(after: left) { [unowned self] in
-                revokeCredential("expired_token", "Auth token is expired.")
-            }
-        }
+            Request(connection: id, number: 0, principal: authentication.principal, operation: .become(nil)),
+            to: database.index)
     }
 
     /// The client is told that a listener failed, so the database must not keep it.

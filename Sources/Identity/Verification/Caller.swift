@@ -27,9 +27,6 @@ package enum Caller: Sendable {
         default: return nil
         }
     }
-
-    /// The caller that results from `noauth`: an administrator as nobody.
-    package func actingAsNobody() -> Caller? { acting(as: Array("null".utf8)) }
 }
 
 /// A user, as the token says.

@@ -52,18 +52,11 @@ struct QueryEvents {
         difference.changed.removeAll { $0.before == $0.after && isSame($0.after.segment) }
         if difference.isEmpty { return [] }
         var events: [QueryEvent] = []
-        for event in inOrder(window.events(of: difference)) where kinds.contains(event.kind.flag) {
+        for event in window.events(of: difference).inTellingOrder where kinds.contains(event.kind.flag) {
             events.append(self.event(event))
         }
         if kinds.contains(.value) { events.append(.value(after.json)) }
         return events
-    }
-
-    /// Removed, then added and moved children together in index order, then changed ones. So a listener that takes one event
-    /// after the other finds each predecessor where it belongs: it was there before and stays, or came right before.
-    private func inOrder(_ events: [ChildEvent]) -> [ChildEvent] {
-        let arrivals = events.filter { $0.kind == .added || $0.kind == .moved }.sorted { $0.place < $1.place }
-        return events.filter { $0.kind == .removed } + arrivals + events.filter { $0.kind == .changed }
     }
 
     private func event(_ event: ChildEvent) -> QueryEvent {

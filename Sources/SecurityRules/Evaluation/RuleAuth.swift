@@ -14,13 +14,20 @@ package final class RuleAuth: Sendable {
         uid = if case .text(let text) = object["uid"] { text.utf8 } else { [] }
     }
 
-    /// `auth` of a token: `uid`, `provider` and `token`, the claims as a JSON object.
-    package init(uid: [UInt8], provider: [UInt8]?, claims: [UInt8]) throws(JSONError) {
-        var members: [(key: [UInt8], value: RuleValue)] = [(Array("uid".utf8), .text(RuleText(uid)))]
-        if let provider { members.append((Array("provider".utf8), .text(RuleText(provider)))) }
-        members.append((Array("token".utf8), try RuleValue(claims: claims)))
-        object = ClaimsObject(members)
-        self.uid = uid
+    /// `auth` of a token: see ``json(uid:provider:claims:)``.
+    package convenience init(uid: [UInt8], provider: [UInt8]?, claims: [UInt8]) throws(JSONError) {
+        try self.init(json: Self.json(uid: uid, provider: provider, claims: claims))
+    }
+
+    /// The text of `auth` of a token: `uid`, `provider` and `token`, which is `claims`, the text of a JSON object.
+    package static func json(uid: [UInt8], provider: [UInt8]?, claims: [UInt8]) -> [UInt8] {
+        var out = Array(#"{"uid":"#.utf8)
+        JSONText.appendQuoted(uid, to: &out)
+        if let provider {
+            out += #","provider":"#.utf8
+            JSONText.appendQuoted(provider, to: &out)
+        }
+        return out + Array(#","token":"#.utf8) + claims + Array("}".utf8)
     }
 }
 
