@@ -11,7 +11,9 @@ package final class Server: Sendable {
     /// Where it listens, with the real port.
     package let address: SocketAddress
     private let group: EventLoopGroup
-    private let listener: Listener
+    /// Where administrators are answered: `address`, unless that has a listener of its own.
+    package let adminAddress: SocketAddress
+    private let listeners: [Listener]
     let services: Services
     private let tls: TLSContext?
 
@@ -76,12 +78,25 @@ package final class Server: Sendable {
             options.connectionsMax = configuration.connectionsMax
             options.limits.hardLimit = configuration.connectionLimits.outboundBytesMax
             options.tls = tls
-            listener = try Listener(at: configuration.address, on: group, options: options) { stream in
-                HTTPConnection(stream: stream, context: contexts.context(of: stream.loop))
+            func listen(at address: SocketAddress, administers: Bool) throws(SystemError) -> Listener {
+                try Listener(at: address, on: group, options: options) { stream in
+                    HTTPConnection(
+                        stream: stream, context: contexts.context(of: stream.loop), administers: administers)
+                }
             }
+            let listener = try listen(at: configuration.address, administers: configuration.adminAddress == nil)
+            let adminListener = try configuration.adminAddress.map { address throws(SystemError) in
+                try listen(at: address, administers: true)
+            }
+            listeners = [listener, adminListener].compactMap { $0 }
             self.group = group
             self.services = services
             address = listener.address
+            adminAddress = adminListener?.address ?? address
+            let url = AdminURL(adminAddress, isSecure: tls != nil)
+            do throws(PrivateFile.Failure) { try url.keep(in: folder.path) } catch {
+                log.warning("admin.url-not-kept", [("error", error.description)])
+            }
             Self.tick(group.loops[0], services)
         } catch let error as StorageError {
             throw .storage(error)
@@ -99,10 +114,12 @@ package final class Server: Sendable {
     }
 
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
-        guard !configuration.isDevelopment || configuration.address.isLoopback else {
-            throw .configuration(
-                "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, not on "
-                    + "\(configuration.address)")
+        for address in [configuration.address, configuration.adminAddress].compactMap({ $0 }) {
+            guard !configuration.isDevelopment || address.isLoopback else {
+                throw .configuration(
+                    "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, "
+                        + "not on \(address)")
+            }
         }
         // A folder that is not there yet has no rules, and need not be made to find that out.
         let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
@@ -134,7 +151,7 @@ package final class Server: Sendable {
     package func stop() {
         services.log.info("server.stopping")
         services.readiness.stop()
-        listener.close()
+        for listener in listeners { listener.close() }
         services.databases.finish()
         group.shutDown(grace: .seconds(5))
         group.join()

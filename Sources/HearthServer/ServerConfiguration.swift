@@ -4,6 +4,8 @@ package import TreeStorage
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
     package var address: SocketAddress
+    /// Where administrators are answered; nil for `address` as well. What is administrative exists there only.
+    package var adminAddress: SocketAddress?
     package var dataFolder: String
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HearthServer
 import Identity
 
 extension Command {
@@ -18,7 +19,8 @@ extension Command {
             .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
             .init(
                 name: "token-url", value: "URL",
-                help: "where programs get their tokens: /token of the server (default http://127.0.0.1:9000/token)"),
+                help: "where programs get their tokens: /token of the admin listener (default: as the server that last "
+                    + "ran on the folder says)"),
         ]
     ) { arguments throws(UsageError) in
         let task = try AdminTask(arguments.positional)
@@ -61,9 +63,10 @@ private enum AdminTask {
         case .createKey(let file):
             if access(file, F_OK) == 0 { throw Failure(description: "\(file) is there already") }
             let project = arguments["project"] ?? "demo-hearth"
+            let server = AdminURL(in: folder) ?? .usual
             let key = try accounts.makeKey(
                 email: arguments["email"] ?? "hearth@\(project)", project: project,
-                tokenURI: arguments["token-url"] ?? "http://127.0.0.1:9000/token",
+                tokenURI: arguments["token-url"] ?? server.text + "/token",
                 now: WallClock.milliseconds / 1000)
             try PrivateFile.replace(file, with: key)
         case .listKeys:

@@ -8,6 +8,9 @@ extension Command {
         name: "serve", synopsis: "[OPTIONS]", summary: "Run the server.",
         options: [
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
+            .init(
+                name: "admin-listen", value: "HOST:PORT",
+                help: "where administrators are answered, or 'public' for --listen (default: loopback, the next port)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
@@ -65,6 +68,9 @@ extension Command {
             return .failure
         }
         if configuration.isDevelopment { StandardOutput.write(DevelopmentBanner(configuration, server.address).text) }
+        if server.adminAddress != server.address {
+            StandardOutput.line("hearth: administrators on \(server.adminAddress)")
+        }
         StandardOutput.line("hearth: ready on \(server.address)")
         ended.wait()
         server.stop()
@@ -80,6 +86,7 @@ extension ServerConfiguration {
         }
         self.init(address: address, dataFolder: arguments["data"] ?? "./data")
         isDevelopment = arguments.flag("dev")
+        adminAddress = try Self.adminAddress(arguments["admin-listen"], beside: address, isDevelopment: isDevelopment)
         if let text = arguments["durability"] {
             guard let mode = Durability(rawValue: text) else {
                 throw UsageError(message: "--durability must be full, process or memory, not '\(text)'")
@@ -121,6 +128,23 @@ extension ServerConfiguration {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
         default: throw UsageError(message: "--tls-cert and --tls-key belong together")
+        }
+    }
+    /// In development mode one listener serves all, unless it is told otherwise.
+    private static func adminAddress(
+        _ text: String?, beside address: SocketAddress, isDevelopment: Bool
+    ) throws(UsageError) -> SocketAddress? {
+        switch text {
+        case "public": return nil
+        case let text?:
+            guard let own = SocketAddress(hostAndPort: text) else {
+                throw UsageError(message: "--admin-listen must be an address and a port, or 'public', not '\(text)'")
+            }
+            return own
+        case nil:
+            if isDevelopment { return nil }
+            guard address.port < .max else { throw UsageError(message: "there is no next port: add --admin-listen") }
+            return .loopback(port: address.port == 0 ? 0 : address.port + 1)
         }
     }
 }

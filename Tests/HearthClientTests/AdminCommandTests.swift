@@ -30,6 +30,29 @@ struct AdminCommandTests {
         #expect(try await admin("keys").output.isEmpty)
     }
 
+    @Test("a key says where the server's admin listener gives tokens: the next port, or where the last one ran")
+    func tokenURL() async throws {
+        func tokenURL(_ name: String) async throws -> String {
+            let file = folder.path + "/" + name
+            #expect(try await admin("create-key", file).code == 0)
+            let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
+            return String(text.split(separator: #""token_uri":""#)[1].prefix { $0 != "\"" })
+        }
+        #expect(try await tokenURL("before") == "http://127.0.0.1:9001/token")
+        let rules = folder.path + "/rules.json"
+        TemporaryFolder.write(Array(#"{"rules":{}}"#.utf8), to: rules)
+        let server = try HearthProcess([
+            "serve", "--rules", rules, "--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--log-level",
+            "error",
+        ])
+        let start = "hearth: administrators on "
+        let line = try #require(await server.line())
+        #expect(line.hasPrefix(start + "127.0.0.1:"))
+        #expect(try await tokenURL("behind") == "http://\(line.dropFirst(start.count).dropLast())/token")
+        server.signal(SIGTERM)
+        #expect(try await server.outcome().code == 0)
+    }
+
     @Test("what is not understood is explained", arguments: ["", "create-key", "keys more", "remove-key", "remove"])
     func usage(words: String) async throws {
         let outcome = try await HearthProcess(["admin"] + words.split(separator: " ").map { String($0) }).outcome()

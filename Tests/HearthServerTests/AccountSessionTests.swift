@@ -10,8 +10,11 @@ import Testing
         {"rules": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}}}
         """
 
-    private static func client(_ folder: TemporaryFolder? = nil) throws -> IdentityClient {
-        try IdentityClient(isDevelopment: false, folder: folder?.path, rules: rules)
+    private static func client(
+        _ folder: TemporaryFolder? = nil, hasAdminListener: Bool = false
+    ) throws -> IdentityClient {
+        try IdentityClient(
+            isDevelopment: false, hasAdminListener: hasAdminListener, folder: folder?.path, rules: rules)
     }
 
     private struct User {
@@ -126,5 +129,47 @@ import Testing
             peer.hangUp()
         }
         #expect(try client.rest.ask("GET", "/\(victim.id).json?auth=\(victim.token)").text == "1")
+    }
+
+    @Test("the public listener has nothing for administrators, whatever they show, but the data")
+    func publicListener() throws {
+        let folder = TemporaryFolder()
+        let client = try Self.client(folder, hasAdminListener: true)
+        let victim = try Self.signUp(client, "a@example.com")
+        let assertion = try AdministratorKey(folder: folder.path).assertion()
+        let token = try #require(try client.accessToken(assertion)["access_token"])
+        let bearer = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
+        #expect(try client.rest.ask("POST", "/token", [], "assertion=\(assertion)").status == 404)
+        let accounts = "/identitytoolkit.googleapis.com/v1/projects/hearth"
+        let user = #"{"localId":"\#(victim.id)","disableUser":true}"#
+        let requests: [(method: String, target: String, body: String?)] = [
+            ("GET", "/.settings/rules.json", nil), ("PUT", "/.settings/rules.json?dryRun=true", #"{"rules":{}}"#),
+            ("GET", "/.settings/denials.json", nil), ("GET", "/.inspect/databases.json", nil),
+            ("GET", accounts + "/accounts:batchGet", nil), ("POST", accounts + "/accounts:query", "{}"),
+            ("POST", accounts + "/accounts:lookup", #"{"localId":["\#(victim.id)"]}"#),
+            ("POST", accounts + "/accounts", #"{"localId":"made"}"#), ("GET", "/v2/projects/hearth/config", nil),
+            ("POST", accounts + "/accounts:update", user), ("POST", "/v1/projects/hearth/accounts:update", user),
+            ("POST", "/www.googleapis.com/identitytoolkit/v3/relyingparty/downloadAccount", "{}"),
+        ]
+        for request in requests {
+            let body = request.body.map { Array($0.utf8) }
+            #expect(try client.rest.ask(request.method, request.target, bearer, body: body).status == 404)
+            // Where they belong, they are answered; as are all the others.
+            #expect(try client.admin.ask(request.method, request.target, bearer, body: body).status == 200)
+        }
+        // What administrators share with users has no more for them than for a stranger.
+        for operation in ["update", "delete", "lookup", "signUp", "sendOobCode"] {
+            let target = "/identitytoolkit.googleapis.com/v1/accounts:\(operation)?key=app"
+            #expect(try client.rest.ask("POST", target, bearer, user).status == 401, "\(operation)")
+        }
+        #expect(try client.admin.ask("GET", "/\(victim.id).json", bearer).text == "null")
+        // Admin SDKs read and write where apps do.
+        #expect(try client.rest.ask("PUT", "/\(victim.id).json", bearer, "1").status == 200)
+        let peer = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "gauth", #"{"cred":"\#(token)"}"#)
+        try peer.send(2, "g", #"{"p":"\#(victim.id)"}"#)
+        _ = try peer.receiveMessage()
+        #expect(try peer.receiveMessage() == RealtimePeer.response(2, "ok", "1"))
     }
 }

@@ -1,4 +1,3 @@
-import EventLoop
 import HearthServer
 import Identity
 import JSONTree
@@ -12,40 +11,12 @@ import Testing
         try IdentityClient(isDevelopment: false, folder: folder.path)
     }
 
-    private func makeAccount() throws -> JSONObject {
-        let accounts = try ServiceAccounts(folder: folder.path)
-        let file = try accounts.makeKey(
-            email: "backend@example.com", project: "hearth", tokenURI: "http://localhost/token", now: 1_700_000_000
-        )
-        return try #require(try JSONValue(parsing: file).object)
-    }
-
-    private func sign(_ claims: JSONObject, as account: JSONObject) throws -> String {
-        let key = try SigningKey(
-            id: try #require(account["private_key_id"]?.text), pem: try #require(account["private_key"]?.utf8))
-        return String(decoding: try JSONWebToken.signed(claims, with: key), as: UTF8.self)
-    }
-
-    private func claims(_ more: KeyValuePairs<String, JSONValue?>) -> JSONObject {
-        let now = WallClock.milliseconds / 1000
-        var claims = JSONObject([
-            "iss": .text("backend@example.com"), "iat": .integer(now), "exp": .integer(now + 3600),
-        ])
-        claims.merge(JSONObject(more))
-        return claims
-    }
-
     @Test("a service account's key opens everything for as long as it is known (auth 12.1)")
     func accessToken() throws {
         let client = try client()
-        let account = try makeAccount()
-        let assertion = try sign(claims(["aud": .text("https://oauth2.googleapis.com/token")]), as: account)
-        func exchange() throws -> IdentityClient.Answer {
-            try client.ask(
-                "POST", "/token",
-                "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)",
-                ["Content-Type: application/x-www-form-urlencoded"])
-        }
+        let key = try AdministratorKey(folder: folder.path)
+        let assertion = try key.assertion()
+        func exchange() throws -> IdentityClient.Answer { try client.accessToken(assertion) }
         let token = try #require(try exchange()["access_token"])
         let list = "/v1/projects/hearth/accounts:batchGet"
         let fields = ["Authorization: Bearer \(token)"]
@@ -53,7 +24,7 @@ import Testing
         #expect(
             try client.ask("GET", "/v1/projects/other/accounts:batchGet", nil, fields).error == "INVALID_PROJECT_ID")
         #expect(try client.ask("GET", list, nil, ["Authorization: Bearer \(assertion)"]).status == 401)
-        let id = try #require(account["private_key_id"]?.text)
+        let id = try #require(key.account["private_key_id"]?.text)
         #expect(try ServiceAccounts(folder: folder.path).removeKey(id))
         #expect(try client.ask("GET", list, nil, fields).status == 401)
         #expect(try exchange()["error"] == "invalid_grant")
@@ -62,22 +33,22 @@ import Testing
     @Test("a backend signs somebody in with its key; another's key does not (auth 7.3)")
     func customToken() throws {
         let client = try client()
-        let account = try makeAccount()
-        let members = claims([
+        let key = try AdministratorKey(folder: folder.path)
+        let members = key.claims([
             "sub": .text("backend@example.com"), "aud": .text(CustomToken.audience), "uid": .text("u1"),
             "claims": .object(JSONObject(["role": .text("editor")])),
         ])
-        let signIn = try client.post("signInWithCustomToken", #"{"token":"\#(try sign(members, as: account))"}"#)
+        let signIn = try client.post("signInWithCustomToken", #"{"token":"\#(try key.sign(members))"}"#)
         #expect(signIn.members["isNewUser"]?.bool == true)
         let idToken = try JSONWebToken(parsing: Array(try #require(signIn["idToken"]).utf8))
         #expect(idToken.claims["sub"]?.text == "u1")
         #expect(idToken.claims["role"]?.text == "editor")
         let stranger = try SigningKey.make()
-        var other = account
+        var other = key.account
         other["private_key_id"] = .text(stranger.id)
         other["private_key"] = .string(try stranger.privatePEM())
         #expect(
-            try client.post("signInWithCustomToken", #"{"token":"\#(try sign(members, as: other))"}"#).error
+            try client.post("signInWithCustomToken", #"{"token":"\#(try key.sign(members, as: other))"}"#).error
                 == "CREDENTIAL_MISMATCH")
     }
 

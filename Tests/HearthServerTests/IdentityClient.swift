@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPCodec
 import HearthServer
 import Identity
@@ -9,12 +10,15 @@ import Testing
 final class IdentityClient {
     let server: RealtimeTestServer
     let rest: RESTClient
+    /// Where administrators are answered: the same, or a listener of its own.
+    let admin: RESTClient
 
     /// For the rules, without which there is no production.
     private let ownFolder = TemporaryFolder()
 
     init(
-        isDevelopment: Bool = true, folder: String? = nil, rules text: String = #"{"rules":{}}"#,
+        isDevelopment: Bool = true, hasAdminListener: Bool = false, folder: String? = nil,
+        rules text: String = #"{"rules":{}}"#,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -22,6 +26,7 @@ final class IdentityClient {
         server = try RealtimeTestServer { configuration in
             var identity = IdentityConfiguration()
             configuration.isDevelopment = isDevelopment
+            if hasAdminListener { configuration.adminAddress = .loopback(port: 0) }
             configuration.rulesFile = rules
             identity.options.protectsEmails = false
             identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
@@ -30,6 +35,14 @@ final class IdentityClient {
             if let folder { configuration.dataFolder = folder }
         }
         rest = try server.connectREST()
+        admin = hasAdminListener ? try server.connectAdminREST() : rest
+    }
+
+    /// Gets an access token for an assertion.
+    func accessToken(_ assertion: String) throws -> Answer {
+        try ask(
+            "POST", "/token", "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)",
+            ["Content-Type: application/x-www-form-urlencoded"], at: admin)
     }
 
     struct Answer {
@@ -46,9 +59,9 @@ final class IdentityClient {
     }
 
     func ask(
-        _ method: String, _ path: String, _ body: String? = nil, _ fields: [String] = []
+        _ method: String, _ path: String, _ body: String? = nil, _ fields: [String] = [], at client: RESTClient? = nil
     ) throws -> Answer {
-        let answer = try rest.ask(method, path, fields, body: body.map { Array($0.utf8) })
+        let answer = try (client ?? rest).ask(method, path, fields, body: body.map { Array($0.utf8) })
         return Answer(http: answer, members: (try? JSONValue(parsing: answer.body))?.object ?? JSONObject())
     }
 
@@ -61,7 +74,7 @@ final class IdentityClient {
     func admin(_ operation: String, _ body: String, project: String = "hearth") throws -> Answer {
         try ask(
             "POST", "/identitytoolkit.googleapis.com/v1/projects/\(project)/\(operation)", body,
-            ["authorization: Bearer owner"])
+            ["authorization: Bearer owner"], at: admin)
     }
 
     func refresh(_ token: String) throws -> Answer {

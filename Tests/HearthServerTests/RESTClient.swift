@@ -11,6 +11,9 @@ extension RealtimeTestServer {
     func connectREST(receiveBuffer: Int32? = nil) throws -> RESTClient {
         try RESTClient(port: port, receiveBuffer: receiveBuffer, of: self)
     }
+
+    /// To where administrators are answered.
+    func connectAdminREST() throws -> RESTClient { try RESTClient(port: server.adminAddress.port, of: self) }
 }
 
 /// The client's end of an HTTP connection, over a blocking socket. Waiting ends after a minute.

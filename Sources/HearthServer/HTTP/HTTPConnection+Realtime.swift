@@ -27,8 +27,8 @@ extension HTTPConnection {
     func move(to other: LoopContext, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
         let rest = Array(rest)
         context.remove(self)
-        stream.move(to: other.loop) { stream in
-            let connection = HTTPConnection(stream: stream, context: other)
+        stream.move(to: other.loop) { [administers] stream in
+            let connection = HTTPConnection(stream: stream, context: other, administers: administers)
             stream.handler = connection
             connection.takeOver(head, rest: rest)
         }

@@ -12,6 +12,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     unowned let context: LoopContext
     unowned let stream: Stream
+    /// It came in where administrators are answered.
+    let administers: Bool
     private var decoder: RequestDecoder
     /// The request that is being received.
     private var head: RequestHead?
@@ -60,8 +62,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
-    init(stream: Stream, context: LoopContext) {
+    init(stream: Stream, context: LoopContext, administers: Bool) {
         id = context.makeID(.http)
+        self.administers = administers
         self.stream = stream
         self.context = context
         decoder = RequestDecoder(
@@ -223,7 +226,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
         let writer = ResponseWriter(answering: head)
-        let route = Route(head, servesAccounts: context.services.identity != nil)
+        let route = Route(head, servesAccounts: context.services.identity != nil, administers: administers)
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
         }

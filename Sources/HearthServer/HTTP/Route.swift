@@ -22,8 +22,15 @@ enum Route: Equatable {
     case identity(IdentityRoute)
     case unknown
 
-    /// - parameter servesAccounts: their endpoints are there.
-    init(_ head: RequestHead, servesAccounts: Bool = false) {
+    /// - parameters:
+    ///   - servesAccounts: their endpoints are there.
+    ///   - administers: and so are those of administrators. Elsewhere they are unknown, whoever asks.
+    init(_ head: RequestHead, servesAccounts: Bool = false, administers: Bool = true) {
+        self.init(head, servesAccounts)
+        if isAdministrative, !administers { self = .unknown }
+    }
+
+    private init(_ head: RequestHead, _ servesAccounts: Bool) {
         let path = head.path
         if head.method == .options {
             self = .preflight
@@ -48,6 +55,14 @@ enum Route: Equatable {
             self = .settings
         } else {
             self = .data
+        }
+    }
+
+    private var isAdministrative: Bool {
+        switch self {
+        case .databases, .settings: true
+        case .identity(let route): route.isAdministrative
+        default: false
         }
     }
 

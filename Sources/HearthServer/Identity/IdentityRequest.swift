@@ -17,13 +17,19 @@ struct IdentityRequest: Sendable {
     let client: String
     /// What the client calls this server.
     let origin: String
+    /// It came in where administrators are answered.
+    let mayAdminister: Bool
 
-    init(_ route: IdentityRoute, _ head: RequestHead, body: [UInt8], from peer: SocketAddress?, isSecure: Bool) {
+    init(
+        _ route: IdentityRoute, _ head: RequestHead, body: [UInt8], from peer: SocketAddress?, isSecure: Bool,
+        mayAdminister: Bool
+    ) {
         func text(_ bytes: ArraySlice<UInt8>?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
         self.route = route
         method = head.method
         query = head.query
         self.body = body
+        self.mayAdminister = mayAdminister
         let type = text(head.headers.first("content-type"))?.lowercased() ?? ""
         isForm = type.hasPrefix("application/x-www-form-urlencoded")
         let key = text(head.query.first("key") ?? head.headers.first("x-goog-api-key"))

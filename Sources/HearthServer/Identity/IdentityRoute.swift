@@ -193,6 +193,16 @@ struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(operation, project: project, tenant: tenant)
     }
 
+    /// Administrators alone have it. What they share with users is judged by ``IdentityService/isAdministrator(_:)``.
+    var isAdministrative: Bool {
+        switch operation {
+        case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .createSessionCookie, .configuration,
+            .emulatorAccounts, .emulatorConfiguration, .emulatorCodes, .emulatorVerificationCodes:
+            true
+        default: project != nil
+        }
+    }
+
     /// The endpoint may hash a password or ask another server, and takes long.
     var isSlow: Bool {
         switch operation {

@@ -115,7 +115,9 @@ final class IdentityService: Sendable {
         if let bearer = request.bearer {
             // Case does not matter to the official emulator.
             let isOwner = isDevelopment && bearer.lowercased() == "owner"
-            guard isOwner || trust.verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000) else {
+            guard request.mayAdminister,
+                isOwner || trust.verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000)
+            else {
                 throw .request(.unauthenticated("Invalid Credentials", reason: "authError"))
             }
             return true
