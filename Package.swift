@@ -15,27 +15,32 @@ let rooms: [Room] = [
     Room(name: "WebSocketCodec", uses: ["CZlib"]),
     Room(name: "HTTPCodec"),
     Room(name: "WireProtocol", uses: ["JSONTree"]),
+    Room(name: "JSONWebTokens", uses: ["JSONTree", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
     Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
     Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
     Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
-    Room(name: "Identity", uses: ["JSONTree", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
+    Room(
+        name: "Identity",
+        uses: ["JSONTree", "JSONWebTokens", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
     Room(
         name: "HearthServer",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "EventLoop",
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
             "RealtimeDatabase", "TreeStorage", "Identity",
         ]),
     Room(
         name: "HearthClient",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "EventLoop", "CSQLite"],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer"]),
+        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop", "CSQLite"],
+        testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "SecurityRules", "Identity"]),
+        uses: [
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "Identity",
+        ]),
 ]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
@@ -69,7 +74,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
         .target(
-            name: "TestSupport", dependencies: ["JSONTree", "COpenSSL"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "COpenSSL"], path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",

@@ -127,6 +127,22 @@ package final class Connection: Sendable {
         return PendingRequest(reply: reply)
     }
 
+    /// Says who is there. What is asked for behind it is asked in this name. With a key, it is said again before the token
+    /// for it ends, for as long as the connection lasts.
+    package func authenticate(_ credential: Credential) async throws(ConnectionError) {
+        let token = try await credential.token(on: loop, options: options)
+        _ = try await send(.authenticate(credential: token.text))
+        guard let seconds = token.seconds else { return }
+        let core = core
+        loop.execute {
+            core.renewCredential(after: .seconds(max(1, seconds - min(300, seconds / 2)))) { [weak self] in
+                guard let self else { return }
+                // If it fails, the server says so where it matters: with the next request, or the end of a listen.
+                Task { try? await self.authenticate(credential) }
+            }
+        }
+    }
+
     // MARK: Many writes at once
 
     /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place behind what was begun

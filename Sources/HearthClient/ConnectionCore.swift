@@ -13,6 +13,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
     private var onHello: ((Result<ServerHello, ConnectionError>) -> Void)?
     private var listens = ListenTable()
     private var end: ConnectionError?
+    private var renewal: Timer?
 
     init(
         loop: EventLoop, options: ConnectionOptions,
@@ -45,6 +46,12 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
     ) {
         guard let session else { return completion(.failure(end ?? .disconnected(.closed))) }
         session.send(request, isAbandoned: isAbandoned, completion: completion)
+    }
+
+    /// Calls `renew` later, unless the connection has ended by then or something else is to be called.
+    func renewCredential(after delay: Duration, _ renew: @escaping () -> Void) {
+        renewal?.cancel()
+        renewal = end == nil ? loop.schedule(after: delay, renew) : nil
     }
 
     func progressed() { decideReading() }
@@ -144,6 +151,8 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         guard end == nil else { return }
         end = error
         session = nil
+        renewal?.cancel()
+        renewal = nil
         onHello?(.failure(error))
         onHello = nil
         for entry in listens.removeAll() { entry.buffer.finish(error) }

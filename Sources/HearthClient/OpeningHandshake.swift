@@ -1,5 +1,4 @@
 import HTTPCodec
-import JSONTree
 import WebSocketCodec
 
 /// The client's part of the WebSocket handshake, and the server's answer as it comes. Does no I/O.
@@ -59,27 +58,11 @@ struct OpeningHandshake {
         case .body(let bytes): refusal?.body.append(contentsOf: bytes)
         case .end:
             guard let refusal else { return .accepted }
-            let text = OpeningHandshake.message(in: refusal.body) ?? refusal.reason
+            let text = ErrorBody.message(in: refusal.body) ?? refusal.reason
             return .failed(.disconnected(.handshakeRefused(status: refusal.status, text: text)))
         case .failure(let failure):
             return .failed(.protocolError("the answer to the WebSocket handshake is wrong: \(failure.reason)"))
         }
         return nil
-    }
-
-    /// The text of an error body, `{"error":"…"}` (rest 6).
-    static func message(in body: [UInt8]) -> String? {
-        body.withUnsafeBytes { bytes in
-            var message: [UInt8]?
-            var reader = JSONReader(bytes)
-            do throws(JSONError) {
-                try reader.forEachMember { (reader, key) throws(JSONError) in
-                    if key.equals("error") { message = try reader.string() } else { _ = try reader.skipValue() }
-                }
-            } catch {
-                return nil
-            }
-            return message.map { String(decoding: $0, as: UTF8.self) }
-        }
     }
 }

@@ -19,8 +19,7 @@ extension Command {
             .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
             .init(
                 name: "token-url", value: "URL",
-                help: "where programs get their tokens: /token of the admin listener (default: as the server that last "
-                    + "ran on the folder says)"),
+                help: "where programs get tokens: /token of the admin listener (default: the last server's)"),
         ]
     ) { arguments throws(UsageError) in
         let task = try AdminTask(arguments.positional)

@@ -24,11 +24,24 @@ struct ClientRun: Sendable {
     func callAsFunction(
         endsOnSignal: Bool = false, _ body: @escaping @Sendable (Connection) async throws(ConnectionError) -> Void
     ) -> ExitCode {
-        let url = address.url
-        return onLoop(endsOnSignal: endsOnSignal) { loop throws(ConnectionError) in
-            try await body(try await Connection.open(url, on: loop))
+        onLoop(endsOnSignal: endsOnSignal) { loop throws(ConnectionError) in
+            try await body(try await connect(on: loop))
             return .success
         }
+    }
+
+    /// A connection, signed in.
+    func connect(on loop: EventLoop) async throws(ConnectionError) -> Connection {
+        let connection = try await Connection.open(address.url, on: loop)
+        if let credential = address.credential { try await connection.authenticate(credential) }
+        return connection
+    }
+
+    /// A request for the value at the place of the address, in the name of whoever asks.
+    func request(query: String, on loop: EventLoop) async throws(ConnectionError) -> HTTPCall {
+        var call = HTTPCall(address.url.address(address.url.path, query: query))
+        if let credential = address.credential { try await call.authenticate(credential, on: loop) }
+        return call
     }
 
     /// As above, for what makes its connections itself, on a loop of its own.

@@ -20,14 +20,13 @@ extension Command {
             throw UsageError(message: "needs PATH, and FILE or none")
         }
         let run = try ClientRun("export", arguments, at: arguments.positional[0])
-        let url = run.address.url
         let output = try OutputFile(arguments.positional.count > 1 ? arguments.positional[1] : nil)
         let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
         // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
         return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
             let progress = Progress("export")
             do throws(ConnectionError) {
-                try await Download.run(url, url.path, query: query, on: loop) { bytes in
+                try await Download.run(try await run.request(query: query, on: loop), on: loop) { bytes in
                     progress.add(bytes.count)
                     return output.write(bytes)
                 }

@@ -67,7 +67,7 @@ private struct ImportJob: Sendable {
 
     func perform(on loop: EventLoop) async throws(ConnectionError) -> ExitCode {
         if !merges, !isSure, try await !isEmpty(loop), let refusal = ask() { return refusal }
-        var importer = Importer(try await Connection.open(run.address.url, on: loop), base: base, merges: merges)
+        var importer = Importer(try await run.connect(on: loop), base: base, merges: merges)
         let progress = Progress("import", total: input.size)
         do throws(ImportFailure) {
             while let bytes = input.next() {
@@ -98,11 +98,8 @@ private struct ImportJob: Sendable {
     }
 
     private func isEmpty(_ loop: EventLoop) async throws(ConnectionError) -> Bool {
-        let text = CollectedText()
-        try await Download.run(run.address.url, base, query: "shallow=true&limitToFirst=1", on: loop) {
-            text.append($0)
-        }
-        return text.isNull
+        let call = try await run.request(query: "shallow=true&limitToFirst=1", on: loop)
+        return try await call.answer(on: loop).elementsEqual("null".utf8)
     }
 
     /// Nil for a yes.

@@ -58,18 +58,3 @@ final class InputFile: Sendable {
         failed.withLock { $0 = "cannot read \(name): \(reason)" }
     }
 }
-
-/// A short answer, as it comes.
-final class CollectedText: Sendable {
-    private let bytes = Mutex<[UInt8]>([])
-
-    /// False when it becomes long.
-    func append(_ more: UnsafeRawBufferPointer) -> Bool {
-        bytes.withLock { bytes in
-            bytes.append(contentsOf: more)
-            return bytes.count <= 1 << 20
-        }
-    }
-
-    var isNull: Bool { bytes.withLock { $0.elementsEqual("null".utf8) } }
-}

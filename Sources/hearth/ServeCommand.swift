@@ -10,7 +10,7 @@ extension Command {
             .init(name: "listen", value: "HOST:PORT", help: "where to listen (default 127.0.0.1:9000)"),
             .init(
                 name: "admin-listen", value: "HOST:PORT",
-                help: "where administrators are answered, or 'public' for --listen (default: loopback, the next port)"),
+                help: "where administrators are answered, or 'public' for --listen (default: the next port)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),

@@ -1,7 +1,8 @@
 import HearthClient
+import HearthServer
 import JSONTree
 
-/// The options that say which database a command talks to, and where in it.
+/// The options that say which database a command talks to, where in it, and as whom.
 struct ServerAddress {
     /// The server of a command that names none.
     static let usual = "ws://127.0.0.1:9000"
@@ -11,11 +12,16 @@ struct ServerAddress {
             name: "url", value: "URL",
             help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
         .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
+        .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
+        .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
     ]
 
     private(set) var url: DatabaseURL
+    /// Nil for somebody signed out.
+    let credential: Credential?
 
     init(_ arguments: Arguments) throws(UsageError) {
+        credential = try ServerAddress.credential(arguments)
         url = try ServerAddress.url(arguments["url"] ?? Self.usual, "--url")
         if let database = arguments["database"] { url.database = database }
     }
@@ -24,10 +30,11 @@ struct ServerAddress {
     init(_ arguments: Arguments, at place: String) throws(UsageError) {
         guard place.contains("://") else {
             let address = try ServerAddress(arguments)
-            url = address.url
+            (url, credential) = (address.url, address.credential)
             url.path = try address.path(place)
             return
         }
+        credential = try ServerAddress.credential(arguments)
         url = try ServerAddress.url(place, "'\(place)'")
         if let database = arguments["database"] { url.database = database }
     }
@@ -38,6 +45,17 @@ struct ServerAddress {
         } catch {
             throw UsageError(message: "\(name): \(error.reason)")
         }
+    }
+
+    private static func credential(_ arguments: Arguments) throws(UsageError) -> Credential? {
+        // Of the environment, an empty one is none.
+        let (token, file) = (arguments["auth"] ?? "", arguments["key"] ?? "")
+        if file.isEmpty { return token.isEmpty ? nil : .token(Array(token.utf8)) }
+        guard token.isEmpty else { throw UsageError(message: "use --auth or --key, not both") }
+        guard let text = FileBytes.read(file) else { throw UsageError(message: "cannot read \(file)") }
+        do throws(ServiceAccountKey.Failure) {
+            return .key(try ServiceAccountKey(text))
+        } catch { throw UsageError(message: "\(file): \(error)") }
     }
 
     /// The place that a PATH on the command line names, below the one of the URL.

@@ -40,7 +40,7 @@ extension Command {
             }
         }
         return run.onLoop(endsOnSignal: true) { loop throws(ConnectionError) in
-            var watch = ResumingWatch(url: run.address.url, path: path, query: query, line: line)
+            var watch = ResumingWatch(connect: run.connect, path: path, query: query, line: line)
             return try await watch.run(on: loop) { _ = run.complain("\($0); coming back", .unavailable) }
         }
     }
@@ -48,7 +48,7 @@ extension Command {
 
 /// A watch that outlives its connections.
 private struct ResumingWatch {
-    let url: DatabaseURL
+    let connect: (EventLoop) async throws(ConnectionError) -> Connection
     let path: Path
     let query: QueryObject?
     let line: ChangeLine
@@ -59,8 +59,11 @@ private struct ResumingWatch {
     private static let waitMin = Duration.milliseconds(250)
     private static let waitMax = Duration.seconds(10)
 
-    init(url: DatabaseURL, path: Path, query: QueryObject?, line: ChangeLine) {
-        self.url = url
+    init(
+        connect: @escaping (EventLoop) async throws(ConnectionError) -> Connection, path: Path, query: QueryObject?,
+        line: ChangeLine
+    ) {
+        self.connect = connect
         self.path = path
         self.query = query
         self.line = line
@@ -72,7 +75,7 @@ private struct ResumingWatch {
     ) async throws(ConnectionError) -> ExitCode {
         while true {
             do throws(ConnectionError) {
-                try await follow(try await Connection.open(url, on: loop))
+                try await follow(try await connect(loop))
                 return .success
             } catch {
                 guard case .disconnected(let reason) = error else { throw error }

@@ -3,6 +3,7 @@ import Glibc
 import HearthServer
 import Identity
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoop
 import HearthServer
 import Identity
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
+@testable import HearthServer
 import Identity
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
-
-@testable import HearthServer
 
 @Suite("The pages behind the links of mails (auth 3.2)") struct ActionPageTests {
     @Test("a reset in production: a page with a form, which is sent, and safe headers")

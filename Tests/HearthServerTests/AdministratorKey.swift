@@ -1,5 +1,6 @@
 import EventLoop
 import Identity
+import JSONWebTokens
 import Testing
 
 /// A service account whose key a server believes.

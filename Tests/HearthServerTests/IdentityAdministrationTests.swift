@@ -1,6 +1,7 @@
 import HearthServer
 import Identity
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import HTTPCodec
 import HearthServer
 import Identity
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
 

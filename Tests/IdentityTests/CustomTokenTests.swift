@@ -1,4 +1,6 @@
 import Identity
+import JSONWebTokens
+import TestSupport
 import Testing
 
 struct CustomTokenTests {

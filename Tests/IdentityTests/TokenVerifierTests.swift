@@ -1,5 +1,6 @@
 import Glibc
 import Identity
+import JSONWebTokens
 import TestSupport
 import Testing
 

@@ -1,8 +1,7 @@
 package import EventLoop
 import HTTPCodec
-package import JSONTree
 
-/// One GET of a value over HTTP (rest 4), whose body is handed on as it comes. Lives on one loop.
+/// The answer to an HTTP request, whose body is handed on as it comes. Lives on one loop.
 package final class Download: StreamHandler, @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
@@ -32,34 +31,27 @@ package final class Download: StreamHandler, @unchecked Sendable {
         self.reply = reply
     }
 
-    /// Reads the value at a path. Returns when all of it was handed on.
+    /// Makes a request. Returns when all of its answer was handed on.
     ///
-    /// - parameter query: what is asked for, such as `format=export`.
     /// - parameter loop: a running loop, which has nothing else to do if `sink` blocks.
-    /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `disconnected` also when the body is not
-    /// complete.
+    /// - throws: ``ConnectionError/cancelled`` when `sink` wanted no more; `refused` for an answer other than 200;
+    ///   `disconnected` also when the body is not complete.
     package static func run(
-        _ url: DatabaseURL, _ path: Path, query: String, on loop: EventLoop,
-        options: ConnectionOptions = ConnectionOptions(), sink: @escaping Sink
+        _ call: HTTPCall, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions(), sink: @escaping Sink
     ) async throws(ConnectionError) {
-        var request: [UInt8] = []
-        let target = Array(url.restTarget(path, query: query).utf8)
-        RequestWriter.begin(.get, target: target.span, host: Array(url.authority.utf8).span, into: &request)
-        RequestWriter.header("Connection", "close", into: &request)
-        RequestWriter.end(into: &request)
         let reply = Reply<Void, ConnectionError>()
-        let download = Download(request: request, sink: sink, reply: reply)
-        let isPosted = loop.execute { download.connect(to: url, on: loop, options: options) }
+        let download = Download(request: call.bytes, sink: sink, reply: reply)
+        let isPosted = loop.execute { download.connect(to: call.address, on: loop, options: options) }
         if !isPosted { reply.settle(.failure(.disconnected(.closed))) }
         try await reply.value()
     }
 
-    private func connect(to url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions) {
+    private func connect(to address: HTTPAddress, on loop: EventLoop, options: ConnectionOptions) {
         do {
-            let tls = url.usesTLS ? try options.tls ?? SystemTrust.context.get() : nil
+            let tls = address.usesTLS ? try options.tls ?? SystemTrust.context.get() : nil
             var limits = StreamLimits()
             limits.openTimeout = options.openTimeout
-            loop.connect(host: url.host, port: url.port, tls: tls, limits: limits, handler: self)
+            loop.connect(host: address.host, port: address.port, tls: tls, limits: limits, handler: self)
         } catch {
             reply.settle(.failure(.disconnected(.unreachable("\(error)"))))
         }
@@ -96,7 +88,7 @@ package final class Download: StreamHandler, @unchecked Sendable {
             if text.count < 64 << 10 { phase = .refusal(status, text + bytes) }
         case .end:
             guard case .refusal(let status, let text) = phase else { return reply.settle(.success(())) }
-            let message = OpeningHandshake.message(in: text) ?? "\(status.reason)"
+            let message = ErrorBody.message(in: text) ?? "\(status.reason)"
             reply.settle(.failure(.refused(status: "HTTP \(status.code)", text: message)))
         case .failure(.truncated):
             reply.settle(.failure(.disconnected(.lost("the answer broke off in the middle"))))

@@ -1,6 +1,7 @@
 import EventLoop
 import Identity
 import JSONTree
+import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
 import Synchronization

@@ -1,5 +1,6 @@
 import EventLoop
 import Identity
+import JSONWebTokens
 
 /// A mail with a link, as RFC 5322 has it.
 struct CodeMail: Sendable {

@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// The answers of the endpoints about accounts (auth 2).
 extension HTTPResponse {

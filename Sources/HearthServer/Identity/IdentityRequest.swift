@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// One request about accounts, with what was read of its head.
 struct IdentityRequest: Sendable {

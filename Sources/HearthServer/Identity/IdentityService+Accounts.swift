@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// What users do with their accounts, and administrators with those of others (auth 3.1 to 3.3).
 extension IdentityService {

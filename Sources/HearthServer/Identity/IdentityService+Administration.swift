@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// What only administrators may do (auth 6).
 extension IdentityService {

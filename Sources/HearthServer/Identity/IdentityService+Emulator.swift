@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// What tools and tests of apps ask of the official emulator (auth 6), without a credential: in development mode only.
 extension IdentityService {

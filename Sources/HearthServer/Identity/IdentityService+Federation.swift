@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import Identity
+import JSONWebTokens
 import Synchronization
 
 /// Signing in by way of another provider (auth 5).

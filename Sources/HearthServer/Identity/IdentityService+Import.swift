@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// Taking over users from elsewhere (auth 6.1).
 extension IdentityService {

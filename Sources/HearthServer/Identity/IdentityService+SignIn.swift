@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// Signing up and in (auth 3, 4).
 extension IdentityService {

@@ -1,4 +1,5 @@
 import Identity
+import JSONWebTokens
 import Synchronization
 
 /// The codes that were made last, as tools of the development ask for them (auth 6).

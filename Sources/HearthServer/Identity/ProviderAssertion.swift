@@ -1,5 +1,6 @@
 import HTTPCodec
 import Identity
+import JSONWebTokens
 
 /// What a client brings from another provider (auth 5): parameters of the request's URI, of its body and of the URI's fragment, of which
 /// later ones win.

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// What addresses, numbers, passwords and claims have to look like.
 enum AccountNames {
     /// The form in which an address is kept and compared: lower case (auth 3).

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// How administrators name users.
 package enum UserSelector: Sendable {
     case id(String)

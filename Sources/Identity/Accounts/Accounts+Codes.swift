@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// A code that is to be sent to somebody.
 package struct IssuedCode: Sendable {
     /// 54 characters of Base64url.

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// What a new account is to be. What is nil is not set.
 package struct NewUser: Sendable {
     package var id: String?

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// A user who has signed in.
 package struct SignIn: Sendable {
     package let user: User

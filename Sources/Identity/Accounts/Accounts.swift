@@ -1,4 +1,5 @@
 import EventLoop
+import JSONWebTokens
 import RealtimeDatabase
 import Synchronization
 

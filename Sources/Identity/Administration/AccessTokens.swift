@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth
 /// 12.1).
 ///

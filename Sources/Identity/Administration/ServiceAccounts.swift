@@ -1,8 +1,9 @@
 import Glibc
+package import JSONWebTokens
 import Synchronization
 
 /// A key that administrators' programs hold: whoever has it may do everything.
-package struct ServiceAccountKey: Sendable {
+package struct ServiceAccountPublicKey: Sendable {
     package let id: String
     /// The account's name, an e-mail address by custom.
     package let email: String
@@ -17,7 +18,7 @@ package struct ServiceAccountKey: Sendable {
 /// the file's date, which takes a microsecond.
 package final class ServiceAccounts: Sendable {
     private struct State {
-        var keys: [ServiceAccountKey] = []
+        var keys: [ServiceAccountPublicKey] = []
         var version = FileVersion()
     }
 
@@ -39,7 +40,7 @@ package final class ServiceAccounts: Sendable {
 
     // MARK: Reading
 
-    package var keys: [ServiceAccountKey] {
+    package var keys: [ServiceAccountPublicKey] {
         try? reloadIfChanged()
         return state.withLock { $0.keys }
     }
@@ -69,18 +70,18 @@ package final class ServiceAccounts: Sendable {
         state.withLock { $0.keys = keys }
     }
 
-    private func read() throws(KeyStoreError) -> [ServiceAccountKey] {
+    private func read() throws(KeyStoreError) -> [ServiceAccountPublicKey] {
         let text: [UInt8]?
         do throws(PrivateFile.Failure) { text = try PrivateFile.read(path) } catch { throw .file(error) }
         guard let text else { return [] }
         guard let entries = (try? JSONValue(parsing: text))?.object?["keys"]?.array else { throw .damaged(path: path) }
-        var keys: [ServiceAccountKey] = []
+        var keys: [ServiceAccountPublicKey] = []
         for entry in entries {
             guard let entry = entry.object, let id = entry["id"]?.text, let email = entry["email"]?.text,
                 let createdAt = entry["createdAt"]?.integer, let pem = entry["publicKey"]?.utf8,
                 let key = try? VerificationKey(pem: pem)
             else { throw .damaged(path: path) }
-            keys.append(ServiceAccountKey(id: id, email: email, createdAt: createdAt, key: key))
+            keys.append(ServiceAccountPublicKey(id: id, email: email, createdAt: createdAt, key: key))
         }
         return keys
     }
@@ -100,7 +101,7 @@ package final class ServiceAccounts: Sendable {
             key = try SigningKey.make()
             pem = try key.privatePEM()
         } catch { throw .key(error) }
-        let added = ServiceAccountKey(id: key.id, email: email, createdAt: now, key: key.verificationKey)
+        let added = ServiceAccountPublicKey(id: key.id, email: email, createdAt: now, key: key.verificationKey)
         try write(try currentKeys() + [added])
         return JSONObject([
             "type": .text("service_account"), "project_id": .text(project), "private_key_id": .text(key.id),
@@ -119,12 +120,12 @@ package final class ServiceAccounts: Sendable {
         return true
     }
 
-    private func currentKeys() throws(KeyStoreError) -> [ServiceAccountKey] {
+    private func currentKeys() throws(KeyStoreError) -> [ServiceAccountPublicKey] {
         try reloadIfChanged()
         return state.withLock { $0.keys }
     }
 
-    private func write(_ keys: [ServiceAccountKey]) throws(KeyStoreError) {
+    private func write(_ keys: [ServiceAccountPublicKey]) throws(KeyStoreError) {
         var entries: [JSONValue] = []
         do throws(CryptographyError) {
             for key in keys {

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// Facebook's access tokens, checked with its Graph API (auth 5): first that the token was given to this application,
 /// then whose it is.
 package struct FacebookProvider: Sendable {

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// The providers whose users may sign in here, by id (auth 5).
 package struct IdentityProviders: Sendable {
     package enum Provider: Sendable {

@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// A user of another provider, who has proved to be that (auth 5).
 package struct ProviderIdentity: Sendable {
     /// The provider's id here: `google.com`, `facebook.com`, `oidc.example`.

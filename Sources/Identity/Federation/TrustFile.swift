@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// Whom a server believes besides itself, as its operator writes it down in JSON:
 ///
 ///     {

@@ -1,3 +1,4 @@
+package import JSONWebTokens
 import Synchronization
 
 /// Why the keys could not be read or kept.
@@ -129,8 +130,7 @@ package final class KeyStore: Sendable {
         do throws(CryptographyError) {
             let key = try SigningKey.make()
             let end = signsFrom + rotationSeconds + tokenSecondsMax
-            let certificate = try Certificate.selfSigned(
-                by: key.verificationKey.handle, validity: signsFrom - leadSeconds..<end)
+            let certificate = try key.certificate(validity: signsFrom - leadSeconds..<end)
             return Entry(key: key, signsFrom: signsFrom, certificate: certificate)
         } catch { throw .key(error) }
     }

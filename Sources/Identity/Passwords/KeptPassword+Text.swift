@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// `$SCHEME$PARAMETERS$SALT$HASH`: parameters as `name=value` between commas, bytes in Base64url.
 extension KeptPassword {
     var text: String {

@@ -1,4 +1,5 @@
 import COpenSSL
+import JSONWebTokens
 
 /// The hash of a password with everything that is needed to make it again.
 struct KeptPassword {

@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event
 /// loop.
 ///

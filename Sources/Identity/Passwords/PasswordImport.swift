@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// How the passwords of another system were hashed, as an import says it (auth 6.1), and what is kept of each of them.
 package struct PasswordImport: Sendable {
     package enum Failure: Error, Hashable, Sendable {

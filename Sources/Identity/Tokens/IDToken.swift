@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// What an ID token is to say of a user and a sign-in (auth 7.1).
 package struct IDTokenContents: Sendable {
     package var uid: [UInt8]

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// The secret by which a signed-in client gets its next ID token (auth 4): random letters, which say nothing. The
 /// server keeps only their digest.
 package struct RefreshToken: Sendable {

@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// Makes and believes the tokens of one project (auth 7): ID tokens, session cookies and custom tokens. Any thread.
 package struct TokenAuthority: Sendable {
     package enum Mode: Sendable {

@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// Who shows a credential to the database, and what rules know of them (auth 7.5).
 package enum Caller: Sendable {
     /// Rules do not apply.

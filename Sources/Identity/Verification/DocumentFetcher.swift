@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// What is asked of another server: GET, over HTTPS.
 package struct DocumentRequest: Hashable, Sendable {
     package let url: String

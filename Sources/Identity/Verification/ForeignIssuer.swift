@@ -1,3 +1,5 @@
+import JSONWebTokens
+
 /// Somebody else whose users are believed: Firebase itself, or any OpenID Connect provider. Whoever is believed can
 /// speak for any `uid`.
 package struct ForeignIssuer: Sendable {

@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// The public keys of an issuer, by name.
 package struct KeySet: Sendable {
     private let keys: [(id: [UInt8]?, key: VerificationKey)]

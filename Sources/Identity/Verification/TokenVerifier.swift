@@ -1,3 +1,5 @@
+package import JSONWebTokens
+
 /// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
 /// bearer. Any thread.
 ///

@@ -1,6 +1,6 @@
 import HearthClient
 
-/// `hearth serve` in a process of its own, ready.
+/// `hearth serve` in a process of its own, ready. In development mode, unless it is told otherwise.
 struct ServerProcess: Sendable {
     let process: HearthProcess
     /// Host and port.
@@ -10,9 +10,10 @@ struct ServerProcess: Sendable {
         var outcome: HearthProcess.Outcome
     }
 
-    init(_ folder: String, _ words: String...) async throws {
+    init(_ folder: String, isDevelopment: Bool = true, _ words: String...) async throws {
         process = try HearthProcess(
-            ["serve", "--dev", "--data", folder, "--listen", "127.0.0.1:0", "--log-level", "warning"] + words)
+            ["serve", "--data", folder, "--listen", "127.0.0.1:0", "--log-level", "warning"]
+                + (isDevelopment ? ["--dev"] : []) + words)
         let ready = "hearth: ready on "
         while let line = await process.line() {
             guard line.hasPrefix(ready) else { continue }

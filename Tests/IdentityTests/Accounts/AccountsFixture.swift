@@ -1,5 +1,6 @@
 import Identity
 import JSONTree
+import JSONWebTokens
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Glibc
 import Identity
 import JSONTree
+import JSONWebTokens
 import Synchronization
 import TestSupport
 import Testing

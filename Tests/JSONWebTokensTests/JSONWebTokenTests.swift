@@ -1,4 +1,4 @@
-import Identity
+import JSONWebTokens
 import TestSupport
 import Testing
 

@@ -43,7 +43,7 @@ package enum Cryptography {
     }
 
     /// Fails for algorithms that this machine's OpenSSL is told not to have.
-    static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
+    package static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
         guard EVP_Digest(bytes, bytes.count, &out, &count, algorithm, nil) == 1 else { throw .last("make a digest") }
@@ -51,7 +51,7 @@ package enum Cryptography {
     }
 
     /// Fails as ``digest(_:_:)``.
-    static func hmac(
+    package static func hmac(
         _ algorithm: OpaquePointer, _ bytes: [UInt8], key: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

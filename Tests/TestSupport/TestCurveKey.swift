@@ -1,11 +1,10 @@
 import COpenSSL
-import Identity
 
 /// A key pair on P-256, which signs as other issuers do.
-final class TestCurveKey {
+package final class TestCurveKey {
     private let key: OpaquePointer
 
-    init() {
+    package init() {
         let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
@@ -16,7 +15,7 @@ final class TestCurveKey {
 
     deinit { EVP_PKEY_free(key) }
 
-    var publicPEM: [UInt8] {
+    package var publicPEM: [UInt8] {
         let memory = BIO_new(BIO_s_mem())
         defer { BIO_free(memory) }
         precondition(PEM_write_bio_PUBKEY(memory, key) == 1)
@@ -26,7 +25,7 @@ final class TestCurveKey {
     }
 
     /// The two numbers of 32 bytes each (RFC 7518, section 3.4).
-    func sign(_ message: [UInt8]) -> [UInt8] {
+    package func sign(_ message: [UInt8]) -> [UInt8] {
         let context = EVP_MD_CTX_new()
         defer { EVP_MD_CTX_free(context) }
         var signature = [UInt8](repeating: 0, count: 128)

@@ -1,4 +1,5 @@
-import Identity
+import JSONWebTokens
+import TestSupport
 import Testing
 
 struct KeyTests {

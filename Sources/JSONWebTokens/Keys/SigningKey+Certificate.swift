@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// A certificate by which a key vouches for itself (RFC 5280): a wrapping for the public key that readers of tokens
-/// expect (auth 7.2).
-enum Certificate {
-    /// The PEM text; valid in the given seconds since 1970.
-    static func selfSigned(by key: KeyHandle, validity: Range<Int64>) throws(CryptographyError) -> [UInt8] {
+extension SigningKey {
+    /// A certificate by which the key vouches for itself (RFC 5280): a wrapping for the public key that readers of
+    /// tokens expect (auth 7.2). The PEM text; valid in the given seconds since 1970.
+    package func certificate(validity: Range<Int64>) throws(CryptographyError) -> [UInt8] {
+        let key = verificationKey.handle
         guard let certificate = X509_new() else { throw .last("make a certificate") }
         defer { X509_free(certificate) }
         var serial = Cryptography.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -12,8 +12,8 @@ enum Certificate {
         serial = serial >> 1 | 1
         guard X509_set_version(certificate, 2) == 1,
             ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial) == 1,
-            setTime(X509_getm_notBefore(certificate), validity.lowerBound),
-            setTime(X509_getm_notAfter(certificate), validity.upperBound),
+            Self.setTime(X509_getm_notBefore(certificate), validity.lowerBound),
+            Self.setTime(X509_getm_notAfter(certificate), validity.upperBound),
             let name = X509_get_subject_name(certificate),
             X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, "hearth", -1, -1, 0) == 1,
             X509_set_issuer_name(certificate, name) == 1,

@@ -14,7 +14,7 @@ package enum KeyDocuments {
         return JSONObject(["keys": .array(keys)]).bytes
     }
 
-    static func certificates(_ certificates: [(id: String, pem: [UInt8])]) -> [UInt8] {
+    package static func certificates(_ certificates: [(id: String, pem: [UInt8])]) -> [UInt8] {
         var object = JSONObject()
         for certificate in certificates { object[certificate.id] = .string(certificate.pem) }
         return object.bytes

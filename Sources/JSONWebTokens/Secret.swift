@@ -1,6 +1,6 @@
 /// What must not get into logs and messages by way of its description: tokens, passwords, addresses with tokens in
 /// them.
-protocol Secret: CustomStringConvertible, CustomReflectable {}
+package protocol Secret: CustomStringConvertible, CustomReflectable {}
 
 extension Secret {
     package var description: String { "(secret)" }
