@@ -15,7 +15,7 @@ extension Command {
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
-            .init(name: "project", value: "NAME", help: "the project in the file (default 'demo-hearth')"),
+            .init(name: "project", value: "NAME", help: "the project in the file (default 'hearth')"),
             .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
             .init(
                 name: "token-url", value: "URL",
@@ -61,7 +61,7 @@ private enum AdminTask {
         switch self {
         case .createKey(let file):
             if access(file, F_OK) == 0 { throw Failure(description: "\(file) is there already") }
-            let project = arguments["project"] ?? "demo-hearth"
+            let project = arguments["project"] ?? "hearth"
             let server = AdminURL(in: folder) ?? .usual
             let key = try accounts.makeKey(
                 email: arguments["email"] ?? "hearth@\(project)", project: project,

@@ -28,7 +28,7 @@ struct TokenAuthorityTests {
     @Test("an ID token says what Firebase's say, and nothing custom replaces what is reserved")
     func claims() throws {
         let authority = try production()
-        let token = try authority.idToken(contents, now: now)
+        let token = try authority.idToken(contents, issuedAt: now * 1000 + 250)
         let read = try authority.verifyIDToken(token, now: now)
         #expect(
             read.claims.members.sorted { $0.name.lexicographicallyPrecedes($1.name) }
@@ -40,14 +40,15 @@ struct TokenAuthorityTests {
                     "picture":"https://example.com/a.png","role":"owner","sub":"u1","user_id":"u1"}
                     """
                 ).members)
-        #expect(read.uid == bytes("u1") && read.issuedAt == now && read.authTime == now - 1000)
+        #expect(read.uid == bytes("u1") && read.issuedAt == now * 1000 + 250 && read.authTime == now - 1000)
         #expect(read.expiresAt == now + 3600 && read.signInProvider == bytes("google.com") && read.tenant == nil)
     }
 
     @Test("an anonymous user's token is short and says so")
     func anonymous() throws {
         let contents = IDTokenContents(uid: bytes("u2"), signInProvider: "anonymous", authTime: now)
-        let claims = try development.verifyIDToken(development.idToken(contents, now: now), now: now).claims
+        let claims = try development.verifyIDToken(development.idToken(contents, issuedAt: now * 1000 + 250), now: now)
+            .claims
         #expect(claims["provider_id"] == .text("anonymous"))
         #expect(claims["firebase"]?.object?["identities"] == .object(JSONObject()))
         for name in ["email", "email_verified", "name", "picture", "phone_number"] { #expect(claims[name] == nil) }
@@ -56,7 +57,7 @@ struct TokenAuthorityTests {
     @Test("a token is believed for an hour, by its project, and not as a session cookie")
     func limits() throws {
         let authority = try production()
-        let token = try authority.idToken(contents, now: now)
+        let token = try authority.idToken(contents, issuedAt: now * 1000 + 250)
         #expect(throws: Never.self) { try authority.verifyIDToken(token, now: now + 3599) }
         #expect(throws: TokenError.expired) { try authority.verifyIDToken(token, now: now + 3600) }
         #expect(throws: TokenError.notYetValid) { try authority.verifyIDToken(token, now: now - 61) }
@@ -66,10 +67,10 @@ struct TokenAuthorityTests {
 
     @Test("a token that is not signed is refused in production and believed in development")
     func unsigned() throws {
-        let token = try development.idToken(contents, now: now)
+        let token = try development.idToken(contents, issuedAt: now * 1000 + 250)
         #expect(token.last == UInt8(ascii: "."))
         #expect(throws: TokenError.unsigned) { try production().verifyIDToken(token, now: now) }
-        let signed = try production().idToken(contents, now: now)
+        let signed = try production().idToken(contents, issuedAt: now * 1000 + 250)
         for token in [token, signed] {
             let read = try development.verifyIDToken(token, now: now + 1_000_000)
             #expect(read.uid == bytes("u1") && read.expiresAt == nil)
@@ -91,10 +92,10 @@ struct TokenAuthorityTests {
     @Test("a session cookie has the token's claims, its own issuer and its own life")
     func sessionCookie() throws {
         let authority = try production()
-        let token = try authority.verifyIDToken(authority.idToken(contents, now: now), now: now)
+        let token = try authority.verifyIDToken(authority.idToken(contents, issuedAt: now * 1000 + 250), now: now)
         let cookie = try authority.sessionCookie(for: token, seconds: 86_400, now: now + 10)
         let read = try authority.verifySessionCookie(cookie, now: now + 80_000)
-        #expect(read.uid == token.uid && read.authTime == token.authTime && read.issuedAt == now + 10)
+        #expect(read.uid == token.uid && read.authTime == token.authTime && read.issuedAt == (now + 10) * 1000)
         #expect(read.claims["iss"] == .text("https://session.firebase.google.com/demo-x"))
         #expect(throws: TokenError.expired) { try authority.verifySessionCookie(cookie, now: now + 10 + 86_400) }
         #expect(throws: TokenError.wrongIssuer) { try authority.verifyIDToken(cookie, now: now + 10) }

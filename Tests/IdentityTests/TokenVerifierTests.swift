@@ -43,7 +43,7 @@ struct TokenVerifierTests {
 
     private func idToken(_ uid: String = "u1") throws -> [UInt8] {
         try authority().idToken(
-            IDTokenContents(uid: bytes(uid), signInProvider: "password", authTime: now), now: now)
+            IDTokenContents(uid: bytes(uid), signInProvider: "password", authTime: now), issuedAt: now * 1000 + 250)
     }
 
     // MARK: Users
@@ -52,7 +52,7 @@ struct TokenVerifierTests {
     func ownUser() throws {
         let user = try user(try verify(idToken(), with: verifier()))
         #expect(user.uid == bytes("u1") && user.provider == bytes("password") && user.isOwn)
-        #expect(user.issuedAt == now && user.expiresAt == now + 3600)
+        #expect(user.issuedAt == now * 1000 + 250 && user.expiresAt == now + 3600)
         #expect(object(text(user.claims))["sub"] == .text("u1"))
         #expect(throws: TokenError.expired) { try verify(idToken(), with: verifier(), now: now + 3600) }
     }

@@ -30,7 +30,7 @@ final class Authentication: Sendable {
 struct AccountSession: Hashable, Sendable {
     var realm: Realm
     var user: String
-    /// Of the token, in seconds since 1970.
+    /// Of the token, in milliseconds since 1970.
     var issuedAt: Int64
 
     init(_ user: TokenUser, project: String) {
@@ -43,7 +43,7 @@ struct AccountSession: Hashable, Sendable {
         guard revocation.user.utf8.elementsEqual(user.utf8), revocation.realm == realm else { return false }
         return switch revocation.loss {
         case .account, .disabled: true
-        case .tokensBefore(let seconds): issuedAt < seconds
+        case .tokensBefore(let time): issuedAt < time
         }
     }
 }

@@ -62,7 +62,7 @@ extension User {
             "disabled": isDisabled ? .bool(true) : nil,
             "passwordHash": password.map { _ in .text("UkVEQUNURUQ=") },
             "passwordUpdatedAt": passwordUpdatedAt.map { .integer($0) },
-            "validSince": .text(String(validSince)),
+            "validSince": .text(String(validSince / 1000)),
             "createdAt": .text(String(createdAt)),
             "lastLoginAt": lastLoginAt.map { .text(String($0)) },
             "lastRefreshAt": lastRefreshAt.map { .text(Timestamp(milliseconds: $0).description) },

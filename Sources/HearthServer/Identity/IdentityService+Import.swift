@@ -61,7 +61,7 @@ extension IdentityService {
         user.isDisabled = try entry.bool("disabled") ?? false
         user.claims = try entry.text("customAttributes")
         user.lastLoginAt = try entry.integer("lastLoginAt")
-        user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000)
+        user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000) * 1000
         if let hash = try entry.bytes("passwordHash") {
             user.password = passwords?.kept(hash: hash, salt: try entry.bytes("salt") ?? [])
             user.passwordUpdatedAt = try entry.integer("passwordUpdatedAt") ?? now

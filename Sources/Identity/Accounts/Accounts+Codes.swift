@@ -141,7 +141,7 @@ extension Accounts {
             user.passwordUpdatedAt = now
             user.links = []
             user.phone = nil
-            user.validSince = now / 1000
+            user.voidTokens(now: now)
             try file.put(user, in: realm)
             try file.revokeTokens(of: user, in: realm)
             try file.removeCode(hash: hash)

@@ -100,7 +100,7 @@ extension AccountFile {
             user.password = nil
             user.phone = nil
             user.links = []
-            user.validSince = now / 1000
+            user.voidTokens(now: now)
             try revokeTokens(of: user, in: realm)
         }
         let isRecycled = user.links.contains { $0.provider == who.provider }

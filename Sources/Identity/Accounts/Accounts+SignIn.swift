@@ -172,7 +172,7 @@ extension Accounts {
                 // Whoever made the account did not own the address, and shall not keep a way in.
                 if owner != nil, !user.emailVerified, user.password != nil {
                     user.password = nil
-                    user.validSince = now / 1000
+                    user.voidTokens(now: now)
                     try file.revokeTokens(of: user, in: realm)
                 }
             }

@@ -15,6 +15,8 @@ struct Admission: Sendable {
     let realm: Realm
     let grant: RefreshGrant
     let refreshToken: RefreshToken
+    /// Milliseconds since 1970: when the file was asked. What is revoked while the token is signed is revoked for it too.
+    let issuedAt: Int64
     var isNew = false
 }
 
@@ -32,21 +34,26 @@ extension Accounts {
         user.lastLoginAt = now
         user.lastRefreshAt = now
         try file.put(user, in: realm)
-        let time = nowSeconds
+        // Behind a revocation of this millisecond.
+        let time = max(now, user.validSince)
         let grant = RefreshGrant(
-            user: user.id, provider: provider, claims: claims, issuedAt: time, authenticatedAt: time)
+            user: user.id, provider: provider, claims: claims, issuedAt: time, authenticatedAt: time / 1000)
         let token = RefreshToken()
         try file.put(grant, hash: token.digest, in: realm)
-        return Admission(user: user, realm: realm, grant: grant, refreshToken: token, isNew: isNew)
+        return Admission(
+            user: user, realm: realm, grant: grant, refreshToken: token, issuedAt: time, isNew: isNew)
     }
 
     func signIn(_ admission: Admission) throws(AccountFailure) -> SignIn {
-        let idToken = try idToken(for: admission.user, admission.grant, in: admission.realm)
+        let idToken = try idToken(
+            for: admission.user, admission.grant, issuedAt: admission.issuedAt, in: admission.realm)
         return SignIn(
             user: admission.user, idToken: idToken, refreshToken: admission.refreshToken.text, isNew: admission.isNew)
     }
 
-    private func idToken(for user: User, _ grant: RefreshGrant, in realm: Realm) throws(AccountFailure) -> [UInt8] {
+    private func idToken(
+        for user: User, _ grant: RefreshGrant, issuedAt: Int64, in realm: Realm
+    ) throws(AccountFailure) -> [UInt8] {
         var contents = IDTokenContents(
             uid: Array(user.id.utf8), signInProvider: grant.provider, authTime: grant.authenticatedAt)
         contents.name = user.displayName
@@ -62,7 +69,7 @@ extension Accounts {
         contents.customAttributes = Self.object(user.claims)
         contents.customTokenClaims = Self.object(grant.claims)
         do throws(CryptographyError) {
-            return try authority(realm).idToken(contents, now: nowSeconds)
+            return try authority(realm).idToken(contents, issuedAt: issuedAt)
         } catch { throw .failed("\(error)") }
     }
 
@@ -73,17 +80,17 @@ extension Accounts {
     /// A new ID token for a refresh token, which stays as it is (auth 4).
     package func refresh(_ refreshToken: [UInt8]) throws(AccountFailure) -> (realm: Realm, signIn: SignIn) {
         let digest = RefreshToken.digest(of: refreshToken)
-        let now = now
-        let (realm, user, grant) = try thread.run { (file) throws(AccountFailure) in
+        let (realm, user, grant, issuedAt) = try thread.run { (file) throws(AccountFailure) in
+            let now = self.now
             guard let (realm, grant) = try file.grant(hash: digest) else { throw .refused(.invalidRefreshToken) }
             guard var user = try file.user(realm, id: grant.user) else { throw .refused(.userNotFound) }
             guard !user.isDisabled else { throw .refused(.userDisabled) }
             guard grant.issuedAt >= user.validSince else { throw .refused(.tokenExpired) }
             user.lastRefreshAt = now
             try file.put(user, in: realm)
-            return (realm, user, grant)
+            return (realm, user, grant, now)
         }
-        let idToken = try idToken(for: user, grant, in: realm)
+        let idToken = try idToken(for: user, grant, issuedAt: issuedAt, in: realm)
         return (realm, SignIn(user: user, idToken: idToken, refreshToken: refreshToken, isNew: false))
     }
 

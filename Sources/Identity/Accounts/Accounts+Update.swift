@@ -110,7 +110,7 @@ extension Accounts {
                 if let owner = try file.user(realm, email: code.email), owner.id != id { throw .refused(.emailExists) }
                 user.email = code.email
                 user.emailVerified = true
-                user.validSince = now / 1000
+                user.voidTokens(now: now)
             case .resetPassword, .emailSignIn: throw .refused(.invalidCode)
             }
             try file.removeCode(hash: hash)
@@ -172,8 +172,6 @@ extension Accounts {
         change.phone = try change.phone.map { (phone) throws(AccountFailure) in try AccountNames.phone(phone) }
         if let password = change.password { try AccountNames.check(password: password) }
         if let claims = change.claims { _ = try AccountNames.claims(claims) }
-        // Tokens of the future are not to be void.
-        change.validSince = change.validSince.map { min($0, nowSeconds) }
         return change
     }
 
@@ -212,7 +210,7 @@ extension User {
         if let former = self.email, initialEmail == nil { initialEmail = former }
         self.email = email
         emailVerified = false
-        validSince = now / 1000
+        voidTokens(now: now)
     }
 
     fileprivate mutating func apply(_ change: UserChange, hash: String?, now: Int64, byOwner: Bool) {
@@ -222,7 +220,7 @@ extension User {
         if let hash {
             password = hash
             passwordUpdatedAt = now
-            validSince = now / 1000
+            voidTokens(now: now)
         }
         if !byOwner {
             if let isVerified = change.emailVerified { emailVerified = isVerified }
@@ -236,7 +234,11 @@ extension User {
             links.removeAll { $0.provider == link.provider }
             links.append(link)
         }
-        if let time = change.validSince { validSince = time }
+        if let time = change.validSince {
+            // Backends say "now" in whole seconds, by their own clocks; that includes what this server has issued until
+            // it hears of it. Tokens of the future are not to be void.
+            if time < now / 1000 - 5 { validSince = time * 1000 } else { voidTokens(now: now) }
+        }
         remove(change)
     }
 

@@ -112,7 +112,7 @@ package final class Accounts: Sendable {
     /// Whether a token that was verified still holds. Never waits: `then` is called on the thread of the accounts. Who calls
     /// ``observe(_:)`` first misses nothing that happens afterwards.
     ///
-    /// - parameter issuedAt: of the token, in seconds since 1970.
+    /// - parameter issuedAt: of the token, in milliseconds since 1970.
     package func checkSession(
         _ realm: Realm, user id: String, issuedAt: Int64, then: @escaping @Sendable (SessionState) -> Void
     ) {

@@ -51,7 +51,7 @@ package struct User: Hashable, Sendable {
     package var hasCustomAuth = false
     /// Custom claims: the text of a JSON object.
     package var claims: String?
-    /// Seconds since 1970: tokens issued before are void.
+    /// Tokens issued before are void.
     package var validSince: Int64
     package var createdAt: Int64
     package var lastLoginAt: Int64?
@@ -64,8 +64,12 @@ package struct User: Hashable, Sendable {
     package init(id: String, createdAt: Int64) {
         self.id = id
         self.createdAt = createdAt
-        validSince = createdAt / 1000
+        // Test tools make tokens that tell whole seconds.
+        validSince = createdAt / 1000 * 1000
     }
+
+    /// Makes all tokens void that were issued until now.
+    mutating func voidTokens(now: Int64) { validSince = max(validSince, now) + 1 }
 
     /// Nobody could sign in again as this user.
     package var isAnonymous: Bool {

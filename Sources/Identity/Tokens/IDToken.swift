@@ -56,11 +56,11 @@ package struct IDToken: Sendable {
     /// 1 to 128 bytes.
     package let uid: [UInt8]
     package let claims: JSONObject
-    /// Seconds since 1970, as are the others. 0 if the token, an unsigned one, does not say.
+    /// Milliseconds since 1970. Whole seconds if the token says no more, 0 if it, an unsigned one, says nothing.
     package let issuedAt: Int64
-    /// When the user signed in.
+    /// When the user signed in, in seconds since 1970.
     package let authTime: Int64
-    /// When it ends; nil for one of the development mode, which does not.
+    /// When it ends, in seconds too; nil for one of the development mode, which does not.
     package let expiresAt: Int64?
 
     package var signInProvider: [UInt8]? { claims["firebase"]?.object?["sign_in_provider"]?.utf8 }

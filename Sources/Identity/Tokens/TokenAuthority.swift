@@ -32,14 +32,17 @@ package struct TokenAuthority: Sendable {
 
     /// An ID token, good for an hour. Signing takes about 0.3 ms.
     ///
-    /// - parameter now: seconds since 1970, everywhere here.
-    package func idToken(_ contents: IDTokenContents, now: Int64) throws(CryptographyError) -> [UInt8] {
-        try token(contents.claims(project: project, issuedAt: now), now: now)
+    /// - parameter issuedAt: milliseconds since 1970.
+    package func idToken(_ contents: IDTokenContents, issuedAt: Int64) throws(CryptographyError) -> [UInt8] {
+        let seconds = issuedAt / 1000
+        return try token(
+            contents.claims(project: project, issuedAt: seconds), now: seconds, milliseconds: issuedAt % 1000)
     }
 
     /// A session cookie with an ID token's claims.
     ///
     /// - parameter seconds: how long it lives, within ``sessionCookieSeconds``.
+    /// - parameter now: seconds since 1970, everywhere below.
     package func sessionCookie(for token: IDToken, seconds: Int64, now: Int64) throws(CryptographyError) -> [UInt8] {
         var claims = token.claims
         claims["iss"] = .text(Self.sessionCookieIssuer(project))
@@ -48,10 +51,13 @@ package struct TokenAuthority: Sendable {
         return try self.token(claims, now: now)
     }
 
-    private func token(_ claims: JSONObject, now: Int64) throws(CryptographyError) -> [UInt8] {
+    private func token(
+        _ claims: JSONObject, now: Int64, milliseconds: Int64 = 0
+    ) throws(CryptographyError) -> [UInt8] {
         switch mode {
-        case .development: JSONWebToken.unsigned(claims)
-        case .production(let keys): try JSONWebToken.signed(claims, with: keys.signingKey(now: now))
+        case .development: JSONWebToken.unsigned(claims, milliseconds: milliseconds)
+        case .production(let keys):
+            try JSONWebToken.signed(claims, with: keys.signingKey(now: now), milliseconds: milliseconds)
         }
     }
 
@@ -89,11 +95,11 @@ extension IDToken {
         try token.check(issuer: issuer)
         try token.check(audiences: audiences)
         try token.checkTimes(now: now)
-        guard let issuedAt = try token.seconds("iat") else { throw .invalidClaim("iat") }
+        guard let seconds = try token.seconds("iat") else { throw .invalidClaim("iat") }
         uid = try token.name("sub", byteCountMax: TokenAuthority.uidByteCountMax)
         claims = token.claims
-        self.issuedAt = issuedAt
-        authTime = try token.seconds("auth_time") ?? issuedAt
+        issuedAt = seconds * 1000 + token.milliseconds
+        authTime = try token.seconds("auth_time") ?? seconds
         expiresAt = try token.seconds("exp")
     }
 
@@ -104,8 +110,9 @@ extension IDToken {
             token.claims["sub"] == nil && token.claims["user_id"] != nil ? "user_id" : "sub",
             byteCountMax: TokenAuthority.uidByteCountMax)
         claims = token.claims
-        issuedAt = try token.seconds("iat") ?? 0
-        authTime = try token.seconds("auth_time") ?? issuedAt
+        let seconds = try token.seconds("iat") ?? 0
+        issuedAt = seconds * 1000 + token.milliseconds
+        authTime = try token.seconds("auth_time") ?? seconds
         expiresAt = nil
     }
 }

@@ -41,9 +41,9 @@ package struct TokenUser: Sendable {
     package let claims: [UInt8]
     /// The tenant of the project in which the user is.
     package let tenant: [UInt8]?
-    /// Seconds since 1970; 0 if the token does not say.
+    /// Milliseconds since 1970; 0 if the token does not say.
     package let issuedAt: Int64
-    /// nil for a token that does not end.
+    /// In seconds since 1970; nil for a token that does not end.
     package let expiresAt: Int64?
     /// The token is this server's own, so its accounts know the user, who may be disabled or whose tokens may be
     /// revoked.

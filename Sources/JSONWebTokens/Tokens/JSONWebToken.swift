@@ -18,7 +18,11 @@ package struct JSONWebToken: Sendable {
     package let keyID: [UInt8]?
     /// The header's `typ`.
     package let type: [UInt8]?
+    /// The milliseconds behind the second of `iat`, 0 to 999: a header parameter of Hearth's own, `iat_ms`, which others
+    /// ignore (RFC 7515, section 4). 0 if it is not there.
+    package let milliseconds: Int64
     package let claims: JSONObject
+    private static let millisecondsName = "iat_ms"
     private let signedText: [UInt8]
     private let signature: [UInt8]
 
@@ -39,6 +43,7 @@ package struct JSONWebToken: Sendable {
         }
         keyID = try Self.string(header["kid"])
         type = try Self.string(header["typ"])
+        milliseconds = header[Self.millisecondsName]?.integer.map { min(max($0, 0), 999) } ?? 0
         claims = try Self.object(parts[1])
         self.signature = signature
         signedText = Array(text[..<parts[1].endIndex])
@@ -76,9 +81,9 @@ package struct JSONWebToken: Sendable {
 
     /// A token that `key` signs.
     package static func signed(
-        _ claims: JSONObject, with key: SigningKey, type: String = "JWT"
+        _ claims: JSONObject, with key: SigningKey, type: String = "JWT", milliseconds: Int64 = 0
     ) throws(CryptographyError) -> [UInt8] {
-        let header = JSONObject(["alg": .text("RS256"), "kid": .text(key.id), "typ": .text(type)])
+        let header = header(["alg": .text("RS256"), "kid": .text(key.id), "typ": .text(type)], milliseconds)
         var text = signedText(header, claims)
         let signature = try key.sign(text)
         text.append(UInt8(ascii: "."))
@@ -87,8 +92,14 @@ package struct JSONWebToken: Sendable {
     }
 
     /// A token that proves nothing (RFC 7519, section 6): it ends with a dot.
-    package static func unsigned(_ claims: JSONObject) -> [UInt8] {
-        signedText(JSONObject(["alg": .text("none"), "typ": .text("JWT")]), claims) + [UInt8(ascii: ".")]
+    package static func unsigned(_ claims: JSONObject, milliseconds: Int64 = 0) -> [UInt8] {
+        signedText(header(["alg": .text("none"), "typ": .text("JWT")], milliseconds), claims) + [UInt8(ascii: ".")]
+    }
+
+    private static func header(_ members: KeyValuePairs<String, JSONValue?>, _ milliseconds: Int64) -> JSONObject {
+        var header = JSONObject(members)
+        if milliseconds > 0 { header[millisecondsName] = .integer(milliseconds) }
+        return header
     }
 
     private static func signedText(_ header: JSONObject, _ claims: JSONObject) -> [UInt8] {

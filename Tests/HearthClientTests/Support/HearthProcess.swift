@@ -23,10 +23,14 @@ final class HearthProcess: Sendable {
     }()
 
     /// Starts it with these words and this environment, nothing else of the tests' own.
-    init(_ words: [String], environment: [String: String] = [:]) throws {
+    convenience init(_ words: [String], environment: [String: String] = [:]) throws {
+        try self.init(program: try #require(HearthProcess.binary), words, environment: environment)
+    }
+
+    /// Starts another program.
+    init(program binary: String, _ words: [String], environment: [String: String] = [:]) throws {
         // Writing to a program that has ended is an error and nothing else.
         Signals.ignoreFailedWrites()
-        let binary = try #require(HearthProcess.binary)
         try #require(access(binary, X_OK) == 0, "\(binary) is not built")
         let (process, pipes) = try HearthProcess.spawning.withLock { _ in
             try HearthProcess.spawn(binary, words, environment)

@@ -18,7 +18,9 @@ final class AccountsFixture {
 
         var now: Int64 { time.load(ordering: .relaxed) }
 
-        func advance(seconds: Int64) { time.add(seconds * 1000, ordering: .relaxed) }
+        func advance(seconds: Int64) { advance(milliseconds: seconds * 1000) }
+
+        func advance(milliseconds: Int64) { time.add(milliseconds, ordering: .relaxed) }
     }
 
     init(

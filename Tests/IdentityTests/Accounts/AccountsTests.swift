@@ -165,7 +165,7 @@ import Testing
         change.validSince = fixture.clock.now / 1000 + 1_000_000
         let update = try fixture.accounts.update(.user(id), change, in: realm)
         // Nothing of the future is revoked.
-        #expect(update.user.validSince == 1_700_000_010)
+        #expect(update.user.validSince == 1_700_000_010_001)
         #expect(fixture.state(of: user) == .revoked)
         expectRefusal(.tokenExpired) { try fixture.accounts.lookUp(user.idToken, in: realm) }
         expectRefusal(.tokenExpired) { try fixture.accounts.refresh(user.refreshToken) }
@@ -189,10 +189,39 @@ import Testing
         #expect(
             observer.seen
                 == [
-                    Revocation(realm: realm, user: id, loss: .tokensBefore(1_700_000_010)),
+                    Revocation(realm: realm, user: id, loss: .tokensBefore(1_700_000_010_001)),
                     Revocation(realm: realm, user: id, loss: .disabled),
                     Revocation(realm: realm, user: id, loss: .account),
                 ])
+    }
+
+    @Test("a revocation ends what was issued in the same second, and not what is issued behind it")
+    func revocationWithinASecond() throws {
+        let fixture = try AccountsFixture()
+        let realm = fixture.realm
+        let first = try fixture.signUp("ann@example.com")
+        fixture.clock.advance(milliseconds: 400)
+        let second = try fixture.signIn("ann@example.com")
+        fixture.clock.advance(milliseconds: 400)
+        var change = UserChange()
+        change.validSince = fixture.clock.now / 1000
+        _ = try fixture.accounts.update(.user(first.user.id), change, in: realm)
+        let third = try fixture.signIn("ann@example.com")
+        #expect([first, second, third].map { fixture.state(of: $0) } == [.revoked, .revoked, .valid])
+        expectRefusal(.tokenExpired) { try fixture.accounts.lookUp(second.idToken, in: realm) }
+        #expect(try fixture.claims(second)["iat"] == fixture.claims(third)["iat"])
+        // The user's own change of the password gives a token that holds.
+        change = UserChange()
+        change.password = "secret2"
+        let own = try fixture.accounts.update(.idToken(third.idToken), change, in: realm)
+        #expect(fixture.state(of: third) == .revoked)
+        #expect(fixture.state(of: try #require(own.signIn)) == .valid)
+        // Times that are long gone are taken as they are.
+        change = UserChange()
+        change.validSince = fixture.clock.now / 1000 - 100
+        #expect(
+            try fixture.accounts.update(.user(first.user.id), change, in: realm).user.validSince
+                == change.validSince.map { $0 * 1000 })
     }
 
     private final class Observer: Sendable {
@@ -272,7 +301,8 @@ extension AccountsFixture {
     /// What is known of a session.
     func state(of signIn: SignIn) -> SessionState {
         let state = Slot()
-        let issuedAt = (try? claims(signIn)["iat"]?.integer) ?? 0
+        let token = try? JSONWebToken(parsing: signIn.idToken)
+        let issuedAt = (token?.claims["iat"]?.integer ?? 0) * 1000 + (token?.milliseconds ?? 0)
         accounts.checkSession(realm, user: signIn.user.id, issuedAt: issuedAt) { found in
             state.value.withLock { $0 = found }
         }
