@@ -26,7 +26,7 @@ build: packages
 	$(SWIFT) build $(RELEASE) --product hearth
 
 lint:
-	$(SWIFT) format lint --recursive --parallel --strict Package.swift Sources Tests Fuzz
+	$(SWIFT) format lint --recursive --parallel --strict Package.swift Sources Examples Tests Fuzz
 
 smoke: build
 	scripts/smoke $(HEARTH)
@@ -38,7 +38,7 @@ bench: build
 	$(HEARTH) bench all
 
 format:
-	$(SWIFT) format --recursive --parallel --in-place Package.swift Sources Tests Fuzz
+	$(SWIFT) format --recursive --parallel --in-place Package.swift Sources Examples Tests Fuzz
 
 packages:
 	@scripts/install-packages

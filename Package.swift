@@ -43,6 +43,10 @@ let rooms: [Room] = [
         ]),
 ]
 
+/// Programs that a user of the package could write: they see what is public, and nothing else. `hearth-` and the name in
+/// small letters is what they are called. Each has a folder in `Examples`, with its tests in `Tests/ExampleTests`.
+let examples: [String] = []
+
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
 for (index, room) in rooms.enumerated() {
     let above = Set(rooms[..<index].map(\.name)).union(cRooms)
@@ -59,13 +63,29 @@ let settings: [SwiftSetting] = [
 
 func dependencies(_ names: [String]) -> [Target.Dependency] { names.map { .init(stringLiteral: $0) } }
 
+let exampleTargets: [Target] =
+    examples.map { name in
+        .executableTarget(
+            name: name, dependencies: ["HearthClient", "ExampleKit"], path: "Examples/\(name)",
+            exclude: ["README.md", "seed.json", "demo"], packageAccess: false, swiftSettings: settings)
+    } + [
+        .target(
+            name: "ExampleKit", dependencies: ["HearthClient"], path: "Examples/ExampleKit", packageAccess: false,
+            swiftSettings: settings),
+        .testTarget(
+            name: "ExampleTests",
+            dependencies: dependencies(
+                examples + ["ExampleKit", "TestSupport", "HearthClient", "HearthServer", "Identity", "EventLoop"]),
+            swiftSettings: settings),
+    ]
+
 let package = Package(
     name: "hearth",
     products: [
         .library(name: "HearthClient", targets: ["HearthClient"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
-    ],
+    ] + examples.map { .executable(name: "hearth-\($0.lowercased())", targets: [$0]) },
     targets: [
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
@@ -74,7 +94,8 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
         .target(
-            name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "COpenSSL"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL"],
+            path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
@@ -84,6 +105,7 @@ let package = Package(
             ],
             swiftSettings: settings),
     ]
+        + exampleTargets
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
         + rooms.compactMap { room in
             room.testsUse.map { extra in

@@ -134,6 +134,17 @@ void linux_block_broken_pipe_signal(void) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+int linux_open_pseudo_terminal(char *path, size_t capacity) {
+    int descriptor = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (descriptor < 0) return -errno;
+    if (grantpt(descriptor) == 0 && unlockpt(descriptor) == 0 && ptsname_r(descriptor, path, capacity) == 0) {
+        return descriptor;
+    }
+    int failure = errno;
+    close(descriptor);
+    return -failure;
+}
+
 int linux_available_cpu_count(void) {
     // The kernel refuses a set smaller than its own, so a large machine needs a second, larger try.
     for (int cpus = 1024; cpus <= 1 << 20; cpus *= 8) {

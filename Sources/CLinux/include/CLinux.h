@@ -70,6 +70,11 @@ int linux_available_cpu_count(void);
 // Fills the buffer from the kernel's generator.
 int linux_random(void *bytes, size_t count);
 
+// terminals
+
+// A new pseudo-terminal: the descriptor of the side that is not the program's. The path of the other one goes to `path`.
+int linux_open_pseudo_terminal(char *path, size_t capacity);
+
 // signals
 
 // From now on each arrival of the signal writes its number as one byte to the pipe. One pipe serves the process.

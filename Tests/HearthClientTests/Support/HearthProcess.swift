@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 /// The `hearth` program that was built with the tests, running.
@@ -12,19 +13,12 @@ final class HearthProcess: Sendable {
     private let isOver = Mutex(false)
 
     /// Beside the program that runs the tests, or what `HEARTH_BINARY` names.
-    private static let binary: String? = {
-        if let path = getenv("HEARTH_BINARY") { return String(cString: path) }
-        var path = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &path, path.count - 1)
-        guard count > 0 else { return nil }
-        let directory = String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            .split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        return directory + "/hearth"
-    }()
+    private static let binary =
+        getenv("HEARTH_BINARY").map { String(cString: $0) } ?? BuiltProgram.path("hearth")
 
     /// Starts it with these words and this environment, nothing else of the tests' own.
     convenience init(_ words: [String], environment: [String: String] = [:]) throws {
-        try self.init(program: try #require(HearthProcess.binary), words, environment: environment)
+        try self.init(program: try #require(HearthProcess.binary, "hearth is not built"), words, environment: environment)
     }
 
     /// Starts another program.

@@ -1,0 +1,75 @@
+import Glibc
+
+/// A day and a time of day where the user is, to the minute.
+public struct Moment: Hashable, Comparable, Sendable {
+    /// As in `2026-03-01`.
+    public let date: String
+    /// As in `18:30`.
+    public let time: String
+
+    /// The moment at milliseconds since 1970, as databases have them.
+    public init(milliseconds: Int) {
+        var seconds = time_t(milliseconds / 1000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        self.init(parts)
+    }
+
+    /// Now.
+    public static var now: Moment {
+        var seconds = Glibc.time(nil)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Moment(parts)
+    }
+
+    private init(_ parts: tm) {
+        date =
+            "\(Self.padded(Int(parts.tm_year) + 1900, 4))-\(Self.padded(Int(parts.tm_mon) + 1, 2))-"
+            + Self.padded(Int(parts.tm_mday), 2)
+        time = "\(Self.padded(Int(parts.tm_hour), 2)):\(Self.padded(Int(parts.tm_min), 2))"
+    }
+
+    /// A date as people write it (`2026-3-1`), in the form with two digits; nil if there is no such day.
+    public static func date(_ text: String) -> String? {
+        guard let parts = numbers(text, "-", count: 3), (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
+            (1...days(in: parts[1], of: parts[0])).contains(parts[2])
+        else { return nil }
+        return "\(padded(parts[0], 4))-\(padded(parts[1], 2))-\(padded(parts[2], 2))"
+    }
+
+    /// A time of day as people write it (`8:05`), in the form with two digits; nil if there is no such time.
+    public static func time(_ text: String) -> String? {
+        guard let parts = numbers(text, ":", count: 2), (0...23).contains(parts[0]), (0...59).contains(parts[1]) else {
+            return nil
+        }
+        return "\(padded(parts[0], 2)):\(padded(parts[1], 2))"
+    }
+
+    private static func numbers(_ text: String, _ separator: Character, count: Int) -> [Int]? {
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { $0.allSatisfy(\.isASCII) ? UInt16($0).map(Int.init) : nil }
+        return parts.count == count && numbers.count == count ? numbers : nil
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+    }
+
+    /// Earlier is less.
+    public static func < (a: Moment, b: Moment) -> Bool { (a.date, a.time) < (b.date, b.time) }
+}
+
+extension Moment: CustomStringConvertible {
+    /// As in `2026-03-01 18:30`.
+    public var description: String { "\(date) \(time)" }
+}

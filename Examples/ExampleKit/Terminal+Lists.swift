@@ -1,0 +1,109 @@
+/// What a key does in a list.
+public struct ListAction<Item> {
+    enum Effect {
+        case onItem(@MainActor (Item) async throws -> Void)
+        case always(@MainActor () async throws -> Void)
+        case leave
+    }
+
+    let key: Key
+    let label: String
+    let effect: Effect
+
+    /// Does something with the item that is chosen.
+    public static func onItem(
+        _ key: Key, _ label: String, _ run: @escaping @MainActor (Item) async throws -> Void
+    ) -> ListAction {
+        ListAction(key: key, label: label, effect: .onItem(run))
+    }
+
+    /// Does something, whether or not there are items.
+    public static func always(
+        _ key: Key, _ label: String, _ run: @escaping @MainActor () async throws -> Void
+    ) -> ListAction {
+        ListAction(key: key, label: label, effect: .always(run))
+    }
+
+    /// Leaves the list.
+    public static func leave(_ key: Key, _ label: String) -> ListAction {
+        ListAction(key: key, label: label, effect: .leave)
+    }
+}
+
+extension Terminal {
+    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the chosen
+    /// item stays chosen wherever it goes.
+    ///
+    /// - parameter items: what is in it; nil when the list is no more, which leaves it.
+    /// - parameter empty: what stands there while it has no items.
+    /// - parameter row: an item on one line.
+    /// - returns: the key by which it was left; nil if it is no more.
+    @discardableResult
+    public func list<Item: Identifiable>(
+        _ title: @escaping @MainActor () -> String, _ items: @escaping @MainActor () -> [Item]?,
+        empty: @escaping @MainActor () -> String, actions: [ListAction<Item>],
+        row: @escaping @MainActor (Item) -> Line
+    ) async throws -> Key? {
+        let choice = Choice<Item.ID>()
+        return try await show { size in
+            guard let items = items() else { return nil }
+            let room = Page.rows(in: size)
+            let chosen = choice.follow(items.map(\.id), room: room)
+            let visible = items.indices.dropFirst(choice.top).prefix(room)
+            let lines = visible.map { index in
+                let line = Line(index == chosen ? "▸ " : "  ") + row(items[index])
+                return index == chosen ? line.fitted(to: size.columns - 2).styled(.reversed) : line
+            }
+            let hints = actions.filter { action in
+                if case .onItem = action.effect { !items.isEmpty } else { true }
+            }
+            return Page(
+                title(), items.isEmpty ? empty().wrapped(to: size.columns - 2).map { Line($0, .faint) } : lines,
+                hints: hints.map { ($0.key, $0.label) })
+        } press: { key in
+            if choice.press(key, room: Page.rows(in: self.size)) { return nil }
+            guard let action = actions.first(where: { $0.key == key }) else { return nil }
+            switch action.effect {
+            case .leave: return key
+            case .always(let run): try await run()
+            case .onItem(let run):
+                if let item = items()?.first(where: { $0.id == choice.id }) { try await run(item) }
+            }
+            return nil
+        }
+    }
+}
+
+/// Which item of a list is chosen, and which is the first that is visible.
+@MainActor
+private final class Choice<ID: Hashable> {
+    private(set) var id: ID?
+    private(set) var top = 0
+    private var index = 0
+    private var ids: [ID] = []
+
+    /// Finds the chosen item where it is now; the next one if it has gone.
+    func follow(_ ids: [ID], room: Int) -> Int {
+        self.ids = ids
+        index = id.flatMap { ids.firstIndex(of: $0) } ?? min(index, max(ids.count - 1, 0))
+        id = ids.indices.contains(index) ? ids[index] : nil
+        top = max(min(top, index, ids.count - room), index - room + 1, 0)
+        return index
+    }
+
+    /// Chooses another item by a key; false if it is none that does.
+    func press(_ key: Key, room: Int) -> Bool {
+        let new: Int
+        switch key {
+        case .up: new = index - 1
+        case .down: new = index + 1
+        case .pageUp: new = index - room
+        case .pageDown: new = index + room
+        case .home: new = 0
+        case .end: new = ids.count - 1
+        default: return false
+        }
+        if !ids.isEmpty { id = ids[min(max(new, 0), ids.count - 1)] }
+        return true
+    }
+}
