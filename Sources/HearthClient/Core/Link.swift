@@ -28,6 +28,8 @@ final class Link: SessionOwner {
     private var attempts = 0
     private var lastSession: [UInt8]?
     private var needsNewToken = false
+    /// Whether the session was sent a token since it last was nobody's.
+    private var hasSentToken = false
     /// Tells the answer to the last question for a token from earlier ones.
     private var tokenQuestion = 0
 
@@ -59,6 +61,7 @@ final class Link: SessionOwner {
         var options = connection
         options.lastSession = lastSession
         let session = Session(options: options, owner: self)
+        hasSentToken = false
         current = session
         session.connect(to: url, on: loop, options: options)
     }
@@ -135,17 +138,21 @@ final class Link: SessionOwner {
         guard question == tokenQuestion, let session = current, state == .signingIn || state == .open else { return }
         switch answer {
         case .success(let token?):
+            hasSentToken = true
             session.send(.authenticate(credential: Array(token.utf8))) { [weak self] result in
-                self?.authenticated(result)
+                self?.authenticated(question, result)
             }
         case .success(nil):
-            if state == .signingIn { return open() }
-            session.send(.unauthenticate) { _ in }
+            if hasSentToken { session.send(.unauthenticate) { _ in } }
+            hasSentToken = false
+            if state == .signingIn { open() }
         case .failure: reconnect()
         }
     }
 
-    private func authenticated(_ result: Result<ServerResponse, ConnectionError>) {
+    private func authenticated(_ question: Int, _ result: Result<ServerResponse, ConnectionError>) {
+        // What comes of an earlier token is of no interest when there is another.
+        guard question == tokenQuestion else { return }
         switch result {
         case .success(let response) where response.isOK:
             needsNewToken = false
@@ -164,6 +171,13 @@ final class Link: SessionOwner {
     /// Somebody has signed in or out.
     func credentialChanged() {
         if state == .open, options.tokenProvider != nil { signIn() }
+    }
+
+    /// Somebody has signed in, with this token, or out. What is asked from now on is asked in their name.
+    func credentialChanged(to token: String?) {
+        guard state == .open || state == .signingIn else { return }
+        tokenQuestion += 1
+        answered(tokenQuestion, .success(token))
     }
 
     private func reconnect() { current?.abandon("the server did not take the token") }

@@ -25,6 +25,8 @@ public final class Database: Sendable {
     let core: DatabaseCore
     let address: DatabaseURL
     private let loop: EventLoop
+    /// The number under which tokens come.
+    private let tokenTaker: Int?
     private let lastObserver = Atomic<Int>(0)
     private let pushIDs = Mutex(PushIDGenerator())
 
@@ -71,7 +73,18 @@ public final class Database: Sendable {
         } catch {
             throw .disconnected(error.description)
         }
+        var options = options
+        if let auth = options.auth { options.tokenProvider = { try await auth.core.idToken(forcingRefresh: $0) } }
         core = DatabaseCore(url: address, options: options, connection: connection, cache: cache, loop: loop)
+        if let auth = options.auth {
+            let loop = loop
+            tokenTaker = auth.core.addTokenTaker { [weak core] token in
+                guard let core else { return }
+                loop.execute { core.link.credentialChanged(to: token) }
+            }
+        } else {
+            tokenTaker = nil
+        }
         if options.persistenceFile != nil { run { $0.restoreWrites() } }
         if options.startsOnline { goOnline() }
     }
@@ -82,6 +95,7 @@ public final class Database: Sendable {
     /// with `disconnected`. Writes that were sent may still take effect.
     public func close() {
         let (core, loop) = (core, loop)
+        if let tokenTaker { core.options.auth?.core.removeTokenTaker(tokenTaker) }
         loop.execute {
             core.close()
             // After what is staged to be sent.

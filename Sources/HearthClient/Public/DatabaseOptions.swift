@@ -4,7 +4,11 @@ public struct DatabaseOptions: Sendable {
     /// refused or revoked; then a new one is wanted.
     public typealias TokenProvider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
 
-    /// Nil for a client that does not sign in.
+    /// Whose token to sign in with: the database is whoever is signed in there, nobody if nobody is, and follows each
+    /// change.
+    public var auth: Auth?
+
+    /// For a client that has its tokens from elsewhere. Not asked if there is ``auth``.
     public var tokenProvider: TokenProvider?
 
     /// The pause before the second attempt to connect; each further one is 1.3 times as long, less a random part.

@@ -1,6 +1,5 @@
 package import EventLoop
 package import HTTPCodec
-import Synchronization
 
 /// One HTTP request: what is asked, of whom.
 package struct HTTPCall: Sendable {
@@ -40,30 +39,44 @@ package struct HTTPCall: Sendable {
     package func answer(
         on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()
     ) async throws(ConnectionError) -> [UInt8] {
-        let body = Collected()
-        do throws(ConnectionError) {
-            try await Download.run(self, on: loop, options: options) { body.append($0, max: Self.answerBytesMax) }
-        } catch .cancelled where body.isTooLong {
-            throw .protocolError("the answer is too long")
-        }
-        return body.bytes
+        let answer = try await anyAnswer(on: loop, options: options)
+        guard answer.status == .ok else { throw answer.refusal }
+        return answer.body
+    }
+
+    /// Makes the request, and answers whatever comes, of up to 64 MiB.
+    ///
+    /// - parameter patience: how long the server may be silent.
+    func anyAnswer(
+        on loop: EventLoop, options: ConnectionOptions, patience: Duration = .seconds(300)
+    ) async throws(ConnectionError) -> HTTPAnswer {
+        try await HTTPExchange.run(
+            self, on: loop, options: options, patience: patience, bodyBytesMax: Self.answerBytesMax,
+            reader: AnswerReader())
     }
 }
 
-/// The body of an answer, as it comes.
-private final class Collected: Sendable {
-    private let state = Mutex<(bytes: [UInt8], isTooLong: Bool)>(([], false))
+/// A whole answer.
+struct HTTPAnswer: Sendable {
+    var status: HTTPStatus
+    var body: [UInt8] = []
 
-    var bytes: [UInt8] { state.withLock { $0.bytes } }
+    /// For an answer that is not what was asked for.
+    var refusal: ConnectionError {
+        .refused(status: "HTTP \(status.code)", text: ErrorBody.message(in: body) ?? "\(status.reason)")
+    }
+}
 
-    var isTooLong: Bool { state.withLock { $0.isTooLong } }
+private struct AnswerReader: ResponseReader {
+    private var answer: HTTPAnswer?
 
-    /// False when it becomes longer than `max`.
-    func append(_ more: UnsafeRawBufferPointer, max: Int) -> Bool {
-        state.withLock { state in
-            state.isTooLong = state.bytes.count + more.count > max
-            if !state.isTooLong { state.bytes.append(contentsOf: more) }
-            return !state.isTooLong
+    mutating func take(_ event: HTTPEvent<ResponseHead>) -> Result<HTTPAnswer, ConnectionError>? {
+        switch event {
+        case .head(let head): answer = HTTPAnswer(status: head.status)
+        case .body(let bytes): answer?.body += bytes
+        case .end: return answer.map { .success($0) }
+        case .failure: break
         }
+        return nil
     }
 }

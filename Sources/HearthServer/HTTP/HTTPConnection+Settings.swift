@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPCodec
 import Identity
 import JSONTree

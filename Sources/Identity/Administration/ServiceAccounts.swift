@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 package import JSONWebTokens
 import Synchronization

@@ -1,3 +1,4 @@
+package import EventLoop
 package import JSONWebTokens
 import Synchronization
 

@@ -2,7 +2,12 @@ import Glibc
 import Testing
 
 /// Asks a server on loopback over HTTP, once, waiting at most a minute. The whole answer.
-func httpGet(_ path: String, from address: String) throws -> String {
+func httpGet(_ path: String, from address: String) throws -> String { try http("GET", path, at: address) }
+
+/// Any request. `fields` are whole lines.
+func http(
+    _ method: String, _ path: String, _ fields: [String] = [], _ body: String = "", at address: String
+) throws -> String {
     let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     try #require(descriptor >= 0)
@@ -19,7 +24,9 @@ func httpGet(_ path: String, from address: String) throws -> String {
         }
     }
     try #require(result == 0, "connect to port \(port): \(errno)")
-    let request = Array("GET \(path) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
+    let lines = ["\(method) \(path) HTTP/1.1", "Host: \(address)", "Connection: close"] + fields
+    let length = body.isEmpty ? [] : ["Content-Length: \(body.utf8.count)"]
+    let request = Array(((lines + length).joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
     try #require(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
     var answer: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)

@@ -52,6 +52,11 @@ package enum PrivateFile {
         try syncFolder(of: path)
     }
 
+    /// Removes the file, if there is one.
+    package static func remove(_ path: String) throws(Failure) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw Failure("cannot remove \(path)", errno) }
+    }
+
     private static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(Failure) {
         var count = 0
         while count < bytes.count {

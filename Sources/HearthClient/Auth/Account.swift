@@ -1,0 +1,39 @@
+/// An account as the server describes it (auth 3.3).
+struct Account: Hashable, Sendable {
+    /// Kept as it came, so that a session that is kept loses nothing.
+    let info: DatabaseValue
+
+    /// Nil for what is no account.
+    init?(_ info: DatabaseValue) {
+        guard let uid = info["localId"].string, !uid.isEmpty else { return nil }
+        self.info = info
+        self.uid = uid
+    }
+
+    let uid: String
+    var email: String? { info["email"].string }
+    var displayName: String? { info["displayName"].string }
+    var photoURL: String? { info["photoUrl"].string }
+    var phoneNumber: String? { info["phoneNumber"].string }
+    var isEmailVerified: Bool { info["emailVerified"].bool ?? false }
+
+    /// Whether there is no way to sign in again.
+    var isAnonymous: Bool {
+        info["customAuth"].bool != true && info["passwordHash"].isNull && email == nil && providers.isEmpty
+    }
+
+    var providers: [UserInfo] {
+        (info["providerUserInfo"].array ?? []).map { entry in
+            UserInfo(
+                providerID: entry["providerId"].string ?? "", uid: entry["rawId"].string ?? "",
+                email: entry["email"].string, displayName: entry["displayName"].string,
+                photoURL: entry["photoUrl"].string, phoneNumber: entry["phoneNumber"].string)
+        }
+    }
+
+    var metadata: UserMetadata {
+        UserMetadata(
+            creationDate: info["createdAt"].string.flatMap { Int64($0) },
+            lastSignInDate: info["lastLoginAt"].string.flatMap { Int64($0) })
+    }
+}

@@ -1,0 +1,135 @@
+/// Signing up and in. Whoever was signed in before is not any more.
+extension Auth {
+    /// Makes an account and signs in.
+    ///
+    /// - throws: `emailAlreadyInUse`, `invalidEmail`, `missingEmail`, `missingPassword`, `weakPassword`,
+    ///   `operationNotAllowed`, `tooManyRequests`, `networkError`.
+    @discardableResult
+    public func createUser(withEmail email: String, password: String) async throws(AuthError) -> AuthDataResult {
+        try await begin(
+            "signUp", ["email": .string(email), "password": .string(password), "returnSecureToken": true],
+            provider: EmailAuthProvider.id, isNewUser: true)
+    }
+
+    /// Signs in with an address and its password.
+    ///
+    /// - throws: `wrongPassword`, `userNotFound`, or `invalidCredential` from a server that does not say which;
+    ///   `invalidEmail`, `userDisabled`, `tooManyRequests`, `networkError`.
+    @discardableResult
+    public func signIn(withEmail email: String, password: String) async throws(AuthError) -> AuthDataResult {
+        try await signIn(with: EmailAuthProvider.credential(withEmail: email, password: password))
+    }
+
+    /// Signs in with an address and the link that was sent there.
+    ///
+    /// - throws: `invalidActionCode`, `expiredActionCode`, `userDisabled`, `networkError`.
+    @discardableResult
+    public func signIn(withEmail email: String, link: String) async throws(AuthError) -> AuthDataResult {
+        try await signIn(with: EmailAuthProvider.credential(withEmail: email, link: link))
+    }
+
+    /// Signs in with a credential of any provider; makes the account if there is none.
+    ///
+    /// - throws: `accountExistsWithDifferentCredential`, `invalidCredential`, `missingOrInvalidNonce`,
+    ///   `operationNotAllowed` for a provider that is not set up, `userDisabled`, `networkError`.
+    @discardableResult
+    public func signIn(with credential: AuthCredential) async throws(AuthError) -> AuthDataResult {
+        let (operation, members) = credential.question
+        return try await begin(operation, members, provider: credential.provider)
+    }
+
+    /// Signs in without an account that could be come back to. Without effect if an anonymous user is signed in.
+    ///
+    /// - throws: `adminRestrictedOperation` where the operator does not allow it, `tooManyRequests`, `networkError`.
+    @discardableResult
+    public func signInAnonymously() async throws(AuthError) -> AuthDataResult {
+        if let user = currentUser, user.isAnonymous {
+            return AuthDataResult(user: user, additionalUserInfo: AdditionalUserInfo(.null, nil))
+        }
+        return try await begin("signUp", ["returnSecureToken": true], provider: nil, isNewUser: true)
+    }
+
+    /// Signs in with a token that a backend has made with an administrator's key.
+    ///
+    /// - throws: `invalidCustomToken`, `customTokenMismatch`, `userDisabled`, `networkError`.
+    @discardableResult
+    public func signIn(withCustomToken token: String) async throws(AuthError) -> AuthDataResult {
+        try await begin(
+            "signInWithCustomToken", ["token": .string(token), "returnSecureToken": true], provider: nil)
+    }
+
+    private func begin(
+        _ operation: String, _ members: [String: DatabaseValue], provider: String?, isNewUser: Bool = false
+    ) async throws(AuthError) -> AuthDataResult {
+        let answer = try await core.identity.ask(operation, members)
+        let user = try core.signedIn(try await core.session(answer))
+        return AuthDataResult(
+            user: user, additionalUserInfo: AdditionalUserInfo(answer, provider, isNewUser: isNewUser))
+    }
+
+    // MARK: Codes in mails
+
+    /// Sends a mail with a link to a new password.
+    ///
+    /// - throws: `userNotFound`, unless the server keeps that to itself; `invalidEmail`, `tooManyRequests`,
+    ///   `networkError`.
+    public func sendPasswordReset(
+        withEmail email: String, actionCodeSettings: ActionCodeSettings? = nil
+    ) async throws(AuthError) {
+        try await sendMail("PASSWORD_RESET", to: email, actionCodeSettings)
+    }
+
+    /// Sends a mail with a link that signs in.
+    ///
+    /// - throws: `invalidEmail`, `operationNotAllowed`, `tooManyRequests`, `networkError`.
+    public func sendSignInLink(
+        toEmail email: String, actionCodeSettings: ActionCodeSettings
+    ) async throws(AuthError) {
+        try await sendMail("EMAIL_SIGNIN", to: email, actionCodeSettings)
+    }
+
+    private func sendMail(_ kind: String, to email: String, _ settings: ActionCodeSettings?) async throws(AuthError) {
+        var members = ActionCodeSettings.members(kind, settings)
+        members["email"] = .string(email)
+        _ = try await core.identity.ask("sendOobCode", members)
+    }
+
+    /// Whether a link is one that signs in.
+    public func isSignIn(withEmailLink link: String) -> Bool { ActionCodeURL(link)?.mode == "signIn" }
+
+    /// Sets a new password. All sessions of the user end.
+    ///
+    /// - throws: `invalidActionCode`, `expiredActionCode`, `weakPassword`, `networkError`.
+    public func confirmPasswordReset(withCode code: String, newPassword: String) async throws(AuthError) {
+        _ = try await core.identity.ask(
+            "resetPassword", ["oobCode": .string(code), "newPassword": .string(newPassword)])
+    }
+
+    /// The address whose password a code would set.
+    ///
+    /// - throws: `invalidActionCode`, also for a code that is for something else; `expiredActionCode`, `networkError`.
+    @discardableResult
+    public func verifyPasswordResetCode(_ code: String) async throws(AuthError) -> String {
+        let info = try await checkActionCode(code)
+        guard info.operation == .passwordReset, let email = info.email else { throw AuthError(.invalidActionCode) }
+        return email
+    }
+
+    /// What a code would do.
+    ///
+    /// - throws: `invalidActionCode`, `expiredActionCode`, `networkError`.
+    public func checkActionCode(_ code: String) async throws(AuthError) -> ActionCodeInfo {
+        let answer = try await core.identity.ask("resetPassword", ["oobCode": .string(code)])
+        let operation = ActionCodeOperation(answer["requestType"].string ?? "")
+        let (email, newEmail) = (answer["email"].string, answer["newEmail"].string)
+        return ActionCodeInfo(
+            operation: operation, email: newEmail ?? email, previousEmail: newEmail == nil ? nil : email)
+    }
+
+    /// Does what a code is for, but for a new password.
+    ///
+    /// - throws: `invalidActionCode`, `expiredActionCode`, `emailAlreadyInUse`, `networkError`.
+    public func applyActionCode(_ code: String) async throws(AuthError) {
+        _ = try await core.identity.ask("update", ["oobCode": .string(code)])
+    }
+}

@@ -1,0 +1,105 @@
+import EventLoop
+import Synchronization
+
+/// Who uses the program: signing up, in and out, at a server's endpoints for accounts.
+///
+///     let auth = try Auth(url: "https://db.example.com")
+///     try await auth.signIn(withEmail: "ann@example.com", password: password)
+///     var options = DatabaseOptions()
+///     options.auth = auth
+///     let database = try Database(url: "wss://db.example.com", options: options)
+///
+/// A database that was given one is whoever is signed in, and follows each change.
+///
+/// **Threads.** Any task or thread may use it and its users. Listeners are called on its own thread, one at a time and
+/// in order, and must not block it.
+///
+/// **Session.** ID tokens are replaced five minutes before they end. When the server says that a user was deleted or
+/// disabled, or the session ended, the user is signed out, and ``sessionEndError`` says why. A server that cannot be
+/// reached signs nobody out.
+///
+/// It ends with its last reference, which databases hold too; users do not.
+public final class Auth: Sendable {
+    /// Where the server is.
+    public let url: String
+    let core: AuthCore
+
+    private struct Shared {
+        var known: [String: Auth] = [:]
+        var first: Auth?
+    }
+
+    private static let shared = Mutex(Shared())
+
+    /// The one for a server that the whole program shares. Options count when it is made.
+    ///
+    /// - throws: as ``init(url:options:)``.
+    public static func auth(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) -> Auth {
+        if let known = shared.withLock({ $0.known[url] }) { return known }
+        let new = try Auth(url: url, options: options)
+        return shared.withLock { shared in
+            let auth = shared.known[url] ?? new
+            shared.known[url] = auth
+            shared.first = shared.first ?? auth
+            return auth
+        }
+    }
+
+    /// The shared one that was made first.
+    ///
+    /// - throws: `notConfigured` before ``auth(url:options:)``.
+    public static func auth() throws(AuthError) -> Auth {
+        guard let first = shared.withLock({ $0.first }) else { throw AuthError(.notConfigured) }
+        return first
+    }
+
+    /// One of its own for the server at a URL: `http://host:port`, or `https`. Without a port it is TLS on port 443. A
+    /// session that was kept is taken up at once; whether it still holds is asked behind it.
+    ///
+    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `sessionFile`.
+    public init(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) {
+        self.url = url
+        let address: DatabaseURL
+        do throws(DatabaseURLError) { address = try DatabaseURL(url) } catch {
+            throw AuthError(.invalidURL, error.reason)
+        }
+        var connection = ConnectionOptions()
+        connection.openTimeout = options.openTimeout
+        do throws(TLSError) {
+            if let file = options.certificateAuthorityFile { connection.tls = try .client(trusting: .file(file)) }
+        } catch {
+            throw AuthError(.invalidURL, "The authorities cannot be used: \(error)")
+        }
+        let loop: EventLoop
+        do throws(SystemError) {
+            loop = try EventLoop(name: "hearth-auth")
+            try loop.start()
+        } catch {
+            throw AuthError(.internalError, error.description)
+        }
+        core = AuthCore(
+            identity: IdentityClient(url: address, options: options, connection: connection, loop: loop),
+            file: options.sessionFile.map { SessionFile(path: $0, server: address.description) },
+            refreshLead: options.refreshLead, loop: loop)
+        try core.restore()
+    }
+
+    deinit { close() }
+
+    /// Ends the thread and forgets the user here; a session that is kept stays. Further use fails with `closed`.
+    public func close() { core.close() }
+
+    // MARK: Who is signed in
+
+    /// Who is signed in.
+    public var currentUser: User? { core.user }
+
+    /// Why the last user was signed out without the program's doing: `userDisabled`, `userNotFound`,
+    /// `userTokenExpired`, `invalidUserToken`. Nil if that did not happen since the last sign-in.
+    public var sessionEndError: AuthError? { core.endError }
+
+    /// Signs out, here alone: other sessions of the user go on. Without effect if nobody is signed in.
+    ///
+    /// - throws: `sessionFile` if the session that is kept cannot be removed; then the user stays.
+    public func signOut() throws(AuthError) { try core.signOut() }
+}

@@ -1,0 +1,203 @@
+import EventLoop
+import Synchronization
+
+/// Who is signed in, and who is told of it. Any thread.
+///
+/// Two locks, taken in this order: `saved` is held while the session changes and is written, `state` while it is looked
+/// at. Whoever is told is told in the order of the changes: what is posted is posted under the lock.
+final class AuthCore: Sendable {
+    let identity: IdentityClient
+    private let loop: EventLoop
+    private let refreshLead: Duration
+    private let saved: Mutex<SessionFile?>
+    private let state = Mutex(State())
+
+    private struct State {
+        var user: User?
+        /// Why the last user was signed out, if not by the program.
+        var endError: AuthError?
+        /// Replaces the tokens of the user before they end.
+        var refresher: Task<Void, Never>?
+        var listeners: [Int: Listener] = [:]
+        var tokenTakers: [Int: @Sendable (String?) -> Void] = [:]
+        var lastNumber = 0
+        var isClosed = false
+
+        mutating func makeNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    /// Somebody who wants to know who is signed in.
+    final class Listener: @unchecked Sendable {
+        // Safe because: `lastTold` is used by the loop's thread alone.
+
+        /// Whether new tokens of the same user matter.
+        let wantsTokens: Bool
+        let block: @Sendable (User?) -> Void
+        let finish: @Sendable () -> Void
+        private var lastTold: String??
+
+        init(
+            wantsTokens: Bool, block: @escaping @Sendable (User?) -> Void, finish: @escaping @Sendable () -> Void = {}
+        ) {
+            self.wantsTokens = wantsTokens
+            self.block = block
+            self.finish = finish
+        }
+
+        fileprivate func tell(_ user: User?) {
+            if !wantsTokens, let lastTold, lastTold == user?.uid { return }
+            lastTold = .some(user?.uid)
+            block(user)
+        }
+    }
+
+    init(identity: IdentityClient, file: SessionFile?, refreshLead: Duration, loop: EventLoop) {
+        self.identity = identity
+        self.refreshLead = refreshLead
+        self.loop = loop
+        saved = Mutex(file)
+    }
+
+    /// Takes up the session that an earlier process left, and finds out behind it whether it still holds.
+    func restore() throws(AuthError) {
+        let session = try saved.withLock { (file) throws(AuthError) in try file?.load() }
+        guard let session else { return }
+        let user = User(session, core: self)
+        state.withLock { install(user, in: &$0) }
+        Task { try? await user.reload() }
+    }
+
+    // MARK: The user
+
+    var user: User? { state.withLock { $0.user } }
+
+    var endError: AuthError? { state.withLock { $0.endError } }
+
+    /// A user has signed in: the one who is there if it is the same.
+    func signedIn(_ session: SavedSession) throws(AuthError) -> User {
+        try saved.withLock { (file) throws(AuthError) in
+            if self.state.withLock({ $0.isClosed }) { throw AuthError(.closed) }
+            try file?.save(session)
+            let known = self.user.flatMap { $0.uid == session.account.uid ? $0 : nil }
+            known?.assign(session)
+            let user = known ?? User(session, core: self)
+            self.state.withLock { install(user, in: &$0) }
+            return user
+        }
+    }
+
+    /// Ends the session of a user, or of whoever is signed in.
+    func signOut(_ user: User? = nil, because error: AuthError? = nil) throws(AuthError) {
+        try saved.withLock { (file) throws(AuthError) in
+            guard let current = self.user, user == nil || user === current else { return }
+            // Whoever was sent away is signed out, whatever the disk says.
+            if error == nil { try file?.save(nil) } else { try? file?.save(nil) }
+            self.state.withLock { state in
+                install(nil, in: &state)
+                state.endError = error
+            }
+        }
+    }
+
+    /// A user has other tokens, or another description.
+    func changed(_ user: User, tokens: Bool) {
+        saved.withLock { file in
+            guard self.user === user else { return }
+            // In memory it is right; the next change saves it again.
+            try? file?.save(user.session)
+            if tokens { self.state.withLock { install(user, in: &$0) } }
+        }
+    }
+
+    private func install(_ user: User?, in state: inout State) {
+        guard !state.isClosed else { return }
+        state.user = user
+        state.endError = nil
+        state.refresher?.cancel()
+        state.refresher = user.map { refresher(of: $0) }
+        for taker in state.tokenTakers.values { taker(user?.session.tokens.idToken) }
+        loop.execute { [weak self] in self?.tell(user) }
+    }
+
+    private func refresher(of user: User) -> Task<Void, Never> {
+        let delay = user.session.tokens.delay(lead: refreshLead)
+        return Task { [weak user] in
+            var pause = Duration.seconds(30)
+            do {
+                try await Task.sleep(for: delay)
+                // With new tokens comes another refresher, and this one is cancelled.
+                while let attempt = user, (try? await attempt.idToken(forcingRefresh: true)) == nil {
+                    try await Task.sleep(for: pause)
+                    pause = min(pause * 2, .seconds(960))
+                }
+            } catch {}
+        }
+    }
+
+    // MARK: Listeners
+
+    /// Adds somebody who is told of the present user and of each change. Calls come from the loop's thread.
+    func add(_ listener: Listener) -> Int {
+        state.withLock { state in
+            let number = state.makeNumber()
+            guard !state.isClosed else {
+                listener.finish()
+                return number
+            }
+            state.listeners[number] = listener
+            let user = state.user
+            loop.execute { [weak self] in self?.tell(user, number) }
+            return number
+        }
+    }
+
+    func removeListener(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
+
+    private func tell(_ user: User?) {
+        for number in state.withLock({ $0.listeners.keys.sorted() }) { tell(user, number) }
+    }
+
+    private func tell(_ user: User?, _ number: Int) { state.withLock { $0.listeners[number] }?.tell(user) }
+
+    // MARK: Databases
+
+    /// Adds somebody who is handed each new token, and nil when nobody is signed in any more: by the thread that changes
+    /// it, before the change is reported. It must not use this object.
+    func addTokenTaker(_ taker: @escaping @Sendable (String?) -> Void) -> Int {
+        state.withLock { state in
+            let number = state.makeNumber()
+            state.tokenTakers[number] = taker
+            return number
+        }
+    }
+
+    func removeTokenTaker(_ number: Int) { _ = state.withLock { $0.tokenTakers.removeValue(forKey: number) } }
+
+    /// The token of whoever is signed in; nil for nobody.
+    func idToken(forcingRefresh: Bool) async throws(AuthError) -> String? {
+        while let user {
+            do throws(AuthError) { return try await user.idToken(forcingRefresh: forcingRefresh) } catch {
+                // Another user may have come, or this one was sent away.
+                if self.user === user { throw error }
+            }
+        }
+        return nil
+    }
+
+    /// Ends everything but the session that is kept.
+    func close() {
+        let listeners = state.withLock { state in
+            defer { state.listeners = [:] }
+            state.isClosed = true
+            state.refresher?.cancel()
+            state.tokenTakers = [:]
+            state.user = nil
+            return state.listeners.values
+        }
+        for listener in listeners { listener.finish() }
+        loop.shutDown(grace: .zero)
+    }
+}

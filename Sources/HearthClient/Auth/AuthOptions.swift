@@ -1,0 +1,23 @@
+/// How signing in behaves.
+public struct AuthOptions: Sendable {
+    /// The key of the app, which is no secret. Only a server whose operator has named keys looks at it.
+    public var apiKey = "hearth"
+    /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for
+    /// whichever the server serves.
+    public var projectID: String?
+    /// Where to keep who is signed in, so that a program that is started again, also without a network, need not ask.
+    /// One file for one server, readable by its owner alone: whoever has it is signed in. Nil to keep nothing.
+    public var sessionFile: String?
+    /// The authorities to trust over TLS, as a PEM file; nil for the system's.
+    public var certificateAuthorityFile: String?
+    /// For connecting and TLS together.
+    public var openTimeout = Duration.seconds(15)
+    /// How long the server may take for an answer.
+    public var requestTimeout = Duration.seconds(30)
+
+    /// How long before its end an ID token is replaced.
+    package var refreshLead = Duration.seconds(300)
+
+    /// Options as they are for most.
+    public init() {}
+}

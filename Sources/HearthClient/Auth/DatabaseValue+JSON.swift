@@ -1,0 +1,24 @@
+import JSONWebTokens
+
+extension DatabaseValue {
+    /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.
+    init(json text: [UInt8]) throws(JSONValueError) { self.init(try JSONValue(parsing: text)) }
+
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .integer(let value): self = .int(value)
+        case .double(let value): self = .double(value)
+        case .string(let utf8): self = .string(String(decoding: utf8, as: UTF8.self))
+        case .array(let elements): self = .array(elements.map { DatabaseValue($0) })
+        case .object(let object): self = .object(Self.members(object))
+        }
+    }
+
+    static func members(_ object: JSONObject) -> [String: DatabaseValue] {
+        var members: [String: DatabaseValue] = [:]
+        for member in object.members { members[String(decoding: member.name, as: UTF8.self)] = .init(member.value) }
+        return members
+    }
+}

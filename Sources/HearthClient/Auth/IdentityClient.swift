@@ -1,0 +1,61 @@
+import EventLoop
+import HTTPCodec
+
+/// Asks a server's endpoints about accounts (auth 2 to 4), one connection for each question.
+final class IdentityClient: Sendable {
+    private let url: DatabaseURL
+    private let key: String
+    private let projectID: String?
+    private let connection: ConnectionOptions
+    private let patience: Duration
+    private let loop: EventLoop
+
+    init(url: DatabaseURL, options: AuthOptions, connection: ConnectionOptions, loop: EventLoop) {
+        self.url = url
+        key = DatabaseURL.encoded(Array(options.apiKey.utf8))
+        projectID = options.projectID
+        self.connection = connection
+        patience = options.requestTimeout
+        self.loop = loop
+    }
+
+    /// Asks for an operation on accounts, such as `signUp`. Tokens in the answer are of the right project.
+    func ask(_ operation: String, _ members: [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue {
+        try await post("/identitytoolkit.googleapis.com/v1/accounts:\(operation)", members)
+    }
+
+    /// Asks for a new ID token (auth 4).
+    func refresh(_ refreshToken: String) async throws(AuthError) -> DatabaseValue {
+        try await post(
+            "/securetoken.googleapis.com/v1/token",
+            ["grantType": "refresh_token", "refreshToken": .string(refreshToken)])
+    }
+
+    private func post(_ path: String, _ members: [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue {
+        var call = HTTPCall(url.address(target: "\(path)?key=\(key)"))
+        call.method = .post
+        call.contentType = "application/json"
+        do throws(DatabaseError) { call.body = try DatabaseValue.object(members).jsonText() } catch {
+            throw AuthError(.internalError, error.description)
+        }
+        let answer: HTTPAnswer
+        do throws(ConnectionError) {
+            answer = try await call.anyAnswer(on: loop, options: connection, patience: patience)
+        } catch {
+            throw AuthError(connection: error)
+        }
+        // What is no JSON comes from something between, or from a server that is not ready (auth 10).
+        guard let value = try? DatabaseValue(json: answer.body), value.object != nil, answer.status.code < 500 else {
+            throw AuthError(
+                .networkError, "The server cannot serve accounts at the moment (HTTP \(answer.status.code))")
+        }
+        if answer.status == .forbidden { throw AuthError(.invalidAPIKey) }
+        guard answer.status == .ok else {
+            throw AuthError(server: value["error"]["message"].string ?? "HTTP \(answer.status.code)")
+        }
+        if let projectID, let tokens = Tokens(answer: value), tokens.claims?["aud"] != .string(projectID) {
+            throw AuthError(.invalidUserToken, "The server's users are of another project")
+        }
+        return value
+    }
+}

@@ -1,0 +1,66 @@
+/// What is asked of the endpoints, and what their answers mean (auth 3, 5).
+extension AuthCredential {
+    /// The operation that signs in with it, and its members.
+    var question: (operation: String, members: [String: DatabaseValue]) {
+        switch proof {
+        case .password(let email, let password):
+            ("signInWithPassword", ["email": .string(email), "password": .string(password), "returnSecureToken": true])
+        case .emailLink(let email, let code):
+            ("signInWithEmailLink", ["email": .string(email), "oobCode": .string(code)])
+        case .assertion(let parameters):
+            (
+                "signInWithIdp",
+                [
+                    // A credential that the program has got itself comes from no page.
+                    "requestUri": "http://localhost", "postBody": .string(Self.form(parameters)),
+                    "returnSecureToken": true,
+                ]
+            )
+        }
+    }
+
+    private static func form(_ parameters: [String: String]) -> String {
+        parameters.map { "\($0.key)=\(DatabaseURL.encoded(Array($0.value.utf8)))" }.joined(separator: "&")
+    }
+}
+
+extension ActionCodeSettings {
+    /// The members of a question for a mail.
+    static func members(_ kind: String, _ settings: ActionCodeSettings?) -> [String: DatabaseValue] {
+        var members: [String: DatabaseValue] = ["requestType": .string(kind)]
+        members["continueUrl"] = settings?.url.map { .string($0) }
+        if settings?.handleCodeInApp == true { members["canHandleCodeInApp"] = true }
+        return members
+    }
+}
+
+extension AdditionalUserInfo {
+    init(_ answer: DatabaseValue, _ provider: String?, isNewUser: Bool = false) {
+        self.init(
+            providerID: answer["providerId"].string ?? provider,
+            isNewUser: isNewUser || answer["isNewUser"].bool ?? false,
+            profile: answer["rawUserInfo"].string.flatMap { (try? DatabaseValue(json: Array($0.utf8)))?.object })
+    }
+}
+
+extension DatabaseValue {
+    /// An answer without tokens: somebody else may own the address (auth 5).
+    func refuseConfirmation() throws(AuthError) {
+        if self["needConfirmation"].bool == true { throw AuthError(.accountExistsWithDifferentCredential) }
+    }
+}
+
+extension AuthCore {
+    /// The session that an answer with tokens begins.
+    func session(_ answer: DatabaseValue) async throws(AuthError) -> SavedSession {
+        try answer.refuseConfirmation()
+        guard let tokens = Tokens(answer: answer) else {
+            throw AuthError(.internalError, "The server's answer has no tokens")
+        }
+        let users = try await identity.ask("lookup", ["idToken": .string(tokens.idToken)])["users"].array
+        guard let account = Account(users?.first ?? .null) else {
+            throw AuthError(.internalError, "The server does not describe the user")
+        }
+        return SavedSession(account: account, tokens: tokens)
+    }
+}

@@ -1,0 +1,140 @@
+import Synchronization
+
+/// What users do with their accounts. All of it needs the server; what was changed is shown when it returns.
+extension User {
+    // MARK: Profile
+
+    /// A request to change the profile, to be filled in and committed.
+    public func createProfileChangeRequest() -> UserProfileChangeRequest { UserProfileChangeRequest(self) }
+
+    /// Changes the profile. What is nil stays, an empty text takes it away.
+    public func updateProfile(displayName: String? = nil, photoURL: String? = nil) async throws(AuthError) {
+        var members: [String: DatabaseValue] = [:]
+        var removed: [DatabaseValue] = []
+        for (name, attribute, value) in [
+            ("displayName", "DISPLAY_NAME", displayName), ("photoUrl", "PHOTO_URL", photoURL),
+        ] {
+            guard let value else { continue }
+            if value.isEmpty { removed.append(.string(attribute)) } else { members[name] = .string(value) }
+        }
+        if !removed.isEmpty { members["deleteAttribute"] = .array(removed) }
+        if members.isEmpty { return }
+        try await update(members)
+    }
+
+    private func update(_ members: [String: DatabaseValue]) async throws(AuthError) {
+        _ = try await ask("update", members)
+        try await reload()
+    }
+
+    // MARK: Address and password
+
+    /// Changes the password. All other sessions of the user end.
+    ///
+    /// - throws: `weakPassword`; `requiresRecentLogin`, and then ``reauthenticate(with:)`` first.
+    public func updatePassword(to password: String) async throws(AuthError) {
+        try await update(["password": .string(password)])
+    }
+
+    /// Changes the address at once, where the operator allows that; otherwise
+    /// ``sendEmailVerification(beforeUpdatingEmail:actionCodeSettings:)``.
+    ///
+    /// - throws: `emailAlreadyInUse`, `invalidEmail`, `operationNotAllowed`, `requiresRecentLogin`.
+    public func updateEmail(to email: String) async throws(AuthError) { try await update(["email": .string(email)]) }
+
+    /// Sends a mail with a link by which the user proves that the address is theirs.
+    public func sendEmailVerification(
+        actionCodeSettings: ActionCodeSettings? = nil
+    ) async throws(AuthError) {
+        let members = ActionCodeSettings.members("VERIFY_EMAIL", actionCodeSettings)
+        _ = try await ask("sendOobCode", members, renews: false)
+    }
+
+    /// Sends a mail to a new address; the account has it once the link there is used.
+    public func sendEmailVerification(
+        beforeUpdatingEmail newEmail: String, actionCodeSettings: ActionCodeSettings? = nil
+    ) async throws(AuthError) {
+        var members = ActionCodeSettings.members("VERIFY_AND_CHANGE_EMAIL", actionCodeSettings)
+        members["newEmail"] = .string(newEmail)
+        _ = try await ask("sendOobCode", members, renews: false)
+    }
+
+    // MARK: Ways to sign in
+
+    /// Adds a way to sign in. An anonymous user has an account from then on, with the same ``uid``.
+    ///
+    /// - throws: `providerAlreadyLinked`; `credentialAlreadyInUse`, `emailAlreadyInUse` if it is another user's.
+    @discardableResult
+    public func link(with credential: AuthCredential) async throws(AuthError) -> AuthDataResult {
+        if providerData.contains(where: { $0.providerID == credential.provider }) {
+            throw AuthError(.providerAlreadyLinked)
+        }
+        // An address and a password are added in the way in which they are signed up.
+        let (signIn, members) = credential.question
+        let operation = if case .password = credential.proof { "signUp" } else { signIn }
+        let answer = try await ask(operation, members)
+        try answer.refuseConfirmation()
+        try await reload()
+        return AuthDataResult(user: self, additionalUserInfo: AdditionalUserInfo(answer, credential.provider))
+    }
+
+    /// Takes a way to sign in away.
+    ///
+    /// - throws: `noSuchProvider`.
+    @discardableResult
+    public func unlink(fromProvider provider: String) async throws(AuthError) -> User {
+        guard providerData.contains(where: { $0.providerID == provider }) else { throw AuthError(.noSuchProvider) }
+        try await update(["deleteProvider": .array([.string(provider)])])
+        return self
+    }
+
+    /// Proves anew who this is, for what needs a sign-in of the last minutes.
+    ///
+    /// - throws: `userMismatch` for the credential of somebody else.
+    @discardableResult
+    public func reauthenticate(with credential: AuthCredential) async throws(AuthError) -> AuthDataResult {
+        var (operation, members) = credential.question
+        if case .assertion = credential.proof { members["autoCreate"] = false }
+        let answer: DatabaseValue
+        do throws(AuthError) { answer = try await core.identity.ask(operation, members) } catch {
+            throw error.word == "USER_NOT_FOUND" ? AuthError(.userMismatch) : error
+        }
+        let session = try await core.session(answer)
+        guard session.account.uid == uid else { throw AuthError(.userMismatch) }
+        renew(session)
+        return AuthDataResult(user: self, additionalUserInfo: AdditionalUserInfo(answer, credential.provider))
+    }
+
+    /// Deletes the account and signs out.
+    ///
+    /// - throws: `requiresRecentLogin`.
+    public func delete() async throws(AuthError) {
+        _ = try await ask("delete")
+        try core.signOut(self)
+    }
+}
+
+/// A change of a user's profile.
+public final class UserProfileChangeRequest: Sendable {
+    private let user: User
+    private let values = Mutex<(displayName: String?, photoURL: String?)>((nil, nil))
+
+    init(_ user: User) { self.user = user }
+
+    /// Nil leaves it as it is, an empty text takes it away.
+    public var displayName: String? {
+        get { values.withLock { $0.displayName } }
+        set { values.withLock { $0.displayName = newValue } }
+    }
+
+    /// Nil leaves it as it is, an empty text takes it away.
+    public var photoURL: String? {
+        get { values.withLock { $0.photoURL } }
+        set { values.withLock { $0.photoURL = newValue } }
+    }
+
+    /// Makes the change.
+    public func commitChanges() async throws(AuthError) {
+        try await user.updateProfile(displayName: displayName, photoURL: photoURL)
+    }
+}

@@ -1,0 +1,195 @@
+import Synchronization
+
+/// Somebody with an account, as ``Auth`` has it. Any thread.
+///
+/// A user stays the same object as long as it is signed in, and shows what was learnt last. One who has signed out can
+/// still be asked, but is not kept and not told of.
+public final class User: Sendable {
+    /// The name of the user in the database's rules: `auth.uid`.
+    public let uid: String
+    let core: AuthCore
+    private let state: Mutex<State>
+
+    private struct State {
+        var session: SavedSession
+        /// Changes with the tokens, also if the new ones have the same text.
+        var generation = 0
+        /// The last of what may bring other tokens: a refresh, a change of the password. One at a time, or a refresh
+        /// would use a token that the change has just ended.
+        var renewal: Task<Void, Never>?
+    }
+
+    init(_ session: SavedSession, core: AuthCore) {
+        uid = session.account.uid
+        self.core = core
+        state = Mutex(State(session: session))
+    }
+
+    // MARK: What is known
+
+    var session: SavedSession { state.withLock { $0.session } }
+
+    private var account: Account { session.account }
+
+    /// The address, in lower case.
+    public var email: String? { account.email }
+    /// What the user is called.
+    public var displayName: String? { account.displayName }
+    /// Where a picture of the user is.
+    public var photoURL: String? { account.photoURL }
+    /// A number that an administrator has given the user.
+    public var phoneNumber: String? { account.phoneNumber }
+    /// Whether the user has proved that the address is theirs.
+    public var isEmailVerified: Bool { account.isEmailVerified }
+    /// Whether there is no way to sign in again: the account is lost with the session.
+    public var isAnonymous: Bool { account.isAnonymous }
+    /// The ways to sign in.
+    public var providerData: [UserInfo] { account.providers }
+    /// When the account was made and used.
+    public var metadata: UserMetadata { account.metadata }
+    /// The token that gets new ID tokens. Whoever has it is this user.
+    public var refreshToken: String { session.tokens.refreshToken }
+
+    /// Another sign-in of the same user.
+    func assign(_ session: SavedSession) {
+        state.withLock { state in
+            state.session = session
+            state.generation += 1
+        }
+    }
+
+    /// The same user has proved anew who this is.
+    func renew(_ session: SavedSession) {
+        assign(session)
+        core.changed(self, tokens: true)
+    }
+
+    private func take(_ account: Account) {
+        guard account.uid == uid else { return }
+        state.withLock { $0.session.account = account }
+        core.changed(self, tokens: false)
+    }
+
+    private func take(_ tokens: Tokens) {
+        state.withLock { state in
+            state.session.tokens = tokens
+            state.generation += 1
+        }
+        core.changed(self, tokens: true)
+    }
+
+    // MARK: Tokens
+
+    /// The ID token, which says who this is to anybody who knows the server's keys. A new one if the last is about to
+    /// end.
+    ///
+    /// - parameter forcingRefresh: ask for a new one anyway, for what an operator has just changed in the claims.
+    /// - throws: `networkError`; `userDisabled`, `userTokenExpired`, `userNotFound`, and then the user is signed out.
+    public func getIDToken(forcingRefresh: Bool = false) async throws(AuthError) -> String {
+        try await idToken(forcingRefresh: forcingRefresh)
+    }
+
+    /// The ID token and what it says.
+    public func getIDTokenResult(forcingRefresh: Bool = false) async throws(AuthError) -> AuthTokenResult {
+        let token = try await idToken(forcingRefresh: forcingRefresh)
+        guard
+            let claims = Tokens(idToken: token, refreshToken: "", expires: 0, lifetime: 0).claims
+        else { throw AuthError(.internalError, "The server's token is none") }
+        func time(_ name: String) -> Int64 { (claims[name]?.int).map { Int64($0) * 1000 } ?? 0 }
+        return AuthTokenResult(
+            token: token, claims: claims, expirationDate: time("exp"), authDate: time("auth_time"),
+            issuedAtDate: time("iat"),
+            signInProvider: claims["firebase"]?["sign_in_provider"].string ?? "")
+    }
+
+    func idToken(forcingRefresh: Bool) async throws(AuthError) -> String {
+        let (tokens, generation) = state.withLock { ($0.session.tokens, $0.generation) }
+        if !forcingRefresh, tokens.isFresh { return tokens.idToken }
+        try await renewing { [self] () throws(AuthError) in
+            let (now, isNew) = state.withLock { ($0.session.tokens, $0.generation != generation) }
+            // Somebody else got new ones.
+            if isNew { return .null }
+            do throws(AuthError) { return try await core.identity.refresh(now.refreshToken) } catch {
+                throw ended(by: error)
+            }
+        }
+        return session.tokens.idToken
+    }
+
+    /// Does something that may bring other tokens, when what does so already is done. Goes on when the task that waits
+    /// is cancelled.
+    @discardableResult
+    private func renewing(
+        _ work: @escaping @Sendable () async throws(AuthError) -> DatabaseValue
+    ) async throws(AuthError) -> DatabaseValue {
+        let reply = Reply<DatabaseValue, AuthError>(cancelled: AuthError(.cancelled))
+        state.withLock { state in
+            let before = state.renewal
+            state.renewal = Task { [self] in
+                await before?.value
+                do throws(AuthError) {
+                    let answer = try await work()
+                    if let tokens = Tokens(answer: answer) { take(tokens) }
+                    reply.settle(.success(answer))
+                } catch {
+                    reply.settle(.failure(error))
+                }
+            }
+        }
+        return try await reply.value()
+    }
+
+    /// Asks for an operation on this account.
+    ///
+    /// - parameter renews: whether the answer may bring other tokens, or end the present ones.
+    func ask(
+        _ operation: String, _ members: [String: DatabaseValue] = [:], renews: Bool = true
+    ) async throws(AuthError) -> DatabaseValue {
+        do throws(AuthError) {
+            do throws(AuthError) { return try await attempt(operation, members, renews) } catch {
+                guard error.wantsNewToken else { throw error }
+            }
+            // The clocks may differ.
+            _ = try await idToken(forcingRefresh: true)
+            return try await attempt(operation, members, renews)
+        } catch {
+            throw ended(by: error)
+        }
+    }
+
+    private func attempt(
+        _ operation: String, _ members: [String: DatabaseValue], _ renews: Bool
+    ) async throws(AuthError) -> DatabaseValue {
+        var members = members
+        members["idToken"] = .string(try await idToken(forcingRefresh: false))
+        let all = members
+        if !renews { return try await core.identity.ask(operation, all) }
+        return try await renewing { [core] () throws(AuthError) in try await core.identity.ask(operation, all) }
+    }
+
+    /// Signs out if the server says so.
+    private func ended(by error: AuthError) -> AuthError {
+        if error.endsSession { try? core.signOut(self, because: error) }
+        return error
+    }
+
+    /// Learns the account anew.
+    public func reload() async throws(AuthError) {
+        let answer = try await ask("lookup", renews: false)
+        guard let account = Account(answer["users"].array?.first ?? .null) else {
+            throw AuthError(.internalError, "The server does not describe the user")
+        }
+        take(account)
+    }
+}
+
+extension User: Hashable, Identifiable {
+    /// The user's name, as ``uid``.
+    public var id: String { uid }
+
+    /// The same object.
+    public static func == (left: User, right: User) -> Bool { left === right }
+
+    /// As equality.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
