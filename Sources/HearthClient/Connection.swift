@@ -112,7 +112,12 @@ package final class Connection: Sendable {
         return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
     }
 
-    private func send(_ request: ClientRequest) async throws(ConnectionError) -> ServerResponse {
+    func follow(_ profile: AsyncStream<[UInt8]>.Continuation?) {
+        let core = core
+        if !loop.execute({ core.follow(profile) }) { profile?.finish() }
+    }
+
+    func send(_ request: ClientRequest) async throws(ConnectionError) -> ServerResponse {
         if Task.isCancelled { throw .cancelled }
         return try await post(request).response()
     }

@@ -14,6 +14,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
     private var listens = ListenTable()
     private var end: ConnectionError?
     private var renewal: Timer?
+    private var profile: AsyncStream<[UInt8]>.Continuation?
 
     init(
         loop: EventLoop, options: ConnectionOptions,
@@ -125,6 +126,13 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         decideReading()
     }
 
+    /// Who reads what is asked of the database, in the place of who did so before.
+    func follow(_ continuation: AsyncStream<[UInt8]>.Continuation?) {
+        profile?.finish()
+        profile = end == nil ? continuation : nil
+        if profile == nil { continuation?.finish() }
+    }
+
     // MARK: The server
 
     func began(_ hello: ServerHello) {
@@ -144,6 +152,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
             decideReading()
         // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
         case .revoke, .unknown: break
+        case .profile(let text): profile?.yield(text)
         }
     }
 
@@ -155,6 +164,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         renewal = nil
         onHello?(.failure(error))
         onHello = nil
+        follow(nil)
         for entry in listens.removeAll() { entry.buffer.finish(error) }
     }
 }

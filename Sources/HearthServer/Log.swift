@@ -1,6 +1,7 @@
 import CLinux
 import EventLoop
 import Glibc
+import Synchronization
 
 /// The server's log: one line per event, `time level event key=value …`, written whole by one system call.
 ///
@@ -29,6 +30,7 @@ package struct Log: Sendable {
     /// Events below this level are not written.
     package let level: Level
     private let descriptor: Int32
+    private let recent = RecentLines()
 
     package init(level: Level, descriptor: Int32 = STDERR_FILENO) {
         self.level = level
@@ -54,8 +56,27 @@ package struct Log: Sendable {
     private func write(_ level: Level, _ event: StaticString, _ fields: [(StaticString, String)]) {
         var line = "\(Timestamp(milliseconds: WallClock.milliseconds)) \(level.name) \(event)"
         for (key, value) in fields { line += " \(key)=\(Self.quoted(value))" }
+        recent.add(line)
         line += "\n"
         line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    /// The last lines, without their ends.
+    var recentLines: [String] { recent.lines }
+
+    private final class RecentLines: Sendable {
+        private static let countMax = 1000
+        private let state = Mutex<[String]>([])
+
+        var lines: [String] { state.withLock { $0.suffix(Self.countMax) } }
+
+        func add(_ line: String) {
+            state.withLock { lines in
+                // Twice as many stay as are shown, so that few are moved.
+                if lines.count >= 2 * Self.countMax { lines.removeFirst(Self.countMax) }
+                lines.append(line)
+            }
+        }
     }
 
     private static func quoted(_ value: String) -> String {

@@ -65,6 +65,8 @@ package final class Database {
     package var keepsRecords = false
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
+    /// Told of every request, if somebody wants to know.
+    package var observer: (any RequestObserver)?
     /// The error of storage in the middle of a change: memory may hold half of it. Until ``refuse(because:storeSequence:replaying:)`` has
     /// built it anew, nothing is read or written.
     package internal(set) var tornBy: StorageError?
@@ -131,7 +133,10 @@ package final class Database {
         if !orphans.isEmpty { payOrphans(in: &turn) }
         var count = 0
         while count < requests.count, turn.readBytes <= readBytesMax {
+            let start = turn.outputs.count
+            observer?.begin()
             run(requests[count], in: &turn)
+            observer?.end(requests[count], turn.outputs[start...])
             count += 1
         }
         pending.append(
@@ -197,6 +202,10 @@ package final class Database {
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):
             get(path, query, needsIndex: needsIndex, for: request, in: &turn)
+        case .describe(let path, let page):
+            let reply: Reply
+            do throws(Failure) { reply = .value(try describe(path, page, in: turn)) } catch { reply = .failed(error) }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
         case .listen(let path, let known, let since, let missed):
             listen(path, known: known, since: since, missed, for: request, in: &turn)
         case .unlisten(let path):

@@ -88,6 +88,30 @@ package final class DataFolder: Sendable {
         return access("\(path)/\(name).tree", F_OK) == 0 || access("\(path)/\(name).log", F_OK) == 0
     }
 
+    /// Bytes that the files of a database take.
+    package func byteCount(of name: String) -> Int64 {
+        precondition(Self.isValidName(name))
+        let files = DatabaseFiles(name: name, folder: path)
+        return [files.tree, files.log].flatMap { [$0, $0 + "-wal"] }.reduce(0) { sum, file in
+            var status = stat()
+            return stat(file, &status) == 0 ? sum + Int64(status.st_size) : sum
+        }
+    }
+
+    /// Reads the log of a database; nil if there is none.
+    package func makeLogReader(of name: String) -> LogReader? {
+        guard hasDatabase(name) else { return nil }
+        return LogReader(path: DatabaseFiles(name: name, folder: path).log)
+    }
+
+    /// Where a copy of a database goes that the server makes: `backups/NAME-TIME.backup`.
+    package func backupPath(of name: String, time: String) throws(BackupError) -> String {
+        precondition(Self.isValidName(name))
+        let folder = path + "/backups"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw BackupError("cannot make \(folder)") }
+        return "\(folder)/\(name)-\(time).backup"
+    }
+
     /// Opens the two files of a database, and makes them if there are none.
     package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))

@@ -114,16 +114,22 @@ package final class LogFile: @unchecked Sendable {
         select.bind(1, Int64(sequence))
         var next = sequence + 1
         while try select.step() {
-            let record = LogRecord(
-                firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
-                time: select.integer(2), body: select.blob(4))
-            guard record.count > 0, record.checksum == UInt64(bitPattern: select.integer(3)) else {
-                throw .damaged("log row \(record.firstSequence)")
-            }
+            let record = try record(of: select)
             guard record.firstSequence <= next else { throw .damaged("log row \(next) is missing") }
             next = record.lastSequence + 1
             try body(record)
         }
+    }
+
+    /// The record of a row with the columns first, count, time, checksum and body.
+    static func record(of select: borrowing Statement) throws(StorageError) -> LogRecord {
+        let record = LogRecord(
+            firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
+            time: select.integer(2), body: select.blob(4))
+        guard record.count > 0, record.checksum == UInt64(bitPattern: select.integer(3)) else {
+            throw .damaged("log row \(record.firstSequence)")
+        }
+        return record
     }
 
     /// The row that holds the operation after `?1`, or the one before it.

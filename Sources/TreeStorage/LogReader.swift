@@ -25,6 +25,18 @@ package final class LogReader: @unchecked Sendable {
         try LogFile.forEachRecord(in: connection, after: start, body)
     }
 
+    /// Visits the records with operations before `sequence`, or all, from the newest one on, until `body` answers false; `end` is called
+    /// when there are no more. Costs what is visited.
+    package func forEachRecordBackwards(
+        before sequence: UInt64?, _ body: (LogRecord) throws(StorageError) -> Bool, end: () -> Void
+    ) throws(StorageError) {
+        let select = try open().prepare(
+            "SELECT first, count, time, checksum, body FROM log WHERE first < ?1 ORDER BY first DESC")
+        select.bind(1, sequence.map { Int64(clamping: $0) } ?? .max)
+        while try select.step() { if try !body(try LogFile.record(of: select)) { return } }
+        end()
+    }
+
     private func open() throws(StorageError) -> Connection {
         if let connection { return connection }
         let new = try Connection(path: path, mode: .readOnly)

@@ -49,6 +49,8 @@ package enum ClientRequest: Hashable, Sendable {
     case unauthenticate
     /// `appcheck` and its opposite.
     case appCheck
+    /// `admin`: an addition to the protocol.
+    case admin(AdminRequest)
     /// An action that this server does not know (yet).
     case unknown(action: [UInt8])
 }

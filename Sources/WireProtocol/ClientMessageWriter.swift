@@ -80,6 +80,9 @@ package enum ClientMessageWriter {
             }
         case .unauthenticate: out.append(literal: #""unauth","b":{"#)
         case .appCheck: out.append(literal: #""appcheck","b":{"#)
+        case .admin(let request):
+            out.append(literal: #""admin","b":{"#)
+            request.appendBody(to: &out)
         case .unknown(let action):
             JSONText.appendQuoted(action, to: &out)
             out.append(literal: #","b":{"#)

@@ -144,6 +144,7 @@ extension ServerPush {
         case Array("c".utf8):
             let body = try MessageBody(text)
             self = .revoke(try body.requiredPath(), query: body.query)
+        case Array("prof".utf8): self = .profile(try MessageBody(text).data.map { Array($0) } ?? Array("[]".utf8))
         default:
             self = .unknown(action: action)
         }

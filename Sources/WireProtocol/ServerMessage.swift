@@ -59,6 +59,8 @@ package enum ServerPush: Hashable, Sendable {
     /// `c`: the listen at a path is revoked. `query` is the text of an array with its query object, nil for the default
     /// listen.
     case revoke(Path, query: [UInt8]?)
+    /// `prof`: the JSON text of what was asked of a database lately, for an administrator.
+    case profile([UInt8])
     /// An action that this client does not know.
     case unknown(action: [UInt8])
 }

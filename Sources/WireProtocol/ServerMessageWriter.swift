@@ -187,6 +187,13 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// Push `prof`: what was asked of a database lately, as JSON text.
+    package static func appendProfile(_ text: [UInt8], to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"prof","b":{"d":"#)
+        out += text
+        out.append(literal: "}}}")
+    }
+
     private static func append(_ position: [UInt8]?, to out: inout [UInt8]) {
         guard let position else { return }
         out.append(literal: #","pos":""#)

@@ -68,7 +68,8 @@ extension Operation {
             return "update \(base) \(list.joined(separator: " "))"
         case .get(let path, nil, needsIndex: _): return "get \(path)"
         case .get(let path, let query?, needsIndex: _): return "get \(path) \(query)"
-        case .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect,
+        case .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .onDisconnect,
+            .cancelOnDisconnect,
             .become, .relay, .disconnect:
             return "\(self)"
         }

@@ -212,6 +212,7 @@ final class DatabaseCore: @unchecked Sendable {
                 return listen.query.map { query.contains($0.text) } ?? false
             }
             for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }
+        case .profile: break
         case .unknown(let action): if action.elementsEqual("ac".utf8) { link.tokenRefused() }
         }
     }

@@ -2,6 +2,7 @@ import EventLoop
 import Identity
 import JSONTree
 import RealtimeDatabase
+import WebSocketCodec
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on that loop only.
 final class LoopContext: @unchecked Sendable {
@@ -100,6 +101,34 @@ final class LoopContext: @unchecked Sendable {
         for connection in Array(exchanges.values) where isRevoked(connection.follower?.account) {
             connection.end(with: EventStreamWriter.authRevoked)
         }
+    }
+
+    // MARK: What administrators see
+
+    var allLoops: [LoopContext] { contexts?.all ?? [] }
+
+    func loopContext(_ index: Int) -> LoopContext? { contexts?[index] }
+
+    func report(limit: Int) -> LoopReport {
+        var report = LoopReport(sessions: sessions.count, connections: exchanges.count + sessions.count)
+        for session in sessions.values.prefix(limit) { report.listed.append(session.report) }
+        for stream in exchanges.values.lazy.compactMap(\.report) {
+            report.eventStreams += 1
+            if report.eventStreams <= limit { report.listed.append(stream) }
+        }
+        return report
+    }
+
+    /// Ends a session or an event stream; false if it is not there.
+    func end(_ id: ConnectionID, reason: String) -> Bool {
+        if let session = sessions[id.raw] {
+            session.close(.policyViolation, reason: reason)
+        } else if let connection = exchanges[id.asHTTP.raw], connection.report != nil {
+            connection.end(with: EventStreamWriter.cancel)
+        } else {
+            return false
+        }
+        return true
     }
 
     // MARK: Requests

@@ -15,6 +15,8 @@ final class LoopContexts: Sendable {
         return context
     }
 
+    var all: [LoopContext] { contexts.withLock { $0 } }
+
     /// From the thread of the accounts.
     func revoke(_ revocations: [Revocation]) {
         for context in contexts.withLock({ $0 }) { context.loop.execute { context.revoke(revocations) } }

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONWebTokens
 import Identity
 import SecurityRules
 import Synchronization
@@ -19,7 +20,10 @@ final class Services: Sendable {
     let authenticator: Authenticator
     let rules: RulesInForce
     let denials: DenialLog
+    /// In milliseconds since 1970.
+    let startedAt = WallClock.milliseconds
     private let folder: DataFolder
+    private let isBackingUp = Atomic(false)
     private let keys: KeyStore?
     /// When to look again whether the next key is due, in seconds since 1970.
     private let nextRotation = Atomic<Int64>(0)
@@ -85,4 +89,43 @@ final class Services: Sendable {
 
     /// All databases that have files or are in use, and the default one, sorted.
     var databaseNames: [String] { Set(folder.databases).union(directory.names).sorted() }
+
+    // MARK: For administrators
+
+    /// Of the files of a database, in bytes.
+    func byteCount(of database: String) -> Int64 { folder.byteCount(of: database) }
+
+    func logReader(of database: String) -> LogReader? { folder.makeLogReader(of: database) }
+
+    /// Copies a database into a file of the data folder, on a thread of its own; one at a time.
+    func backUp(_ database: String, _ then: @escaping Administration.Completion) {
+        guard !isBackingUp.exchange(true, ordering: .relaxed) else {
+            return then(.failure(AdminRefusal(text: "another backup is under way")))
+        }
+        do throws(SystemError) {
+            _ = try NamedThread(name: "backup") { [self] in
+                defer { isBackingUp.store(false, ordering: .relaxed) }
+                then(makeBackup(of: database))
+            }
+        } catch {
+            isBackingUp.store(false, ordering: .relaxed)
+            then(.failure(AdminRefusal(text: "\(error)")))
+        }
+    }
+
+    private func makeBackup(of database: String) -> AdminAnswer {
+        do throws(BackupError) {
+            let time = "\(Timestamp(milliseconds: WallClock.milliseconds))".filter { $0 != ":" && $0 != "-" }
+            let path = try folder.backupPath(of: database, time: time)
+            let summary = try Backup.make(of: database, in: folder.path, to: path)
+            log.info("backup.made", [("database", database), ("file", path)])
+            let answer = JSONObject([
+                "file": .text(path), "sequence": .integer(Int64(clamping: summary.sequence)),
+                "rows": .integer(Int64(summary.rows)), "bytes": .integer(Int64(summary.byteCount)),
+            ])
+            return .success(answer.bytes)
+        } catch {
+            return .failure(AdminRefusal(text: error.message))
+        }
+    }
 }

@@ -30,6 +30,10 @@ package final class DatabaseThread: Sendable {
         case delivered
         /// Somebody does not use a database any more.
         case released(UInt32)
+        /// A connection wants to be told what is asked of a database, or not any more.
+        case profile(UInt32, Bool, for: ConnectionID)
+        /// A question about all databases.
+        case ask(@Sendable (HostedDatabases) -> Void)
         /// Time has passed: freeze, probe, prune.
         case tick
         /// Finish what is under way, write everything to the tree files, then call back.
@@ -86,6 +90,14 @@ package final class DatabaseThread: Sendable {
 
     /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
     func rulesChanged() { worker.post(.rulesChanged) }
+
+    /// Whether a connection is told what is asked of a database (``Profiler``).
+    func profile(_ database: UInt32, _ isOn: Bool, for connection: ConnectionID) {
+        worker.post(.profile(database, isOn, for: connection))
+    }
+
+    /// Calls back on the databases' thread.
+    func ask(_ question: @escaping @Sendable (HostedDatabases) -> Void) { worker.post(.ask(question)) }
 
     func tick() { worker.post(.tick) }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONWebTokens
 import RealtimeDatabase
 import TreeStorage
 
@@ -46,6 +47,7 @@ final class HostedDatabase {
     /// The last operation that the tree file includes, as far as the applier has reported.
     private var appliedSequence: UInt64
     private var ticksSinceFreeze = 0
+    private var requestCount: Int64 = 0
     private var lastTime: Int64 = 0
 
     init(
@@ -194,6 +196,7 @@ final class HostedDatabase {
     /// Answers how many of the requests are done.
     private func runTurn(_ requests: [Request]) -> Int {
         let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
+        requestCount += Int64(count)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
         host.denials.add(database.takeDenials(), in: name)
         release()
@@ -300,7 +303,7 @@ final class HostedDatabase {
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
-            case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
+            case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }
@@ -389,6 +392,24 @@ final class HostedDatabase {
         }
         // After a failure the next tick tries again.
         if error == nil { applyNext() }
+    }
+
+    // MARK: For administrators
+
+    func setObserver(_ observer: (any RequestObserver)?) { database.observer = observer }
+
+    func listens(of connection: ConnectionID) -> [Database.Listen] { database.listens(of: connection) }
+
+    var figures: JSONObject {
+        JSONObject([
+            "name": .text(name), "requests": .integer(requestCount),
+            "sequence": .integer(Int64(clamping: database.sequence)),
+            "durable": .integer(Int64(clamping: database.durableSequence)),
+            "listeners": .integer(Int64(database.listenCount)),
+            "resident": .integer(Int64(database.rows.residentBytes)),
+            "changed": .integer(Int64(database.changedBytes)), "held": .integer(Int64(held.count)),
+            "refuses": database.refusal.map { .text($0.message) },
+        ])
     }
 
     // MARK: Time

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONWebTokens
 import RealtimeDatabase
 import TreeStorage
 
@@ -11,6 +12,8 @@ final class HostedDatabases {
     private var open: [UInt32: HostedDatabase] = [:]
     /// Databases without files that somebody uses.
     private var unwritten: [UInt32: UnwrittenDatabase] = [:]
+    /// Of the databases whose requests somebody watches.
+    private var profilers: [UInt32: Profiler] = [:]
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
     private var isOver = false
@@ -62,9 +65,12 @@ final class HostedDatabases {
             for database in unwritten.values { database.takeRules() }
         case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
         case .step(let index): open[index]?.step()
+        case .profile(let index, let isOn, let connection): profile(index, isOn, for: connection)
+        case .ask(let question): question(self)
         case .tick:
             ticks += 1
             for database in open.values { database.tick(ticks) }
+            for profiler in profilers.values { profiler.flush(host) }
         case .finish(let callBack):
             finished = callBack
             for database in open.values { database.endSessions() }
@@ -80,6 +86,7 @@ final class HostedDatabases {
         if isUnwritten {
             let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
             unwritten[index] = database
+            database.database.observer = profilers[index]
             let now = WallClock.milliseconds
             if !requests.contains(where: { database.mayWrite($0, now: now) }) {
                 return database.run(requests, now: now)
@@ -111,6 +118,7 @@ final class HostedDatabases {
         let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
+        database.setObserver(profilers[index])
         directory.keep(index)
         database.payOrphans()
         return database
@@ -125,5 +133,25 @@ final class HostedDatabases {
         open = [:]
         isOver = true
         finished()
+    }
+
+    // MARK: For administrators
+
+    private func profile(_ index: UInt32, _ isOn: Bool, for connection: ConnectionID) {
+        let profiler = profilers[index] ?? Profiler()
+        if isOn { profiler.watchers.insert(connection) } else { profiler.watchers.remove(connection) }
+        profilers[index] = profiler.watchers.isEmpty ? nil : profiler
+        open[index]?.setObserver(profilers[index])
+        unwritten[index]?.database.observer = profilers[index]
+    }
+
+    /// What a connection listens to.
+    func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
+        open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
+    }
+
+    /// Of each database that is open.
+    var figures: [JSONValue] {
+        open.sorted { $0.key < $1.key }.map { .object($0.value.figures) }
     }
 }

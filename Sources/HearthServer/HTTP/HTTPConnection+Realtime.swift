@@ -75,7 +75,7 @@ extension HTTPConnection {
             }
             endLastSession(head)
             leaveHTTP(handshake)
-            let session = RealtimeSession(context: context, database: database)
+            let session = RealtimeSession(context: context, database: database, origin: origin)
             transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
             session.begin(on: .webSocket(transport), host: host(for: head))
         }
@@ -86,6 +86,8 @@ extension HTTPConnection {
         }
         return true
     }
+
+    private var origin: SessionOrigin { SessionOrigin(administers: administers, peer: stream.peer) }
 
     private func leaveHTTP(_ handshake: ServerHandshake) {
         context.remove(self)
@@ -145,7 +147,7 @@ extension HTTPConnection {
             return respond(RESTError(error).response, with: writer)
         }
         endLastSession(head)
-        let session = RealtimeSession(context: context, database: database)
+        let session = RealtimeSession(context: context, database: database, origin: origin)
         let polls = LongPollTransport(session)
         work = .polling(polls, writer)
         // Only digits may become part of the script.

@@ -13,39 +13,48 @@ extension HTTPConnection {
 
     private func answerAdmitted(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
         let services = context.services
-        let database: String
+        let endpoint: SettingsEndpoint
         do throws(DatabaseDirectory.LookUpError) {
-            database = try services.directory.name(head.databaseName)
+            endpoint = SettingsEndpoint(database: try services.directory.name(head.databaseName), services: services)
         } catch {
             return respond(RESTError(error).response, with: writer)
         }
+        guard head.method == .put else { return respond(endpoint.response(to: head, body), with: writer) }
+        work = .beside
+        context.besideLoop(self) {
+            endpoint.response(to: head, body)
+        } then: { connection, response in
+            connection.work = .none
+            connection.respond(response, with: writer)
+            connection.readOn()
+        }
+    }
+}
+
+/// The settings of one database.
+struct SettingsEndpoint: Sendable {
+    let database: String
+    let services: Services
+
+    /// A PUT may take long.
+    func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
         let isRead = head.method == .get || head.method == .head
         switch String(decoding: head.path, as: UTF8.self) {
         case "/.settings/rules.json" where isRead:
             let isStrict = head.query.first("format").map { $0.elementsEqual("strict".utf8) } ?? false
-            respond(HTTPResponse(json: services.rules.text(of: database, isStrict: isStrict)), with: writer)
+            return HTTPResponse(json: services.rules.text(of: database, isStrict: isStrict))
         case "/.settings/rules.json" where head.method == .put:
             let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
-            work = .beside
-            context.besideLoop(self) {
-                Self.setRules(body, of: database, isDryRun: isDryRun, services)
-            } then: { connection, response in
-                connection.work = .none
-                connection.respond(response, with: writer)
-                connection.readOn()
-            }
-        case "/.settings/denials.json" where isRead:
-            respond(HTTPResponse(json: services.denials.json(of: database)), with: writer)
-        case "/.settings/rules.json": respond(RESTError.methodNotAllowed("GET, HEAD, PUT").response, with: writer)
-        case "/.settings/denials.json": respond(RESTError.methodNotAllowed("GET, HEAD").response, with: writer)
-        default: respond(RESTError.notFound.response, with: writer)
+            return setRules(body, isDryRun: isDryRun)
+        case "/.settings/denials.json" where isRead: return HTTPResponse(json: services.denials.json(of: database))
+        case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
+        case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
+        default: return RESTError.notFound.response
         }
     }
 
     /// All or nothing: a file with a mistake changes nothing.
-    private static func setRules(
-        _ text: [UInt8], of database: String, isDryRun: Bool, _ services: Services
-    ) -> HTTPResponse {
+    private func setRules(_ text: [UInt8], isDryRun: Bool) -> HTTPResponse {
         do throws(RulesError) {
             let program = try RulesProgram(parsing: text)
             if isDryRun { return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8)) }

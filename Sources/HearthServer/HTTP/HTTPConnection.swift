@@ -37,6 +37,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var expiry: Timer?
     /// In whose name its event stream goes on.
     private(set) var follower: Authentication?
+    private var followsSince: Int64 = 0
     /// The answer under way is the last one.
     var isEnding = false
 
@@ -297,6 +298,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The event stream that was asked for goes on until the credential ends.
     private func follow(as authentication: Authentication) {
         follower = authentication
+        followsSince = WallClock.milliseconds
         expiry = authentication.schedule(on: context.loop) { [unowned self] in
             end(with: EventStreamWriter.authRevoked)
         }
@@ -314,6 +316,14 @@ final class HTTPConnection: StreamHandler, GroupMember {
             connection.respond(response, with: writer)
         }
         readOn()
+    }
+
+    /// Nil unless it is an event stream.
+    var report: ConnectionReport? {
+        guard case .following = work, !isEnding, let listening else { return nil }
+        return ConnectionReport(
+            id: id, database: listening.index, peer: stream.peer, principal: follower?.principal ?? .nobody,
+            since: followsSince, transport: "event stream", waiting: stream.outboundBytes)
     }
 
     // MARK: Ending

@@ -16,7 +16,8 @@ extension HTTPConnection {
         guard let identity = context.services.identity else { return }
         let isSecure = context.services.configuration.tls != nil
         let request = IdentityRequest(
-            route, head, body: body, from: stream.peer, isSecure: isSecure, mayAdminister: administers)
+            route, head, body: body, from: stream.peer, isSecure: isSecure,
+            standing: administers ? .claimed : .client)
         work = .beside
         let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
             connection.work = .none

@@ -18,19 +18,27 @@ struct IdentityRequest: Sendable {
     let client: String
     /// What the client calls this server.
     let origin: String
-    /// It came in where administrators are answered.
-    let mayAdminister: Bool
+    let standing: Standing
+
+    /// What an administrator's credential is worth.
+    enum Standing: Sendable {
+        /// Nothing: the request came in where administrators are not answered.
+        case client
+        case claimed
+        /// It was shown before.
+        case administrator
+    }
 
     init(
         _ route: IdentityRoute, _ head: RequestHead, body: [UInt8], from peer: SocketAddress?, isSecure: Bool,
-        mayAdminister: Bool
+        standing: Standing
     ) {
         func text(_ bytes: ArraySlice<UInt8>?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
         self.route = route
         method = head.method
         query = head.query
         self.body = body
-        self.mayAdminister = mayAdminister
+        self.standing = standing
         let type = text(head.headers.first("content-type"))?.lowercased() ?? ""
         isForm = type.hasPrefix("application/x-www-form-urlencoded")
         let key = text(head.query.first("key") ?? head.headers.first("x-goog-api-key"))

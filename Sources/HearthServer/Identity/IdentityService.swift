@@ -112,10 +112,11 @@ final class IdentityService: Sendable {
 
     /// Whether an administrator asks, as the credential says (auth 2). A client needs the key of an app.
     func isAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> Bool {
+        if request.standing == .administrator { return true }
         if let bearer = request.bearer {
             // Case does not matter to the official emulator.
             let isOwner = isDevelopment && bearer.lowercased() == "owner"
-            guard request.mayAdminister,
+            guard request.standing == .claimed,
                 isOwner || trust.verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000)
             else {
                 throw .request(.unauthenticated("Invalid Credentials", reason: "authError"))

@@ -20,8 +20,8 @@ extension Operation {
         case .events(let path, let query, let tag, let kinds):
             self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
-        // Who the client is is the session's business.
-        case .statistics, .appCheck, .authenticate, .unauthenticate: self = .relay(.done)
+        // Who the client is, and administration, are the session's business.
+        case .statistics, .appCheck, .authenticate, .unauthenticate, .admin: self = .relay(.done)
         case .unknown(let action):
             // No more of it than helps to find the mistake.
             let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""

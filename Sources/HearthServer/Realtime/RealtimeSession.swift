@@ -29,7 +29,10 @@ final class RealtimeSession: GroupMember {
     let token: SessionToken
     /// The groups this session is a member of; almost always few.
     var groups: Set<UInt64> = []
-    private let database: DatabaseDirectory.Use
+    let database: DatabaseDirectory.Use
+    let origin: SessionOrigin
+    /// It is told what is asked of its database.
+    var isProfiling = false
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
@@ -45,7 +48,8 @@ final class RealtimeSession: GroupMember {
 
     var id: ConnectionID { token.connection }
 
-    init(context: LoopContext, database: DatabaseDirectory.Use) {
+    init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
+        self.origin = origin
         token = SessionToken(context.makeID(.realtime))
         self.context = context
         self.database = database
@@ -77,6 +81,7 @@ final class RealtimeSession: GroupMember {
         case .request(let number, .authenticate(let token, let acting)):
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)
+        case .request(let number, .admin(let request)): administer(number, request)
         case .request(let number, let request): submit(number, Operation(request))
         case .invalidRequest(let number, let error):
             let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
@@ -90,9 +95,11 @@ final class RealtimeSession: GroupMember {
         }
     }
 
-    private func submit(_ number: Int64, _ operation: Operation) {
+    /// - parameter principal: in whose name; nil for the session's.
+    func submit(_ number: Int64, _ operation: Operation, as principal: Principal? = nil) {
         let bytes = operation.byteCount
-        var request = Request(connection: id, number: number, principal: authentication.principal, operation: operation)
+        var request = Request(
+            connection: id, number: number, principal: principal ?? authentication.principal, operation: operation)
         if bytes >= RequestMemory.bytesMin {
             request.claim = context.services.requestMemory.claim(bytes)
             if request.claim == nil { request.operation = .relay(.failed(.noRoom)) }
@@ -107,6 +114,19 @@ final class RealtimeSession: GroupMember {
         if isPaused { return }
         isPaused = true
         stream?.pauseReading()
+    }
+
+    /// A request has come that the database does not answer.
+    func awaitAnswer() {
+        requests.add(bytes: 0)
+        if requests.isFull { pause() }
+    }
+
+    /// Answers it.
+    func answer(_ message: [UInt8]) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        send(frames, 0..<frames.count, answers: true)
     }
 
     func answered() {
@@ -246,6 +266,13 @@ final class RealtimeSession: GroupMember {
         socket.takeOver()
     }
 
+    var report: ConnectionReport {
+        ConnectionReport(
+            id: id, database: database.index, peer: origin.peer, principal: authentication.principal,
+            since: origin.since, transport: stream == nil ? "long polling" : "websocket",
+            waiting: stream?.outboundBytes ?? 0)
+    }
+
     // MARK: Ending
 
     /// The transport sends nothing more.
@@ -294,6 +321,7 @@ final class RealtimeSession: GroupMember {
         stream = nil
         candidate = nil
         context.remove(self)
+        if isProfiling { context.services.databases.profile(database.index, false, for: id) }
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }

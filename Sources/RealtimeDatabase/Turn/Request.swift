@@ -79,6 +79,8 @@ package enum Operation: Sendable {
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
+    /// Describes the children of a node behind one of them, or only counts them.
+    indirect case describe(Path, ChildrenPage)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
     /// stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has: `missed`
     /// is what was read of the log for it (``Database/historyNeeded(for:now:)``).
@@ -111,8 +113,8 @@ extension Operation {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
-            .relay,
+        case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
+            .become, .relay,
             .disconnect:
             0
         }
@@ -121,7 +123,7 @@ extension Operation {
     /// Whether data is read to be answered or compared.
     package var reads: Bool {
         switch self {
-        case .get, .listen, .listenQuery: true
+        case .get, .describe, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
         case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
             .relay,
@@ -133,8 +135,8 @@ extension Operation {
     package var writes: Bool {
         switch self {
         case .set, .update, .onDisconnect: true
-        case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
-            .relay,
+        case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
+            .become, .relay,
             .disconnect:
             false
         }

@@ -1,0 +1,55 @@
+import EventLoop
+import HTTPCodec
+import Identity
+import JSONWebTokens
+import JSONTree
+import RealtimeDatabase
+
+/// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are theirs.
+struct AdminCall: Sendable {
+    let database: String
+    let services: Services
+
+    /// Answers `{"status":200,"body":…}`; a body that is no JSON comes as a string.
+    func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping Administration.Completion) {
+        guard let head = Self.head(method, target, body.count) else {
+            return then(.failure(AdminRefusal(status: "invalid_argument", text: "not a method and a target")))
+        }
+        let finish: @Sendable (HTTPResponse) -> Void = { then(.success(Self.json(of: $0))) }
+        switch Route(head, servesAccounts: services.identity != nil) {
+        case .settings:
+            let endpoint = SettingsEndpoint(database: database, services: services)
+            services.helper.post { finish(endpoint.response(to: head, body)) }
+        case .databases: finish(HTTPResponse.databases(services.databaseNames))
+        case .identity(let route) where route.isAdministrative:
+            let request = IdentityRequest(
+                route, head, body: body, from: nil, isSecure: services.configuration.tls != nil,
+                standing: .administrator)
+            if services.identity?.post(request, then: finish) != true { finish(HTTPResponse(identity: .busy)) }
+        default: finish(RESTError.notFound.response)
+        }
+    }
+
+    private static func head(_ method: [UInt8], _ target: [UInt8], _ length: Int) -> RequestHead? {
+        guard (method + target).allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        let text = method + " ".utf8 + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n".utf8
+        return text.withUnsafeBytes { bytes in
+            var input = bytes
+            var decoder = RequestDecoder()
+            guard case .head(let head)? = decoder.next(&input) else { return nil }
+            return head
+        }
+    }
+
+    private static func json(of response: HTTPResponse) -> [UInt8] {
+        var body = Array("null".utf8)
+        if case .text(let text) = response.body {
+            if let value = try? JSONValue(parsing: text) {
+                body = value.bytes
+            } else {
+                body = CanonicalJSON(string: text).bytes
+            }
+        }
+        return Array("{\"status\":\(response.status.code),\"body\":".utf8) + body + "}".utf8
+    }
+}

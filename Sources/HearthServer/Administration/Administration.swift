@@ -1,0 +1,111 @@
+import EventLoop
+import JSONWebTokens
+import JSONTree
+import RealtimeDatabase
+import TreeStorage
+import WireProtocol
+
+/// Answers what administrators ask about the server and one of its databases. Whatever waits, waits on other threads.
+struct Administration: Sendable {
+    typealias Completion = @Sendable (AdminAnswer) -> Void
+
+    private let context: LoopContext
+    private let database: UInt32
+    private var services: Services { context.services }
+    private var name: String { services.directory.name(of: database) }
+
+    init(_ context: LoopContext, _ database: UInt32) {
+        self.context = context
+        self.database = database
+    }
+
+    func answer(_ request: AdminRequest, then: @escaping Completion) {
+        switch request {
+        case .sessions(let limit): listSessions(limit: limit ?? 100, then)
+        case .kick(let session): kick(session, then)
+        case .statistics: tellStatistics(then)
+        case .databases: services.helper.post { [self] in then(.success(JSONValue.object(databaseList).bytes)) }
+        case .history(let path, let before, let limit):
+            let history = HistoryPage(path: path, before: before, limit: limit ?? 20)
+            services.helper.post { [self] in then(history.read(services.logReader(of: name))) }
+        case .log(let limit):
+            let lines = services.log.recentLines.suffix(max(limit ?? 100, 0)).map { JSONValue.text($0) }
+            then(.success(JSONObject(["lines": .array(Array(lines))]).bytes))
+        case .backup: services.backUp(name, then)
+        case .rest(let method, let target, let body):
+            AdminCall(database: name, services: services).make(method, target, body, then)
+        // What the database itself answers.
+        case .children, .count, .profile: then(.failure(AdminRefusal(text: "not here")))
+        }
+    }
+
+    // MARK: Who is connected
+
+    private func listSessions(limit: Int, _ then: @escaping Completion) {
+        let (services, limit) = (services, min(max(limit, 0), 1000))
+        context.askAllLoops {
+            $0.report(limit: limit)
+        } then: { reports in
+            let all = reports.reduce(0) { $0 + $1.sessions + $1.eventStreams }
+            let listed = reports.flatMap(\.listed).sorted { ($0.since, $0.id.raw) < ($1.since, $1.id.raw) }.prefix(
+                limit)
+            services.databases.ask { databases in
+                let list = listed.map { report in
+                    JSONValue.object(
+                        report.json(
+                            database: services.directory.name(of: report.database),
+                            listens: databases.listens(of: report.id, in: report.database)))
+                }
+                then(.success(JSONObject(["count": .integer(Int64(all)), "sessions": .array(list)]).bytes))
+            }
+        }
+    }
+
+    private func kick(_ session: String, _ then: @escaping Completion) {
+        guard let id = ConnectionID(name: session), let owner = context.loopContext(id.loop) else {
+            return then(.failure(AdminRefusal(status: "invalid_argument", text: "'\(session)' is no session")))
+        }
+        owner.loop.execute {
+            let isEnded = owner.end(id, reason: "an administrator has ended the connection")
+            then(
+                isEnded
+                    ? .success(Array(#"{"ended":true}"#.utf8))
+                    : .failure(AdminRefusal(text: "there is no session \(session) any more")))
+        }
+    }
+
+    // MARK: Figures
+
+    private func tellStatistics(_ then: @escaping Completion) {
+        let services = services
+        context.askAllLoops {
+            $0.report(limit: 0)
+        } then: { reports in
+            services.databases.ask { databases in
+                let usage = ProcessUsage.current
+                let figures = JSONObject([
+                    "uptime": .integer((WallClock.milliseconds - services.startedAt) / 1000),
+                    "connections": .integer(reports.reduce(0) { $0 + Int64($1.connections) }),
+                    "sessions": .integer(reports.reduce(0) { $0 + Int64($1.sessions) }),
+                    "eventStreams": .integer(reports.reduce(0) { $0 + Int64($1.eventStreams) }),
+                    "requestBytes": .integer(Int64(services.requestMemory.bytesUsed)),
+                    "memory": .integer(usage.memory), "cpu": .double(usage.seconds),
+                    "loops": .integer(Int64(reports.count)), "databases": .array(databases.figures),
+                ])
+                then(.success(figures.bytes))
+            }
+        }
+    }
+
+    private var databaseList: JSONObject {
+        let list = services.databaseNames.map { name in
+            let rules = services.rules.databasesWithOwn.contains(name) ? "own" : services.rules.file ?? "none"
+            return JSONValue.object(
+                JSONObject([
+                    "name": .text(name), "bytes": .integer(services.byteCount(of: name)), "rules": .text(rules),
+                    "default": name == services.directory.defaultName ? .bool(true) : nil,
+                ]))
+        }
+        return JSONObject(["databases": .array(list)])
+    }
+}

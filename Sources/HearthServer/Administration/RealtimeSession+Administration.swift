@@ -1,0 +1,65 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import WireProtocol
+
+/// What comes of an administrator's request: JSON text, or why not.
+typealias AdminAnswer = Result<[UInt8], AdminRefusal>
+
+struct AdminRefusal: Error {
+    var status: StaticString = "error"
+    var text: String
+}
+
+/// What administrators ask over a realtime connection (Protocol.md, "Administration").
+extension RealtimeSession {
+    /// Children that are described, or counted, in one answer: as many as take a turn some milliseconds.
+    private static let describedMax = 1000
+    private static let countedMax = 5000
+
+    func administer(_ number: Int64, _ request: AdminRequest) {
+        guard origin.administers, authentication.principal.isAdministrator else {
+            let text = "for administrators, where the server listens for them"
+            return submit(number, .relay(.failed(.refused(status: StaticText("permission_denied"), text))))
+        }
+        switch request {
+        case .children(let page): describe(number, page, isCount: false, limitMax: Self.describedMax)
+        case .count(let page): describe(number, page, isCount: true, limitMax: Self.countedMax)
+        case .profile(let isOn):
+            isProfiling = isOn
+            context.services.databases.profile(database.index, isOn, for: id)
+            submit(number, .relay(.done))
+        case .sessions, .kick, .statistics, .databases, .history, .log, .backup, .rest:
+            awaitAnswer()
+            let administration = Administration(context, database.index)
+            let (loop, context, token) = (context.loop, context, token)
+            administration.answer(request) { answer in
+                loop.execute { context.session(token)?.finish(number, answer) }
+            }
+        }
+    }
+
+    private func describe(_ number: Int64, _ page: AdminPage, isCount: Bool, limitMax: Int) {
+        var principal: Principal?
+        do throws(JSONError) {
+            principal = try page.acting.map { (json) throws(JSONError) in try Principal(auth: json) }
+        } catch {
+            let text = "\"as\" is no object that rules could see as auth: \(error)"
+            return submit(number, .relay(.failed(.refused(status: StaticText("invalid_argument"), text))))
+        }
+        let part = ChildrenPage(
+            after: page.after, limit: min(max(page.limit ?? limitMax, 1), limitMax), isCount: isCount)
+        submit(number, .describe(page.path, part), as: principal)
+    }
+
+    private func finish(_ number: Int64, _ answer: AdminAnswer) {
+        var message: [UInt8] = []
+        switch answer {
+        case .success(let json): ServerMessageWriter.appendResponse(number: number, data: json, to: &message)
+        case .failure(let refusal):
+            ServerMessageWriter.appendFailure(
+                number: number, status: refusal.status, text: refusal.text, to: &message)
+        }
+        self.answer(message)
+    }
+}

@@ -1,0 +1,121 @@
+package import JSONTree
+
+/// Which children of a node are described, and how.
+package struct ChildrenPage: Sendable {
+    /// Those behind this key; all if it is nil.
+    package var after: Key?
+    /// So many of them at most.
+    package var limit: Int
+    /// Nothing but their number.
+    package var isCount: Bool
+
+    package init(after: Key? = nil, limit: Int, isCount: Bool = false) {
+        self.after = after
+        self.limit = limit
+        self.isCount = isCount
+    }
+}
+
+/// What a node and its children are, for somebody who looks around: costs what is shown, however much there is.
+extension Database {
+    /// Values up to this many bytes are shown whole.
+    private static let shownBytesMax = 200
+
+    /// JSON text: `{"t":TYPE}` and the priority of a node; with `"v"` for a leaf, with `"c":[…]` for what has children, or the count of
+    /// these `"n"`. `"next"` is the last of them if there are more.
+    func describe(_ path: Path, _ page: ChildrenPage, in turn: borrowing Turn) throws(Failure) -> CanonicalJSON {
+        try checkAllowed(.read(path), in: turn)
+        if let tornBy { throw .unavailable(tornBy) }
+        do throws(StorageError) {
+            return try describe(path, page)
+        } catch {
+            throw .unavailable(error)
+        }
+    }
+
+    private func describe(_ path: Path, _ page: ChildrenPage) throws(StorageError) -> CanonicalJSON {
+        let place = try rows.locate(path)
+        var priority = place.node.value
+        var out: [UInt8] = []
+        if place.node.state == .packed {
+            let value = place.node.value.value(at: path.dropFirst(bytes: place.used))
+            priority = value.priority
+            if value.isNull || value.isLeaf {
+                Self.append(member: value, to: &out, key: nil)
+                return CanonicalJSON(trusted: out)
+            }
+        }
+        out += #"{"t":"object""#.utf8
+        if !priority.isNull { out += #","pri":"#.utf8 + priority.bytes }
+        if !page.isCount { out += #","c":["#.utf8 }
+        var count = 0
+        var last: [UInt8]?
+        var isMore = false
+        var start: [UInt8] = [0]
+        if let after = page.after { start = Path.subtreeEnd(of: Path([after]).encoded) }
+        try rows.forEachChild(of: path, from: start, below: [0xFF], .ascending) { (child) throws(StorageError) in
+            if count == page.limit {
+                isMore = true
+                return false
+            }
+            count += 1
+            last = child.segment
+            if page.isCount { return true }
+            if count > 1 { out.append(UInt8(ascii: ",")) }
+            Self.append(member: child.value, to: &out, key: child.segment)
+            return true
+        }
+        out += page.isCount ? #","n":\#(count)"#.utf8 : "]".utf8
+        if isMore, let last {
+            out += #","next":"#.utf8
+            last.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &out) }
+        }
+        return CanonicalJSON(trusted: out + "}".utf8)
+    }
+
+    /// - parameter value: nil for what is spread over many rows.
+    private static func append(member value: CanonicalJSON?, to out: inout [UInt8], key: [UInt8]?) {
+        out += #"{"t":""#.utf8
+        guard let value else {
+            out += #"object""#.utf8
+            return close(key, &out)
+        }
+        let leaf = value.isLeaf ? value.part(value.leafRange) : value
+        switch leaf.bytes.first {
+        case UInt8(ascii: "{"): out += "object".utf8
+        case UInt8(ascii: "\""): out += "string".utf8
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): out += "boolean".utf8
+        case UInt8(ascii: "n"): out += "null".utf8
+        default: out += "number".utf8
+        }
+        out.append(UInt8(ascii: "\""))
+        if !value.priority.isNull { out += #","pri":"#.utf8 + value.priority.bytes }
+        if leaf.bytes.count <= shownBytesMax {
+            out += #","v":"#.utf8 + leaf.bytes
+        } else {
+            out += #","b":\#(leaf.bytes.count)"#.utf8
+            if leaf.isLeaf {
+                out += #","s":"#.utf8 + CanonicalJSON(string: beginning(of: leaf)).bytes
+            } else {
+                out += #","n":\#(leaf.childCount)"#.utf8
+            }
+        }
+        close(key, &out)
+    }
+
+    private static func close(_ key: [UInt8]?, _ out: inout [UInt8]) {
+        if let key {
+            out += #","k":"#.utf8
+            key.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &out) }
+        }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    /// The first characters of a long string.
+    private static func beginning(of string: CanonicalJSON) -> [UInt8] {
+        guard let text = string.stringUTF8 else { return [] }
+        var end = min(shownBytesMax, text.count)
+        while end > 0, end < text.count, text[end] & 0xC0 == 0x80 { end -= 1 }
+        return Array(text[..<end])
+    }
+}

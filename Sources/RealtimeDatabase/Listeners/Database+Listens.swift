@@ -1,0 +1,20 @@
+package import JSONTree
+
+extension Database {
+    /// Something that a connection listens to.
+    package struct Listen: Sendable {
+        package var path: Path
+        /// The text of a query object; nil for the whole value.
+        package var query: [UInt8]?
+    }
+
+    /// What a connection listens to, in path order. O(listeners of the connection).
+    package func listens(of connection: ConnectionID) -> [Listen] {
+        guard let session = sessions[connection] else { return [] }
+        let queries = session.queries.values.map { Listen(path: $0.live.path, query: $0.text) }
+        return (session.paths.map { Listen(path: $0) } + queries).sorted { $0.path < $1.path }
+    }
+
+    /// Of all connections. O(connections).
+    package var listenCount: Int { sessions.values.reduce(0) { $0 + $1.count } }
+}

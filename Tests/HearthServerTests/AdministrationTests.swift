@@ -1,0 +1,288 @@
+import EventLoop
+import Glibc
+import HearthServer
+import JSONWebTokens
+import Identity
+import JSONTree
+import TestSupport
+import Testing
+
+@Suite("Messages of administrators, answered")
+struct AdministrationTests {
+    private static let rules = """
+        {"rules": {"mine": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}},
+          "list": {".read": "query.orderByChild == 'n'"}}}
+        """
+
+    /// A realtime connection of an administrator, after the hello.
+    private final class Desk {
+        let peer: RealtimePeer
+        private var number = 0
+        /// Pushes that came meanwhile.
+        var pushes: [JSONObject] = []
+
+        init(_ server: RealtimeTestServer, isAdministrator: Bool = true, target: String = "/.ws?v=5&ns=example") throws
+        {
+            peer = try server.connect(target)
+            _ = try peer.receiveMessage()
+            if isAdministrator { _ = try ask("auth", #"{"cred":"owner"}"#) }
+        }
+
+        /// The body of the answer.
+        @discardableResult
+        func ask(_ action: String, _ body: String) throws -> (status: String, data: JSONValue) {
+            number += 1
+            try peer.send(number, action, body)
+            while true {
+                let message = try receive()
+                guard message["r"]?.integer == Int64(number) else {
+                    pushes.append(message)
+                    continue
+                }
+                let body = try #require(message["b"]?.object)
+                return (try #require(body["s"]?.text), body["d"] ?? .null)
+            }
+        }
+
+        /// What stands inside the next message.
+        func receive() throws -> JSONObject {
+            let text = try #require(try peer.receiveMessage())
+            return try #require(try JSONValue(parsing: Array(text.utf8)).object?["d"]?.object)
+        }
+
+        func admin(_ body: String) throws -> JSONObject {
+            let (status, data) = try ask("admin", body)
+            try #require(status == "ok", "\(body): \(String(decoding: data.bytes, as: UTF8.self))")
+            return try #require(data.object)
+        }
+    }
+
+    private static func text(_ value: JSONValue?) -> String {
+        value.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "nothing"
+    }
+
+    private static func text(_ object: JSONObject) -> String { String(decoding: object.bytes, as: UTF8.self) }
+
+    @Test("nobody but an administrator is answered, and nobody at all on the public listener")
+    func refused() throws {
+        let server = try RealtimeTestServer { $0.adminAddress = .loopback(port: 0) }
+        let commands = [
+            #"{"c":"sessions"}"#, #"{"c":"kick","id":"0.1"}"#, #"{"c":"stats"}"#, #"{"c":"databases"}"#,
+            #"{"c":"profile","on":true}"#, #"{"c":"children","p":"/"}"#, #"{"c":"count","p":"/"}"#,
+            #"{"c":"history","p":"/"}"#, #"{"c":"log"}"#, #"{"c":"backup"}"#,
+            #"{"c":"rest","m":"GET","u":"/.settings/rules.json"}"#,
+        ]
+        let atPublic = try Desk(server)
+        let nobody = try Desk(server, isAdministrator: false)
+        for command in commands {
+            #expect(try atPublic.ask("admin", command).status == "permission_denied")
+            #expect(try nobody.ask("admin", command).status == "permission_denied")
+        }
+        let shared = try RealtimeTestServer()
+        let user = try Desk(shared, isAdministrator: false)
+        let acting = try Desk(shared)
+        _ = try acting.ask("gauth", #"{"cred":"owner","authvar":{"uid":"a"}}"#)
+        for command in commands {
+            #expect(try user.ask("admin", command).status == "permission_denied")
+            #expect(try acting.ask("admin", command).status == "permission_denied")
+        }
+    }
+
+    @Test("a node is shown by its children in pages, and counted")
+    func children() throws {
+        let server = try RealtimeTestServer()
+        let desk = try Desk(server)
+        #expect(try Self.text(desk.ask("admin", #"{"c":"children","p":"x"}"#).data) == #"{"t":"null","v":null}"#)
+        let long = String(repeating: "é", count: 200)
+        let children = (10..<40).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        try desk.ask(
+            "p",
+            #"{"p":"a","d":{"1":true,"deep":{"x":{"y":1}},"list":{\#(children)},"long":"\#(long)",".priority":3}}"#)
+        #expect(
+            try Self.text(desk.admin(#"{"c":"children","p":"a","n":2}"#))
+                == #"{"t":"object","pri":3,"c":[{"t":"boolean","v":true,"k":"1"},"#
+                + #"{"t":"object","v":{"x":{"y":1}},"k":"deep"}],"next":"deep"}"#)
+        #expect(
+            try Self.text(desk.admin(#"{"c":"children","p":"a","k":"deep"}"#))
+                == #"{"t":"object","pri":3,"c":[{"t":"object","b":271,"n":30,"k":"list"},"#
+                + #"{"t":"string","b":402,"s":"\#(String(repeating: "é", count: 100))","k":"long"}]}"#)
+        #expect(try Self.text(desk.admin(#"{"c":"children","p":"a/1"}"#)) == #"{"t":"boolean","v":true}"#)
+        #expect(
+            try Self.text(desk.admin(#"{"c":"count","p":"a/list","n":20}"#)) == #"{"t":"object","n":20,"next":"k29"}"#)
+        #expect(try Self.text(desk.admin(#"{"c":"count","p":"a/list","k":"k29"}"#)) == #"{"t":"object","n":10}"#)
+    }
+
+    @Test("a node that is spread over many rows is shown without being read")
+    func largeNode() throws {
+        let server = try RealtimeTestServer()
+        let desk = try Desk(server)
+        let value = String(repeating: "v", count: 3000)
+        for index in 0..<40 { try desk.ask("p", #"{"p":"big/k\#(100 + index)/v","d":"\#(value)"}"#) }
+        let top = try #require(try desk.admin(#"{"c":"children","p":""}"#)["c"]?.array?.first)
+        #expect(Self.text(top) == #"{"t":"object","k":"big"}"#)
+        var after = ""
+        var keys: [String] = []
+        repeat {
+            let page = try desk.admin(#"{"c":"children","p":"big","n":7\#(after)}"#)
+            keys += page["c"]?.array?.compactMap { $0.object?["k"]?.text } ?? []
+            after = page["next"]?.text.map { #","k":"\#($0)""# } ?? ""
+        } while !after.isEmpty
+        #expect(keys == (0..<40).map { "k\(100 + $0)" })
+    }
+
+    @Test("children as somebody sees them, by the rules")
+    func actingChildren() throws {
+        let folder = TemporaryFolder()
+        TemporaryFolder.write(Array(Self.rules.utf8), to: folder.path + "/rules.json")
+        let server = try RealtimeTestServer { $0.rulesFile = folder.path + "/rules.json" }
+        let desk = try Desk(server)
+        try desk.ask("p", #"{"p":"mine/a","d":{"x":1}}"#)
+        let page = #""c":"children","p":"mine/a""#
+        #expect(try desk.admin("{\(page)}")["c"]?.array?.count == 1)
+        #expect(try desk.admin(#"{\#(page),"as":{"uid":"a"}}"#)["c"]?.array?.count == 1)
+        #expect(try desk.ask("admin", #"{\#(page),"as":{"uid":"b"}}"#).status == "permission_denied")
+        #expect(try desk.ask("admin", #"{\#(page),"as":null}"#).status == "permission_denied")
+        #expect(try desk.ask("admin", #"{\#(page),"as":7}"#).status == "invalid_argument")
+    }
+
+    @Test("who is connected, from where, as whom, to what, until an administrator ends it")
+    func sessions() throws {
+        let server = try RealtimeTestServer()
+        let desk = try Desk(server)
+        let user = try Desk(server, isAdministrator: false)
+        _ = try user.ask("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#)
+        try user.ask("q", #"{"p":"rooms/a","h":""}"#)
+        try user.ask("q", #"{"p":"rooms","q":{"l":2},"t":1,"h":""}"#)
+        let stream = try EventStreamClient("/feed.json?ns=example", of: server)
+        _ = try stream.nextLine()
+        let list = try desk.admin(#"{"c":"sessions"}"#)
+        #expect(list["count"]?.integer == 3)
+        let sessions = try #require(list["sessions"]?.array?.compactMap { $0.object })
+        #expect(sessions.map { $0["uid"]?.text } == ["administrator", "ann", nil])
+        #expect(sessions.map { $0["transport"]?.text } == ["websocket", "websocket", "event stream"])
+        let ann = try #require(sessions.first { $0["uid"]?.text == "ann" })
+        #expect(Self.text(ann["at"]) == #"[{"path":"/rooms","query":{"l":2}},{"path":"/rooms/a"}]"#)
+        #expect(ann["database"]?.text == "example" && ann["from"]?.text?.hasPrefix("127.0.0.1:") == true)
+        #expect(try desk.admin(#"{"c":"sessions","n":1}"#)["sessions"]?.array?.count == 1)
+        for id in sessions.dropFirst().compactMap({ $0["id"]?.text }) {
+            #expect(try Self.text(desk.admin(#"{"c":"kick","id":"\#(id)"}"#)) == #"{"ended":true}"#)
+            #expect(try desk.ask("admin", #"{"c":"kick","id":"\#(id)"}"#).status == "error")
+        }
+        #expect(try user.peer.receive() == .close(1008, reason: "an administrator has ended the connection"))
+        #expect(try stream.nextLine() == "cancel null")
+        #expect(try desk.ask("admin", #"{"c":"kick","id":"x"}"#).status == "invalid_argument")
+    }
+
+    @Test("figures, databases, the log, and a backup in the data folder")
+    func server() throws {
+        let server = try RealtimeTestServer { $0.logLevel = .info }
+        let desk = try Desk(server)
+        try desk.ask("p", #"{"p":"a","d":1}"#)
+        let figures = try desk.admin(#"{"c":"stats"}"#)
+        #expect(figures["sessions"]?.integer == 1 && (figures["memory"]?.integer ?? 0) > 1 << 20)
+        let database = try #require(figures["databases"]?.array?.first?.object)
+        #expect(database["name"]?.text == "example" && database["sequence"]?.integer == 1)
+        let names = try desk.admin(#"{"c":"databases"}"#)["databases"]?.array?.compactMap { $0.object?["name"]?.text }
+        #expect(names == ["default", "example"])
+        #expect(Self.text(try desk.admin(#"{"c":"log","n":50}"#)["lines"]).contains("database.open"))
+        let backup = try desk.admin(#"{"c":"backup"}"#)
+        let file = try #require(backup["file"]?.text)
+        #expect(backup["sequence"]?.integer == 1)
+        #expect(access(file, F_OK) == 0)
+        unlink(file)
+        rmdir(file.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
+    }
+
+    @Test("what was committed at a place and around it, backwards in pages")
+    func history() throws {
+        let server = try RealtimeTestServer()
+        let desk = try Desk(server)
+        #expect(try Self.text(desk.admin(#"{"c":"history","p":"/"}"#)) == #"{"entries":[]}"#)
+        let user = try Desk(server)
+        _ = try user.ask("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#)
+        try desk.ask("p", #"{"p":"a","d":{"x":1,"y":2}}"#)
+        try desk.ask("p", #"{"p":"b","d":3}"#)
+        try user.ask("m", #"{"p":"a","d":{"x":5,"y/.priority":1}}"#)
+        try desk.ask("p", #"{"p":"a/x/deep","d":"\#(String(repeating: "v", count: 2000))"}"#)
+        func entries(_ body: String) throws -> [String] {
+            try desk.admin(body)["entries"]?.array?.compactMap { entry in
+                entry.object.map { "\($0["seq"]?.integer ?? 0) \($0["uid"]?.text ?? "-") \(Self.text($0["changes"]))" }
+            } ?? []
+        }
+        #expect(
+            try entries(#"{"c":"history","p":"a/x"}"#) == [
+                #"4 - [{"path":"/a/x/deep","bytes":2002}]"#, #"3 ann [{"path":"/a/x","value":5}]"#,
+                #"1 - [{"path":"/a/x","value":1}]"#,
+            ])
+        #expect(try entries(#"{"c":"history","p":"b"}"#) == [#"2 - [{"path":"/b","value":3}]"#])
+        let page = try desk.admin(#"{"c":"history","p":"","n":3}"#)
+        #expect(page["entries"]?.array?.count == 3 && page["before"]?.integer == 2)
+        let rest = try desk.admin(#"{"c":"history","p":"","n":3,"before":2}"#)
+        #expect(rest["entries"]?.array?.count == 1 && rest["before"] == nil)
+    }
+
+    @Test("what is asked of the database, as it is asked, for whoever watches")
+    func profile() throws {
+        let server = try RealtimeTestServer()
+        let (desk, user) = (try Desk(server), try Desk(server))
+        _ = try user.ask("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#)
+        _ = try desk.admin(#"{"c":"stats"}"#)
+        #expect(try desk.ask("admin", #"{"c":"profile","on":true}"#).status == "ok")
+        for value in 0..<3 { try user.ask("p", #"{"p":"a","d":\#(value)}"#) }
+        try user.ask("q", #"{"p":"b","q":{"i":"n"},"t":1,"h":""}"#)
+        var counts: [String: Int64] = [:]
+        while counts.count < 2 || counts["set /a ann"] != 3 {
+            let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
+            try #require(push["a"]?.text == "prof")
+            for line in push["b"]?.object?["d"]?.array ?? [] {
+                let line = try #require(line.object)
+                let name = "\(line["op"]?.text ?? "") \(line["path"]?.text ?? "") \(line["uid"]?.text ?? "")"
+                counts[name, default: 0] += line["count"]?.integer ?? 0
+            }
+        }
+        #expect(counts == ["set /a ann": 3, "listen query /b ann": 1])
+        // Whoever has stopped hears no more, although others go on.
+        #expect(try desk.ask("admin", #"{"c":"profile","on":false}"#).status == "ok")
+        desk.pushes = []
+        try user.ask("p", #"{"p":"a","d":9}"#)
+        let other = try Desk(server)
+        try other.ask("admin", #"{"c":"profile","on":true}"#)
+        try user.ask("p", #"{"p":"c","d":9}"#)
+        #expect(try other.receive()["a"]?.text == "prof")
+        #expect(try desk.admin(#"{"c":"stats"}"#)["sessions"]?.integer == 3)
+        #expect(desk.pushes.isEmpty)
+    }
+
+    @Test("the places that administrators have over HTTP, with their status and body")
+    func rest() throws {
+        let folder = TemporaryFolder()
+        TemporaryFolder.write(Array(Self.rules.utf8), to: folder.path + "/rules.json")
+        let server = try RealtimeTestServer {
+            $0.rulesFile = folder.path + "/rules.json"
+            $0.identity = IdentityConfiguration()
+        }
+        let desk = try Desk(server)
+        func call(_ method: String, _ target: String, _ body: String? = nil) throws -> JSONObject {
+            let text = body.map {
+                #","d":\#(String(decoding: CanonicalJSON(string: Array($0.utf8)).bytes, as: UTF8.self))"#
+            }
+            return try desk.admin(#"{"c":"rest","m":"\#(method)","u":"\#(target)"\#(text ?? "")}"#)
+        }
+        #expect(try call("GET", "/.settings/rules.json")["body"]?.object?["rules"] != nil)
+        let open = #"{"rules":{".read":true}} // own"#
+        #expect(try call("PUT", "/.settings/rules.json", #"{"rules":7}"#)["status"]?.integer == 400)
+        #expect(try Self.text(call("PUT", "/.settings/rules.json", open)) == #"{"status":200,"body":{"status":"ok"}}"#)
+        // It has a comment, so it is no JSON.
+        #expect(try call("GET", "/.settings/rules.json")["body"]?.text == open)
+        #expect(try call("GET", "/.settings/denials.json")["body"]?.array?.isEmpty == true)
+        let made = try call("POST", "/v1/projects/hearth/accounts", #"{"email":"ann@example.com"}"#)
+        #expect(made["status"]?.integer == 200 && made["body"]?.object?["email"]?.text == "ann@example.com")
+        for (method, target) in [
+            ("GET", "/a.json"), ("POST", "/v1/accounts:signUp?key=x"), ("GET", "/healthz"), ("GET", "/.ws"),
+        ] {
+            #expect(try call(method, target)["status"]?.integer == 404, "\(target)")
+        }
+        #expect(try desk.ask("admin", #"{"c":"rest","m":"GET","u":"/ x"}"#).status == "invalid_argument")
+        #expect(try desk.ask("admin", #"{"c":"rest","m":"GET","u":"x"}"#).status == "invalid_argument")
+    }
+}
