@@ -100,8 +100,8 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient",
-                "HearthBench",
+                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity",
+                "HearthServer", "HearthClient", "HearthBench",
             ],
             swiftSettings: settings),
     ]

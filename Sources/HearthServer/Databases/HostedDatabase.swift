@@ -300,7 +300,8 @@ final class HostedDatabase {
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
-            case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
+            case .set, .update, .get, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
+                .explain:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }

@@ -5,7 +5,7 @@ import JSONTree
 import RealtimeDatabase
 import SecurityRules
 
-/// `/.settings/rules.json` and `/.settings/denials.json`, for administrators (rules 1).
+/// `/.settings/….json`, for administrators (rules 1).
 extension HTTPConnection {
     func answerSettings(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
         admit(head, writer) { connection in connection.answerAdmitted(head, body, writer) }
@@ -36,6 +36,10 @@ extension HTTPConnection {
             }
         case "/.settings/denials.json" where isRead:
             respond(HTTPResponse(json: services.denials.json(of: database)), with: writer)
+        case "/.settings/explain.json" where head.method == .post:
+            ask(
+                Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }, .nobody, nil, writer)
+        case "/.settings/explain.json": respond(RESTError.methodNotAllowed("POST").response, with: writer)
         case "/.settings/rules.json": respond(RESTError.methodNotAllowed("GET, HEAD, PUT").response, with: writer)
         case "/.settings/denials.json": respond(RESTError.methodNotAllowed("GET, HEAD").response, with: writer)
         default: respond(RESTError.notFound.response, with: writer)

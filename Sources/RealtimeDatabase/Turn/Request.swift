@@ -100,6 +100,8 @@ package enum Operation: Sendable {
     case become(Reply?)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
+    /// Tells what the rules say of a read or write of somebody, which is not made.
+    indirect case explain(Operation, as: Principal)
     /// The connection ended; nothing is answered.
     case disconnect
 }
@@ -112,9 +114,9 @@ extension Operation {
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
-            .relay,
-            .disconnect:
+            .relay, .disconnect:
             0
+        case .explain(let operation, _): operation.byteCount
         }
     }
 
@@ -124,8 +126,7 @@ extension Operation {
         case .get, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
         case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
-            .relay,
-            .disconnect:
+            .relay, .disconnect, .explain:
             false
         }
     }
@@ -134,8 +135,7 @@ extension Operation {
         switch self {
         case .set, .update, .onDisconnect: true
         case .get, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect, .become,
-            .relay,
-            .disconnect:
+            .relay, .disconnect, .explain:
             false
         }
     }
