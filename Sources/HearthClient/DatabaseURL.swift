@@ -73,7 +73,8 @@ package struct DatabaseURL: Hashable, Sendable {
         return target + query
     }
 
-    static func encoded(_ bytes: [UInt8]) -> String {
+    /// Percent-encodes all but letters, digits, `-`, `_` and `.`.
+    package static func encoded(_ bytes: [UInt8]) -> String {
         var text = ""
         for byte in bytes {
             switch byte {

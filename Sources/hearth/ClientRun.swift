@@ -48,14 +48,20 @@ struct ClientRun: Sendable {
         return call
     }
 
-    /// A request to a place of administrators, with a body.
+    /// A token of whoever asks, if there is somebody.
+    func token(on loop: EventLoop) async throws(ConnectionError) -> [UInt8]? {
+        try await address.credential?.token(on: loop).text
+    }
+
+    /// A request to a place of administrators.
     func administer(
-        _ method: HTTPMethod, _ target: String, _ body: [UInt8] = [], on loop: EventLoop
+        _ method: HTTPMethod, _ target: String, _ body: [UInt8] = [], token: [UInt8]?, on loop: EventLoop
     ) async throws(ConnectionError) -> [UInt8] {
         var call = HTTPCall(address.url.address(target: target))
         call.method = method
+        call.contentType = "application/json"
         call.body = body
-        call.bearer = try await address.credential?.token(on: loop).text
+        call.bearer = token
         return try await call.answer(on: loop)
     }
 

@@ -99,7 +99,8 @@ struct RulesQuestion {
         let question: [UInt8] = try usage { () throws(UsageError) in try self.question(for: run.address) }
         let target = run.address.url.settings("explain")
         return run.onLoop { loop throws(ConnectionError) -> ExitCode in
-            let answer = try await run.administer(HTTPMethod.post, target, question, on: loop)
+            let answer = try await run.administer(
+                HTTPMethod.post, target, question, token: try await run.token(on: loop), on: loop)
             guard let object = (try? JSONValue(parsing: answer))?.object, let isAllowed = object["allowed"]?.bool
             else { throw ConnectionError.protocolError("the server explains nothing") }
             let lines = (object["lines"]?.array ?? []).compactMap { $0.text }
