@@ -23,7 +23,7 @@ let rooms: [Room] = [
     Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
     Room(
         name: "Identity",
-        uses: ["JSONTree", "JSONWebTokens", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL"]),
+        uses: ["JSONTree", "JSONWebTokens", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL", "CCrypt"]),
     Room(
         name: "HearthServer",
         uses: [
@@ -47,7 +47,7 @@ let rooms: [Room] = [
 /// small letters is what they are called. Each has a folder in `Examples`, with its tests in `Tests/ExampleTests`.
 let examples: [String] = []
 
-let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib"]
+let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt"]
 for (index, room) in rooms.enumerated() {
     let above = Set(rooms[..<index].map(\.name)).union(cRooms)
     precondition(above.isSuperset(of: room.uses), "\(room.name) imports a room that stands below it")
@@ -93,6 +93,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CCrypt"),
         .target(
             name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL"],
             path: "Tests/TestSupport",
@@ -100,8 +101,8 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "SecurityRules", "EventLoop", "TreeStorage", "Identity", "HearthServer", "HearthClient",
-                "HearthBench",
+                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity",
+                "HearthServer", "HearthClient", "HearthBench",
             ],
             swiftSettings: settings),
     ]

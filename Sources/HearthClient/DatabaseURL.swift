@@ -60,6 +60,11 @@ package struct DatabaseURL: Hashable, Sendable {
     /// Where the value at a path is over HTTP (rest 1). `query` is already encoded.
     package func address(_ path: Path, query: String) -> HTTPAddress { address(target: restTarget(path, query: query)) }
 
+    /// The target of something about the database that administrators see or set.
+    package func settings(_ name: String) -> String {
+        "/.settings/\(name).json" + (database.isEmpty ? "" : "?ns=" + DatabaseURL.encoded(Array(database.utf8)))
+    }
+
     private func restTarget(_ path: Path, query: String) -> String {
         var target = ""
         for key in path.keys { target += "/" + DatabaseURL.encoded(key.utf8) }
@@ -68,7 +73,8 @@ package struct DatabaseURL: Hashable, Sendable {
         return target + query
     }
 
-    static func encoded(_ bytes: [UInt8]) -> String {
+    /// Percent-encodes all but letters, digits, `-`, `_` and `.`.
+    package static func encoded(_ bytes: [UInt8]) -> String {
         var text = ""
         for byte in bytes {
             switch byte {

@@ -28,16 +28,28 @@ extension Database {
 
     /// Whether a request would leave something to be kept: it writes, and the rules do not forbid it.
     package func mayWrite(_ request: Request, now: Int64) -> Bool {
-        let entries: [(target: WriteTarget, value: IncomingValue)]
-        switch request.operation {
-        case .set(let target, let value, _, _): entries = [(target, value)]
-        case .update(_, let list), .onDisconnect(let list): entries = list
-        default: return false
-        }
         // An empty update is allowed to everybody, and leaves nothing.
-        if entries.isEmpty { return false }
+        guard let entries = request.operation.entries, !entries.isEmpty else { return false }
         let operation = RuleOperation.write(entries.compactMap { resolved($0, now) })
         return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
+    }
+
+    /// What the rules say of an operation now, whoever asks.
+    func explain(
+        _ operation: Operation, by principal: Principal, now: Int64
+    ) throws(Failure) -> Explanation {
+        let asked: RuleOperation
+        if let entries = operation.entries {
+            asked = .write(entries.compactMap { resolved($0, now) })
+        } else if case .get(let path, let query, _) = operation {
+            asked = .read(path, query)
+        } else {
+            return .withoutRules
+        }
+        guard let judge else { return .withoutRules }
+        return try Self.reading { () throws(RuleTreeError) in
+            try judge.explain(asked, RuleContext(auth: principal.auth, now: now), in: rows)
+        }
     }
 
     private func resolved(_ entry: (target: WriteTarget, value: IncomingValue), _ now: Int64) -> Assignment? {
@@ -158,6 +170,17 @@ extension Database {
             case .query(let name): endQueryListener(name, of: connection, in: &turn)
             }
             turn.outputs.append(.revoked(connection, path, query?.revoked ?? .plain))
+        }
+    }
+}
+
+extension Operation {
+    /// What it writes, now or later; nil if it is none that writes.
+    fileprivate var entries: [(target: WriteTarget, value: IncomingValue)]? {
+        switch self {
+        case .set(let target, let value, _, _): [(target, value)]
+        case .update(_, let list), .onDisconnect(let list): list
+        default: nil
         }
     }
 }

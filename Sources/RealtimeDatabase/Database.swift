@@ -231,6 +231,14 @@ package final class Database {
         case .cancelOnDisconnect(let path):
             let reply = Self.reply { () throws(Failure) in try cancelOwed(path, of: connection, in: &turn) }
             turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .explain(let operation, let principal):
+            let reply: Reply
+            do throws(Failure) {
+                reply = .explained(try explain(operation, by: principal, now: turn.record.time))
+            } catch {
+                reply = .failed(error)
+            }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
         case .disconnect: disconnect(connection, in: &turn)
         }
     }

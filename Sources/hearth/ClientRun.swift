@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HTTPCodec
 import HearthClient
 import Synchronization
 
@@ -10,14 +11,17 @@ struct ClientRun: Sendable {
     let address: ServerAddress
 
     init(_ name: String, _ arguments: Arguments) throws(UsageError) {
+        self.init(name, try ServerAddress(arguments))
+    }
+
+    init(_ name: String, _ address: ServerAddress) {
         self.name = name
-        address = try ServerAddress(arguments)
+        self.address = address
     }
 
     /// - parameter place: a path, or a URL with a path, which then says which server is meant.
     init(_ name: String, _ arguments: Arguments, at place: String) throws(UsageError) {
-        self.name = name
-        address = try ServerAddress(arguments, at: place)
+        self.init(name, try ServerAddress(arguments, at: place))
     }
 
     /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.
@@ -42,6 +46,23 @@ struct ClientRun: Sendable {
         var call = HTTPCall(address.url.address(address.url.path, query: query))
         if let credential = address.credential { try await call.authenticate(credential, on: loop) }
         return call
+    }
+
+    /// A token of whoever asks, if there is somebody.
+    func token(on loop: EventLoop) async throws(ConnectionError) -> [UInt8]? {
+        try await address.credential?.token(on: loop).text
+    }
+
+    /// A request to a place of administrators.
+    func administer(
+        _ method: HTTPMethod, _ target: String, _ body: [UInt8] = [], token: [UInt8]?, on loop: EventLoop
+    ) async throws(ConnectionError) -> [UInt8] {
+        var call = HTTPCall(address.url.address(target: target))
+        call.method = method
+        call.contentType = "application/json"
+        call.body = body
+        call.bearer = token
+        return try await call.answer(on: loop)
     }
 
     /// As above, for what makes its connections itself, on a loop of its own.

@@ -12,7 +12,8 @@ struct Command: Sendable {
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
     static let all: [Command] = [
-        serve, get, set, push, update, remove, watch, export, importing, backup, restore, rules, admin, bench, echo,
+        serve, get, set, push, update, remove, watch, export, importing, backup, restore, rules, users, admin, bench,
+        echo,
         version,
     ]
 

@@ -44,10 +44,12 @@ final class OutputFile: @unchecked Sendable {
         return true
     }
 
+    func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
+
     /// Ends the text with a line break, and a file gets its name. False when that failed.
     func finish() -> Bool {
         if last != UInt8(ascii: "\n") {
-            guard [UInt8(ascii: "\n")].withUnsafeBytes({ write($0) }) else { return false }
+            guard write([UInt8(ascii: "\n")]) else { return false }
         }
         guard let file else { return true }
         close(descriptor)

@@ -5,13 +5,14 @@ import SecurityRules
 
 extension Command {
     static let rules = Command(
-        name: "rules", synopsis: "check FILE | test FILE... | explain --rules FILE [OPTIONS] OPERATION",
-        summary: "Check, test and explain security rules, without a server.",
+        name: "rules", synopsis: "check FILE | test FILE... | explain [OPTIONS] OPERATION",
+        summary: "Check, test and explain security rules, with or without a server.",
         details: """
             check    read a rules file; a mistake is printed with its line and column
             test     run files of test cases, each naming its rules; a case that comes out otherwise is
                      printed with the rules that decided, then how much of the rules was looked at
-            explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'
+            explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'; with --rules by a
+                     file, with --server by the rules and data of a server, of which nothing is changed
 
             deploy/rules/README.md describes the language and the files of test cases. The command ends with 0, with
             1 when a case came out otherwise or the operation is denied, with 65 when a file has a mistake.
@@ -19,17 +20,19 @@ extension Command {
         options: [
             .init(name: "rules", value: "FILE", help: "the rules (test: instead of those that the test files name)"),
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
+            .init(name: "server", value: "URL", help: "explain: where the server answers administrators"),
             .init(name: "as", value: "UID", help: "explain: who asks (default: somebody signed out)"),
             .init(name: "claims", value: "JSON", help: "explain: the claims of their token (default {})"),
             .init(name: "coverage", value: nil, help: "test: print every condition that was never true or never false"),
-        ]
+            .init(name: "database", value: "NAME", help: "explain: the server's database (default: its default)"),
+        ] + ServerAddress.credentialOptions
     ) { arguments throws(UsageError) in
         do throws(RulesCommandError) {
             switch (arguments.positional.first, Array(arguments.positional.dropFirst())) {
             case ("check", let files) where !files.isEmpty: return try check(files)
             case ("test", let files) where !files.isEmpty:
                 return try test(files, rules: arguments["rules"], printsCoverage: arguments.flag("coverage"))
-            case ("explain", let words) where !words.isEmpty: return try explain(words, arguments)
+            case ("explain", let words) where !words.isEmpty: return try RulesQuestion(words, arguments).answer()
             default: throw .usage("needs check FILE, test FILE... or explain OPERATION")
             }
         } catch {
@@ -47,7 +50,7 @@ extension Command {
         return .success
     }
 
-    private static func program(_ file: String) throws(RulesCommandError) -> RulesProgram {
+    static func program(_ file: String) throws(RulesCommandError) -> RulesProgram {
         let text = try contents(of: file)
         do throws(RulesError) {
             return try RulesProgram(parsing: text)
@@ -56,7 +59,7 @@ extension Command {
         }
     }
 
-    private static func contents(of file: String) throws(RulesCommandError) -> [UInt8] {
+    static func contents(of file: String) throws(RulesCommandError) -> [UInt8] {
         guard let text = FileBytes.read(file) else { throw .usage("cannot read \(file)") }
         return text
     }
@@ -113,71 +116,10 @@ extension Command {
         StandardOutput.line("    came out: \(came)")
         for line in result.explanation.lines(file: rules) { StandardOutput.line("    \(line)") }
     }
-
-    // MARK: Explaining
-
-    private static func explain(_ words: [String], _ arguments: Arguments) throws(RulesCommandError) -> ExitCode {
-        guard let file = arguments["rules"] else { throw .usage("explain needs --rules FILE") }
-        let program = try program(file)
-        let data = try arguments["data"].map(value(of:)) ?? .null
-        let context = RuleContext(auth: try auth(arguments), now: WallClock.milliseconds)
-        let operation = try operation(words.joined(separator: " "), on: data, now: context.now)
-        // A tree in memory can always be read.
-        guard let told = try? RulesJudge(program).explain(operation, context, in: MemoryTree(data)) else {
-            return .failure
-        }
-        StandardOutput.line(told.verdict.isAllowed ? "allowed" : "denied")
-        for line in told.lines(file: file) { StandardOutput.line(line) }
-        return told.verdict.isAllowed ? .success : .failure
-    }
-
-    private static func value(of file: String) throws(RulesCommandError) -> CanonicalJSON {
-        let text = try contents(of: file)
-        do throws(JSONError) {
-            return try CanonicalJSON.parse(text).value
-        } catch {
-            let (line, column) = error.position(in: text)
-            throw .data("\(file):\(line):\(column): \(error)")
-        }
-    }
-
-    private static func auth(_ arguments: Arguments) throws(RulesCommandError) -> RuleAuth? {
-        guard let uid = arguments["as"] else { return nil }
-        do throws(JSONError) {
-            return try RuleAuth(uid: Array(uid.utf8), provider: nil, claims: Array((arguments["claims"] ?? "{}").utf8))
-        } catch {
-            throw .usage("--claims must be a JSON object: \(error)")
-        }
-    }
-
-    /// `read /PATH` or `write /PATH VALUE`; server values are resolved as the database does it.
-    private static func operation(
-        _ text: String, on data: CanonicalJSON, now: Int64
-    ) throws(RulesCommandError) -> RuleOperation {
-        let words = text.split(separator: " ", maxSplits: 2).map { String($0) }
-        guard words.count >= 2 else { throw .usage("an operation is 'read /PATH' or 'write /PATH VALUE'") }
-        let target: WriteTarget
-        do throws(PathError) { target = try WriteTarget(parsing: words[1]) } catch {
-            throw .usage("\(words[1]): \(error)")
-        }
-        switch (words[0], words.count) {
-        case ("read", 2) where !target.isPriority: return .read(target.path, nil)
-        case ("write", 3):
-            let value: CanonicalJSON
-            do throws(UsageError) {
-                value = try InputText(words[2]).value(for: target)
-            } catch {
-                throw .usage(error.message)
-            }
-            let resolved = value.resolved(timestamp: now) { data.value(at: target.path.appending($0)) }
-            return .write([Assignment(target: target, value: resolved)])
-        default: throw .usage("an operation is 'read /PATH' or 'write /PATH VALUE'")
-        }
-    }
 }
 
 /// Why a command about rules gave up.
-private enum RulesCommandError: Error {
+enum RulesCommandError: Error {
     case usage(String)
     /// What a file holds is wrong.
     case data(String)

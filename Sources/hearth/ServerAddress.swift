@@ -7,11 +7,15 @@ struct ServerAddress {
     /// The server of a command that names none.
     static let usual = "ws://127.0.0.1:9000"
 
-    static let options: [Arguments.Option] = [
-        .init(
-            name: "url", value: "URL",
-            help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
-        .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
+    static let options: [Arguments.Option] =
+        [
+            .init(
+                name: "url", value: "URL",
+                help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
+            .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
+        ] + credentialOptions
+
+    static let credentialOptions: [Arguments.Option] = [
         .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
         .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
     ]
@@ -21,22 +25,24 @@ struct ServerAddress {
     let credential: Credential?
 
     init(_ arguments: Arguments) throws(UsageError) {
+        try self.init(arguments, url: arguments["url"] ?? Self.usual, named: "--url")
+    }
+
+    /// - parameter name: where the URL comes from, for messages.
+    init(_ arguments: Arguments, url text: String, named name: String) throws(UsageError) {
         credential = try ServerAddress.credential(arguments)
-        url = try ServerAddress.url(arguments["url"] ?? Self.usual, "--url")
+        url = try ServerAddress.url(text, name)
         if let database = arguments["database"] { url.database = database }
     }
 
     /// The place that `place` names: a path, or a URL with a path in the place of `--url`.
     init(_ arguments: Arguments, at place: String) throws(UsageError) {
         guard place.contains("://") else {
-            let address = try ServerAddress(arguments)
-            (url, credential) = (address.url, address.credential)
-            url.path = try address.path(place)
+            try self.init(arguments)
+            url.path = try path(place)
             return
         }
-        credential = try ServerAddress.credential(arguments)
-        url = try ServerAddress.url(place, "'\(place)'")
-        if let database = arguments["database"] { url.database = database }
+        try self.init(arguments, url: place, named: "'\(place)'")
     }
 
     private static func url(_ text: String, _ name: String) throws(UsageError) -> DatabaseURL {

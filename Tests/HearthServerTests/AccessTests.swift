@@ -182,6 +182,38 @@ import Testing
         #expect(try client.ask("GET", target, []).status == 401)
     }
 
+    @Test("administrators are told what the rules say of somebody; what is no question is refused")
+    func explanations() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        func ask(_ body: String, _ fields: [String] = RESTClient.owner) throws -> RESTClient.Answer {
+            try client.ask("POST", "/.settings/explain.json", fields, body)
+        }
+        let denied = try ask(#"{"operation":"write","path":"/private/a","value":1,"auth":{"uid":"b"}}"#)
+        #expect(denied.status == 200)
+        #expect(
+            denied.text.hasPrefix(#"{"allowed":false,"lines":["rules:"#) && denied.text.contains(#"auth.uid = \"b\""#))
+        #expect(
+            try ask(#"{"operation":"write","path":"/private/a","value":1,"auth":{"uid":"a"}}"#).text
+                .hasPrefix(#"{"allowed":true"#))
+        #expect(
+            try ask(#"{"operation":"read","path":"nothing"}"#).text
+                == #"{"allowed":false,"lines":["no rule stands on the way to the place"]}"#)
+        // It was not made, and nobody was denied.
+        #expect(try client.ask("GET", "/private/a.json", RESTClient.owner).text == "null")
+        #expect(try client.ask("GET", "/.settings/denials.json", RESTClient.owner).text == "[]")
+        for body in [
+            "x", "[]", "{}", #"{"path":"/a"}"#, #"{"operation":"read","path":"/a.b"}"#,
+            #"{"operation":"write","path":"/a"}"#, #"{"operation":"read","path":"/a","value":1}"#,
+            #"{"operation":"write","path":"/a","value":{"a.b":1}}"#, #"{"operation":"read","path":"/","auth":"ann"}"#,
+            #"{"operation":"read","path":"/a/.priority"}"#,
+        ] {
+            #expect(try ask(body).status == 400, "\(body)")
+        }
+        #expect(try ask(#"{"operation":"read","path":"/"}"#, []).status == 401)
+        #expect(try client.ask("GET", "/.settings/explain.json", RESTClient.owner).status == 405)
+    }
+
     @Test("what was denied, and why, is kept for administrators")
     func denials() throws {
         let (server, _) = try Self.server()
@@ -190,9 +222,9 @@ import Testing
         _ = try client.ask("GET", "/nothing.json")
         let list = try client.ask("GET", "/.settings/denials.json", RESTClient.owner).text
         #expect(list.contains(#""operation":"read","path":"/nothing""#))
-        #expect(list.contains(#""why":"no rule on the way to this place allows it""#))
+        #expect(list.contains(#""why":"no rule stands on the way to the place""#))
         #expect(list.contains(#""operation":"write","path":"/private/a""#) && list.contains(#""uid":"b""#))
-        #expect(list.contains(#"$uid === auth.uid is false"#))
+        #expect(list.contains(#"asked for /private/a, is false ($uid === auth.uid, "#))
     }
 
     @Test("the rules file is read again when it changes; one with a mistake changes nothing")

@@ -63,7 +63,7 @@ import Testing
             #"{"localId":"u1","email":"ann@example.com","passwordHash":"\#(base64(hash))","salt":"\#(base64(Array("salt".utf8)))"}"#
         #expect(try client.admin("accounts:batchCreate", #"{"users":[\#(user)]}"#).error == "MISSING_HASH_ALGORITHM")
         #expect(
-            try client.admin("accounts:batchCreate", #"{"users":[\#(user)],"hashAlgorithm":"BCRYPT"}"#).error
+            try client.admin("accounts:batchCreate", #"{"users":[\#(user)],"hashAlgorithm":"ARGON2"}"#).error
                 == "INVALID_HASH_ALGORITHM")
         let taken = try client.admin(
             "accounts:batchCreate",

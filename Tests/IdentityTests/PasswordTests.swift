@@ -143,10 +143,46 @@ struct PasswordImportTests {
                 )))
     }
 
+    @Test("hashes of bcrypt verify, in all their spellings; others and dear ones are none")
+    func bcrypt() throws {
+        func kept(_ hash: String) throws -> String? {
+            try PasswordImport(object(#"{"hashAlgorithm":"BCRYPT"}"#)).kept(
+                hash: Base64.url.encode(bytes(hash)), salt: [])
+        }
+        // The first is a test vector of crypt_blowfish.
+        for (password, hash) in [
+            ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
+            ("sécret1", "$2b$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6"),
+            ("sécret1", "$2y$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6"),
+        ] {
+            let kept = try #require(try kept(hash))
+            #expect(hasher.verify(bytes(password), against: kept) == .right(needsNewHash: true))
+            for wrong in ["", "U*V", "sécret", password + "\0", password + "\0x"] {
+                #expect(hasher.verify(bytes(wrong), against: kept) == .wrong)
+            }
+        }
+        for none in [
+            "", "secret", "*0", "$2b$17$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6",
+            "$2b$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O",
+            "$2c$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6",
+            "$2b$04$abcdefghijklmnopqrstu!lb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6", "$1$04$abc",
+        ] {
+            #expect(try kept(none) == nil)
+        }
+    }
+
+    @Test("what is kept can be exported where it is of the hasher's own kind, and imported again")
+    func exporting() throws {
+        let exported = try #require(hasher.exported(try hasher.hash(bytes("secret"))))
+        let kept = try #require(PasswordImport(hasher.exportedKind).kept(hash: exported.hash, salt: exported.salt))
+        #expect(hasher.verify(bytes("secret"), against: kept) == .right(needsNewHash: false))
+        #expect(PasswordHasher(cost: .standard).exported(kept) == nil)
+    }
+
     @Test(
         "parameters that are missing or out of range are named",
         arguments: [
-            ("{}", .missingAlgorithm), (#"{"hashAlgorithm":"BCRYPT"}"#, .unsupportedAlgorithm),
+            ("{}", .missingAlgorithm), (#"{"hashAlgorithm":"ARGON2"}"#, .unsupportedAlgorithm),
             (#"{"hashAlgorithm":"HMAC_SHA3"}"#, .unsupportedAlgorithm),
             (#"{"hashAlgorithm":"HMAC_SHA1"}"#, .invalidParameter("signerKey")),
             (#"{"hashAlgorithm":"HMAC_SHA1","signerKey":""}"#, .invalidParameter("signerKey")),

@@ -226,7 +226,7 @@ struct DatabaseRulesTests {
         var bench = try Self.bench(explains: true)
         bench.process(.set("private/a", "1"), as: try Self.user("b"))
         let why =
-            #".write at /private/$uid (10:65) is false: $uid === auth.uid is false ($uid is "a", auth.uid is "b")"#
+            #"rules:10:65: .write of /private/$uid, asked for /private/a, is false ($uid === auth.uid, $uid = "a", auth.uid = "b")"#
         #expect(bench.commit() == ["2 Permission denied: \(why)"])
         #expect(bench.database.takeDenials().first?.reason == why)
     }

@@ -20,6 +20,8 @@ package struct ServiceAccountKey: Sendable {
     /// An assertion is used at once; the rest is for clocks that differ.
     private static let assertionSeconds: Int64 = 600
 
+    /// Where the server that gives tokens answers, which is where it answers administrators: `https://host:port`.
+    package let server: String
     private let email: String
     private let key: SigningKey
     private let tokenURI: String
@@ -43,6 +45,7 @@ package struct ServiceAccountKey: Sendable {
         do throws(DatabaseURLError) {
             address = try HTTPAddress(tokenURI)
         } catch { throw Failure(description: "token_uri: \(error.reason)") }
+        server = (address.usesTLS ? "https://" : "http://") + address.authority
     }
 
     /// Signs an assertion and exchanges it for an access token (RFC 7523, section 2.1).

@@ -303,7 +303,8 @@ final class HostedDatabase {
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
-            case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay:
+            case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
+                .explain:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
             }
         }

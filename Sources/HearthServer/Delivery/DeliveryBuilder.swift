@@ -214,6 +214,8 @@ struct DeliveryBuilder {
             ServerMessageWriter.appendListening(
                 number: number, position: position.text, recovered: recovered, unindexed: unindexed, to: &out)
         case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
+        // Nobody asks that over this protocol.
+        case .explained: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, to: &out)
@@ -257,7 +259,7 @@ extension Reply {
     var byteCount: Int {
         switch self {
         case .value(let value), .failed(.stale(let value)): value.bytes.count
-        case .done, .listening, .listeningUnindexed, .listeningAt, .failed: 0
+        case .done, .listening, .listeningUnindexed, .listeningAt, .explained, .failed: 0
         }
     }
 }

@@ -5,7 +5,7 @@ import JSONTree
 import RealtimeDatabase
 import SecurityRules
 
-/// `/.settings/rules.json` and `/.settings/denials.json`, for administrators (rules 1).
+/// `/.settings/….json`, for administrators (rules 1).
 extension HTTPConnection {
     func answerSettings(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
         admit(head, writer) { connection in connection.answerAdmitted(head, body, writer) }
@@ -18,6 +18,10 @@ extension HTTPConnection {
             endpoint = SettingsEndpoint(database: try services.directory.name(head.databaseName), services: services)
         } catch {
             return respond(RESTError(error).response, with: writer)
+        }
+        if head.method == .post, head.path.elementsEqual("/.settings/explain.json".utf8) {
+            let exchange = Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }
+            return ask(exchange, .nobody, nil, writer)
         }
         guard head.method == .put else { return respond(endpoint.response(to: head, body), with: writer) }
         work = .beside
@@ -49,6 +53,7 @@ struct SettingsEndpoint: Sendable {
         case "/.settings/denials.json" where isRead: return HTTPResponse(json: services.denials.json(of: database))
         case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
+        case "/.settings/explain.json": return RESTError.methodNotAllowed("POST").response
         default: return RESTError.notFound.response
         }
     }

@@ -272,7 +272,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
     }
 
-    private func ask(
+    func ask(
         _ exchange: Result<RESTExchange, RESTError>, _ authentication: Authentication, _ claim: MemoryClaim?,
         _ writer: ResponseWriter
     ) {

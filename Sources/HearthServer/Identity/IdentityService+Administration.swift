@@ -50,10 +50,20 @@ extension IdentityService {
         guard (1...1000).contains(asked) else { throw .refused(.invalidPageSelection) }
         let last = try page.text("nextPageToken") ?? ""
         let users = try accounts.users(in: realm, after: last, limit: Int(asked))
-        let infos = users.map { JSONValue.object($0.userInfo(tenant: realm.tenant)) }
+        let hasher = try page.bool("returnPasswords") == true ? accounts.hasher : nil
+        let infos = users.map { user in
+            var info = user.userInfo(tenant: realm.tenant)
+            if let hasher {
+                let exported = user.password.flatMap { hasher.exported($0) }
+                info["passwordHash"] = exported.map { .string($0.hash) }
+                info["salt"] = exported.map { .string($0.salt) }
+            }
+            return JSONValue.object(info)
+        }
         return HTTPResponse(
             identity: JSONObject([
                 "kind": .text("identitytoolkit#DownloadAccountResponse"), "users": infos.isEmpty ? nil : .array(infos),
+                "hashConfig": hasher.map { .object($0.exportedKind) },
                 "nextPageToken": users.count == Int(asked) ? users.last.map { .text($0.id) } : nil,
             ]))
     }

@@ -11,6 +11,7 @@ extension RESTExchange {
         case .failed(.nothingThere) where isDelete: response(with: .null)
         case .failed(let failure): RESTError(failure).response
         case .value(let value): response(with: value)
+        case .explained(let explanation): response(with: explanation)
         case .done, .listening, .listeningUnindexed, .listeningAt: response(with: .null)
         }
     }
@@ -29,6 +30,8 @@ extension RESTExchange {
         switch action {
         case .read: return response(toRead: target.isPriority ? value.priority : value)
         case .listen: return .eventStream
+        // Answered otherwise.
+        case .explain: return response(toWrite: { value.bytes }, tag: nil)
         case .put: return response(toWrite: { JSONOutput.echo.text(value) }, tag: wantsTag ? ETag(of: value) : nil)
         case .delete: return response(toWrite: { value.bytes }, tag: wantsTag ? ETag.none : nil)
         case .patch(let echo): return response(toWrite: { echo }, tag: nil)
@@ -82,7 +85,7 @@ extension RESTExchange {
         return (callback + Array("(".utf8), Array(")".utf8))
     }
 
-    private func laidOut(_ text: [UInt8]) -> [UInt8] {
+    func laidOut(_ text: [UInt8]) -> [UInt8] {
         parameters.printing == .pretty ? JSONLayout(isPretty: true).text(text) : text
     }
 

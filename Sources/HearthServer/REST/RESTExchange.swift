@@ -17,6 +17,8 @@ struct RESTExchange: Sendable {
         /// The body as it came, without white space.
         case patch(echo: [UInt8])
         case delete
+        /// Of what the rules say.
+        case explain
     }
 
     /// Empty for the default database.
@@ -95,6 +97,18 @@ struct RESTExchange: Sendable {
         }
     }
 
+    /// One that is answered once, and whose response has no tag.
+    init(
+        databaseName: String, operation: Operation, action: Action, target: WriteTarget, parameters: RESTParameters
+    ) {
+        self.databaseName = databaseName
+        self.operation = operation
+        self.action = action
+        self.target = target
+        self.parameters = parameters
+        (isHead, wantsTag, knownTag) = (false, false, nil)
+    }
+
     /// The answer is an event stream.
     var listens: Bool { if case .listen = action { true } else { false } }
 
@@ -102,7 +116,7 @@ struct RESTExchange: Sendable {
     var timeout: Duration? {
         switch action {
         case .read, .listen: parameters.timeout
-        case .put, .post, .patch, .delete: nil
+        case .put, .post, .patch, .delete, .explain: nil
         }
     }
 

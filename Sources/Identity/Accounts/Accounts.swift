@@ -35,7 +35,7 @@ package struct AccountOptions: Sendable {
 package final class Accounts: Sendable {
     package let options: AccountOptions
     let thread: AccountThread
-    let hasher: PasswordHasher
+    package let hasher: PasswordHasher
     private let mode: TokenAuthority.Mode
     let attempts: AttemptLimiter
     private let protectsEmails: Mutex<Bool>

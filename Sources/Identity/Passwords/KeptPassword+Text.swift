@@ -12,6 +12,7 @@ extension KeptPassword {
             case .pbkdf2(let digest, let rounds): "pbkdf2-\(digest.rawValue)$i=\(rounds)"
             case .hmac(let digest, let key, let order): "hmac-\(digest.rawValue)$o=\(order.rawValue),k=\(encoded(key))"
             case .plain(let digest, let rounds, let order): "\(digest.rawValue)$i=\(rounds),o=\(order.rawValue)"
+            case .bcrypt: "bcrypt$"
             }
         return "$\(head)$\(encoded(salt))$\(encoded(hash))"
     }
@@ -37,6 +38,7 @@ extension KeptPassword {
                 scheme = .firebase(
                     logarithm: logarithm, blockSize: blockSize, separator: separator, signerKey: key)
             }
+        case "bcrypt": scheme = .bcrypt
         case let name:
             scheme = Self.digestScheme(name, fields)
         }

@@ -12,6 +12,8 @@ struct KeptPassword {
         case hmac(Digest, key: [UInt8], order: Order)
         /// The digest of password and salt, and `rounds - 1` times the digest of that.
         case plain(Digest, rounds: Int, order: Order)
+        /// The hash is the whole text of crypt(5), `$2b$10$…`, which holds the salt.
+        case bcrypt
     }
 
     enum Digest: String {
@@ -63,6 +65,7 @@ struct KeptPassword {
             try Cryptography.hmac(digest.algorithm, order.join(salt: salt, password: password), key: key)
         case .plain(let digest, let rounds, let order):
             try plain(order.join(salt: salt, password: password), digest, rounds: rounds)
+        case .bcrypt: try BCrypt.hash(of: password, as: hash)
         }
     }
 

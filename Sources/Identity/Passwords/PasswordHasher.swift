@@ -33,6 +33,8 @@ package struct PasswordHasher: Sendable {
     /// Longer passwords are never right.
     package static let passwordByteCountMax = 4096
 
+    private static let hashByteCount = 32
+
     package let cost: Cost
 
     package init(cost: Cost = .standard) { self.cost = cost }
@@ -41,9 +43,28 @@ package struct PasswordHasher: Sendable {
     package func hash(_ password: [UInt8]) throws(CryptographyError) -> String {
         guard password.count <= Self.passwordByteCountMax else { throw CryptographyError("the password is too long") }
         var kept = KeptPassword(
-            scheme: .scrypt(cost), salt: Cryptography.randomBytes(16), hash: [UInt8](repeating: 0, count: 32))
+            scheme: .scrypt(cost), salt: Cryptography.randomBytes(16),
+            hash: [UInt8](repeating: 0, count: Self.hashByteCount))
         kept.hash = try kept.hash(of: password)
         return kept.text
+    }
+
+    /// Hash and salt of what was kept, in Base64, for an import elsewhere; nil if it was not made as ``exportedKind``
+    /// says.
+    package func exported(_ kept: String) -> (hash: [UInt8], salt: [UInt8])? {
+        guard let kept = KeptPassword(kept), kept.scheme == .scrypt(cost), kept.hash.count == Self.hashByteCount else {
+            return nil
+        }
+        return (Base64.standard.encode(kept.hash), Base64.standard.encode(kept.salt))
+    }
+
+    /// How hashes are made, as an import says it (auth 6.1).
+    package var exportedKind: JSONObject {
+        JSONObject([
+            "hashAlgorithm": .text("STANDARD_SCRYPT"), "cpuMemCost": .integer(1 << Int64(cost.logarithm)),
+            "blockSize": .integer(Int64(cost.blockSize)), "parallelization": .integer(Int64(cost.rounds)),
+            "dkLen": .integer(Int64(Self.hashByteCount)),
+        ])
     }
 
     /// Compares a password with what was kept of one.
@@ -55,7 +76,11 @@ package struct PasswordHasher: Sendable {
             _ = try? hash([])
             return .wrong
         }
-        guard let hash = try? kept.hash(of: password), Cryptography.areEqual(hash, kept.hash) else { return .wrong }
+        guard let hash = try? kept.hash(of: password), Cryptography.areEqual(hash, kept.hash) else {
+            // Hashes of other systems may be made faster than those of users who are not there.
+            if kept.scheme != .scrypt(cost) { _ = try? self.hash([]) }
+            return .wrong
+        }
         return .right(needsNewHash: kept.scheme != .scrypt(cost))
     }
 }

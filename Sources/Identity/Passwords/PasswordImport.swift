@@ -4,7 +4,6 @@ package import JSONWebTokens
 package struct PasswordImport: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         case missingAlgorithm
-        /// BCRYPT among them, which OpenSSL does not have.
         case unsupportedAlgorithm
         /// A parameter of the algorithm is missing or out of range.
         case invalidParameter(String)
@@ -37,6 +36,7 @@ package struct PasswordImport: Sendable {
                 PasswordHasher.Cost(
                     logarithm: cost.trailingZeroBitCount, blockSize: try fields.number("blockSize", 1...64),
                     rounds: try fields.number("parallelization", 1...64)))
+        case "BCRYPT": scheme = .bcrypt
         default: throw .unsupportedAlgorithm
         }
     }
@@ -46,6 +46,9 @@ package struct PasswordImport: Sendable {
     /// - parameter hash: `passwordHash` and `salt` of the user, Base64 of any kind.
     package func kept(hash: [UInt8], salt: [UInt8]) -> String? {
         guard let hash = Base64.decodeAny(hash), !hash.isEmpty, let salt = Base64.decodeAny(salt) else { return nil }
+        if scheme == .bcrypt {
+            return BCrypt.isHash(hash) ? KeptPassword(scheme: scheme, salt: [], hash: hash).text : nil
+        }
         return KeptPassword(scheme: scheme, salt: salt, hash: hash).text
     }
 

@@ -1,4 +1,5 @@
 package import JSONTree
+package import SecurityRules
 
 /// The listeners of one path on all connections. Numbers are never used again within a process.
 package struct GroupID: Hashable, Sendable {
@@ -51,6 +52,7 @@ package enum Reply: Sendable {
     /// A listener that is told of positions is registered. `recovered` when it was told of all it missed, and of nothing else.
     case listeningAt(Position, recovered: Bool, unindexed: Bool = false)
     case value(CanonicalJSON)
+    indirect case explained(Explanation)
     case failed(Failure)
 }
 

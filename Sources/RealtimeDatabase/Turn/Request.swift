@@ -102,6 +102,8 @@ package enum Operation: Sendable {
     case become(Reply?)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
+    /// Tells what the rules say of a read or write of somebody, which is not made.
+    indirect case explain(Operation, as: Principal)
     /// The connection ended; nothing is answered.
     case disconnect
 }
@@ -114,9 +116,9 @@ extension Operation {
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
-            .become, .relay,
-            .disconnect:
+            .become, .relay, .disconnect:
             0
+        case .explain(let operation, _): operation.byteCount
         }
     }
 
@@ -126,8 +128,7 @@ extension Operation {
         case .get, .describe, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
         case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
-            .relay,
-            .disconnect:
+            .relay, .disconnect, .explain:
             false
         }
     }
@@ -136,8 +137,7 @@ extension Operation {
         switch self {
         case .set, .update, .onDisconnect: true
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
-            .become, .relay,
-            .disconnect:
+            .become, .relay, .disconnect, .explain:
             false
         }
     }

@@ -1,26 +1,46 @@
 extension Explanation {
-    /// Lines for people. `file` is the name of the rules file.
+    /// Lines for people: each rule that was asked, and what it came to. `file` is the name of the rules file.
     package func lines(file: String) -> [String] {
-        if rules.isEmpty { return ["no rule stands on the way to the place"] }
-        return rules.flatMap { $0.lines(file: file) }
+        if rules.isEmpty { return [Self.noRule] }
+        return rules.flatMap { rule in [rule.head(file: file)] + rule.details.map { "    \($0)" } }
     }
+
+    /// One line for developers: the same of the rules that said no.
+    package var summary: String {
+        if verdict.isAllowed { return "allowed" }
+        let asked = rules.filter { $0.outcome != .isTrue }
+        // What a `.write` above has granted does not matter once a `.validate` has failed.
+        let decisive = asked.last?.kind == .validate ? Array(asked.suffix(1)) : asked
+        if decisive.isEmpty { return Self.noRule }
+        return decisive.map { rule in
+            let details = rule.details.joined(separator: ", ")
+            return rule.head(file: "rules") + (details.isEmpty ? "" : " (\(details))")
+        }.joined(separator: "; ")
+    }
+
+    private static let noRule = "no rule stands on the way to the place"
 }
 
 extension ExplainedRule {
-    fileprivate func lines(file: String) -> [String] {
+    /// Which rule it is, and what it came to.
+    fileprivate func head(file: String) -> String {
         let came =
             switch outcome {
             case .isTrue: "true"
             case .isFalse: "false"
             case .error(let text): "false, because of an error: \(text)"
             }
-        var lines = ["\(file):\(position): \(kind.rawValue) of \(rulePath), asked for \(place), is \(came)"]
+        return "\(file):\(position): \(kind.rawValue) of \(rulePath), asked for \(place), is \(came)"
+    }
+
+    /// What decided, and what its variables were.
+    fileprivate var details: [String] {
+        var details: [String] = []
         if decisive.text != text, outcome != .isTrue {
-            lines.append("    decided by \(decisive.text)  (\(decisive.position))")
+            details.append("decided by \(decisive.text)  (\(decisive.position))")
         } else if decisive.text != "true", decisive.text != "false" {
-            lines.append("    \(decisive.text.split { $0.isWhitespace }.joined(separator: " "))")
+            details.append(decisive.text.split { $0.isWhitespace }.joined(separator: " "))
         }
-        lines += variables.map { "    \($0.text) = \($0.value)" }
-        return lines
+        return details + variables.map { "\($0.text) = \($0.value)" }
     }
 }

@@ -4,6 +4,14 @@ package import JSONTree
 package struct Explanation: Sendable {
     package var verdict: Verdict
     package var rules: [ExplainedRule]
+
+    package init(verdict: Verdict, rules: [ExplainedRule]) {
+        self.verdict = verdict
+        self.rules = rules
+    }
+
+    /// Where there are no rules, everything is allowed.
+    package static let withoutRules = Explanation(verdict: .allowed, rules: [])
 }
 
 /// One rule that was asked.

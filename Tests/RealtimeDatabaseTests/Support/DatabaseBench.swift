@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 @testable import RealtimeDatabase
 
@@ -87,6 +88,7 @@ struct DatabaseBench {
         case .leave(_, let connection): "leave \(connection.loop)"
         case .revoked(let connection, let path, _): "revoke \(path) of \(connection.loop)"
         case .stream(let read): "stream \(read.path)"
+        case .reply(_, let number, .explained(let told)): "\(number) \(told.lines(file: "rules"))"
         case .reply(_, let number, .done): "\(number) done"
         case .reply(_, let number, .listening): "\(number) listening"
         case .reply(_, let number, .listeningUnindexed): "\(number) listening unindexed"

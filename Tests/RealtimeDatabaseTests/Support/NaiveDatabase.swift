@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 
 @testable import RealtimeDatabase
 
@@ -76,6 +77,8 @@ struct NaiveDatabase {
         case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
         case .become(let reply): return reply
         case .relay(let reply): return reply
+        // Without rules.
+        case .explain: return .explained(.withoutRules)
         case .dropListener, .disconnect: return nil
         }
     }

@@ -1,0 +1,46 @@
+import HTTPCodec
+import JSONTree
+import JSONWebTokens
+import RealtimeDatabase
+import SecurityRules
+
+/// Why an operation would be allowed or denied (Protocol.md 19.1).
+extension RESTExchange {
+    /// Translates a request for an explanation: an object with `operation`, `path`, `value` of a write, and `auth`, whom the rules
+    /// are to see.
+    init(explaining body: [UInt8], _ head: RequestHead) throws(RESTError) {
+        guard let object = (try? JSONValue(parsing: body))?.object else { throw .notAnObject }
+        guard let path = object["path"]?.text else { throw RESTError("path is missing") }
+        let target: WriteTarget
+        do throws(PathError) { target = try WriteTarget(parsing: path) } catch { throw RESTError(error) }
+        let operation: Operation
+        switch (object["operation"]?.text, object["value"]) {
+        case ("read", nil):
+            guard !target.isPriority else { throw RESTError("a priority cannot be read alone") }
+            operation = .get(target.path)
+        case ("write", let value?):
+            var text: [UInt8] = []
+            value.append(to: &text)
+            operation = .set(target, try RESTBody.value(text, for: target))
+        case ("write", nil): throw .noData
+        default: throw RESTError("operation is \"read\", or \"write\" with a value")
+        }
+        let principal: Principal
+        do throws(JSONError) {
+            var auth: [UInt8] = []
+            (object["auth"] ?? .null).append(to: &auth)
+            principal = try Principal(auth: auth)
+        } catch {
+            throw RESTError("auth is no JSON object, nor null")
+        }
+        self.init(
+            databaseName: head.databaseName, operation: .explain(operation, as: principal), action: .explain,
+            target: target, parameters: try RESTParameters(head.query))
+    }
+
+    func response(with explanation: Explanation) -> HTTPResponse {
+        let lines = explanation.lines(file: "rules").map { JSONValue.text($0) }
+        let answer = JSONObject(["allowed": .bool(explanation.verdict.isAllowed), "lines": .array(lines)])
+        return HTTPResponse(json: laidOut(answer.bytes))
+    }
+}

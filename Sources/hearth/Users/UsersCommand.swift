@@ -1,0 +1,108 @@
+import HearthClient
+import HearthServer
+import JSONWebTokens
+
+extension Command {
+    static let users = Command(
+        name: "users",
+        synopsis: "list | get USER | create | update USER | disable|enable|delete|revoke USER... |\n"
+            + "       hearth users claims USER [JSON|-] | import FILE | export [FILE] [OPTIONS]",
+        summary: "See and change the accounts of a running server, as an administrator.",
+        details: """
+            USER is an id, an e-mail address or a telephone number (+15555550100).
+
+            list      a line for each: id, address or number, name, and what is special
+            get       everything about a user, as JSON
+            create    makes a user, and prints the id
+            update    changes what the options name; an empty text removes
+            revoke    ends all sessions of the users
+            claims    prints a user's custom claims, or replaces them by a JSON object
+            import    reads the JSON of 'firebase auth:export'; --hash-algo and its companions, which are those of
+                      'firebase auth:import', say how its passwords were hashed
+            export    writes that JSON, with --passwords also the hashes, which 'users import' takes
+
+            The command talks to the admin listener: the one that the key of --key names, or --url.
+            """,
+        options: [
+            .init(name: "url", value: "URL", help: "where the server answers administrators"),
+            .init(name: "project", value: "NAME", help: "the project of the accounts (default 'hearth')"),
+            .init(name: "tenant", value: "NAME", help: "the tenant of the project that has them (default: none)"),
+            .init(name: "json", value: nil, help: "list: each line is all about a user"),
+            .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
+            .init(name: "email", value: "ADDRESS", help: "create, update"),
+            .init(name: "verified", value: "YES|NO", help: "create, update: the address is the user's"),
+            .init(name: "password", value: "TEXT|-", help: "create, update; - reads a line of standard input"),
+            .init(name: "name", value: "TEXT", help: "create, update"),
+            .init(name: "photo", value: "URL", help: "create, update"),
+            .init(name: "phone", value: "NUMBER", help: "create, update"),
+            .init(name: "passwords", value: nil, help: "export: with the hashes of passwords, which are secrets"),
+            .init(name: "hash-algo", value: "NAME", help: "import: BCRYPT, SCRYPT, STANDARD_SCRYPT, HMAC_SHA256, …"),
+            .init(name: "hash-key", value: "BASE64", help: "import: the key of HMAC_… and SCRYPT"),
+            .init(name: "salt-separator", value: "BASE64", help: "import: of SCRYPT"),
+            .init(name: "rounds", value: "N", help: "import: of MD5, SHA…, PBKDF… and SCRYPT"),
+            .init(name: "mem-cost", value: "N", help: "import: of SCRYPT and STANDARD_SCRYPT"),
+            .init(name: "parallelization", value: "N", help: "import: of STANDARD_SCRYPT"),
+            .init(name: "block-size", value: "N", help: "import: of STANDARD_SCRYPT"),
+            .init(name: "dk-len", value: "N", help: "import: of STANDARD_SCRYPT"),
+            .init(name: "hash-input-order", value: "ORDER", help: "import: SALT_FIRST or PASSWORD_FIRST"),
+        ] + ServerAddress.credentialOptions
+    ) { arguments throws(UsageError) in
+        guard let verb = arguments.positional.first else { throw UsageError(message: "needs list, get, create, …") }
+        let words = Array(arguments.positional.dropFirst())
+        let directory = try UserDirectory(arguments)
+        switch (verb, words.count) {
+        case ("list", 0): return directory.list(isJSON: arguments.flag("json"))
+        case ("get", 1): return directory.get(words[0])
+        case ("create", 0): return directory.create(try UserOptions(arguments, isNew: true).members)
+        case ("update", 1): return directory.update(words, try UserOptions(arguments, isNew: false).members)
+        case ("disable", 1...): return directory.update(words, JSONObject(["disableUser": .bool(true)]))
+        case ("enable", 1...): return directory.update(words, JSONObject(["disableUser": .bool(false)]))
+        case ("revoke", 1...): return directory.revoke(words)
+        case ("delete", 1...): return directory.delete(words)
+        case ("claims", 1): return directory.claims(of: words[0])
+        case ("claims", 2):
+            let claims = String(decoding: try InputText(words[1]).bytes, as: UTF8.self)
+            return directory.update([words[0]], JSONObject(["customAttributes": .text(claims)]))
+        case ("import", 1): return try UsersImport(file: words[0], arguments).run(directory)
+        case ("export", 0...1): return try UsersExport(words.first, arguments).run(directory)
+        default: throw UsageError(message: "'\(arguments.positional.joined(separator: " "))' is none of its forms")
+        }
+    }
+}
+
+/// What the options say of a user, as a request of administrators has it.
+private struct UserOptions {
+    let members: JSONObject
+
+    /// - parameter isNew: there is nothing yet that could be removed.
+    init(_ arguments: Arguments, isNew: Bool) throws(UsageError) {
+        var members = JSONObject()
+        var deletedAttributes: [JSONValue] = []
+        for (option, name) in [
+            ("uid", "localId"), ("email", "email"), ("name", "displayName"), ("photo", "photoUrl"),
+            ("phone", "phoneNumber"), ("password", "password"),
+        ] {
+            guard var value = arguments[option] else { continue }
+            if option == "uid", !isNew { throw UsageError(message: "the id of a user does not change") }
+            if option == "password", value == "-" {
+                guard let line = readLine() else { throw UsageError(message: "no password on standard input") }
+                value = line
+            }
+            switch option {
+            case _ where !value.isEmpty: members[name] = .text(value)
+            case "name" where !isNew: deletedAttributes.append(.text("DISPLAY_NAME"))
+            case "photo" where !isNew: deletedAttributes.append(.text("PHOTO_URL"))
+            case "phone" where !isNew: members["deleteProvider"] = .array([.text("phone")])
+            default: throw UsageError(message: "--\(option) is empty")
+            }
+        }
+        if !deletedAttributes.isEmpty { members["deleteAttribute"] = .array(deletedAttributes) }
+        if let text = arguments["verified"] {
+            guard let value = ["yes": true, "true": true, "no": false, "false": false][text.lowercased()] else {
+                throw UsageError(message: "--verified is yes or no, not '\(text)'")
+            }
+            members["emailVerified"] = .bool(value)
+        }
+        self.members = members
+    }
+}
