@@ -170,6 +170,9 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 }
 
 extension ServerResponse {
+    /// Whether nothing was done, and may be later (Protocol.md 4.1).
+    var isUnavailable: Bool { status.elementsEqual("unavailable".utf8) }
+
     /// The error that a status other than `ok` means.
     var refusal: ConnectionError {
         .refused(status: String(decoding: status, as: UTF8.self), text: String(decoding: text, as: UTF8.self))

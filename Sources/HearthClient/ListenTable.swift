@@ -66,7 +66,7 @@ struct ListenTable {
                 guard part.assignments.contains(where: { $0.isWhole(path) }) else { continue }
             }
             // What another listen missed is nothing new to this one.
-            if let position, let last = entries[index].position, !Self.isBehind(position, last) { continue }
+            if let position, let last = entries[index].position, !position.isBehind(last) { continue }
             if !put(part, index, position) { overflowing.append(entries[index].number) }
         }
         return overflowing
@@ -84,15 +84,6 @@ struct ListenTable {
             entries[index].position = position
             entries[index].buffer.reach(position)
         }
-    }
-
-    /// Whether a position is of another epoch than another one, or comes later (Protocol.md 18.2).
-    private static func isBehind(_ position: [UInt8], _ other: [UInt8]) -> Bool {
-        guard let colon = position.firstIndex(of: UInt8(ascii: ":")), other.starts(with: position[...colon]) else {
-            return true
-        }
-        if position.count != other.count { return position.count > other.count }
-        return other.lexicographicallyPrecedes(position)
     }
 
     /// False if the reader cannot keep up.

@@ -21,8 +21,8 @@ extension DatabaseCore {
 
     /// What a new listen had the last time.
     func restore(_ listen: ServerListen) -> [SyncEvent] {
-        guard let cache, tree.cached(listen) == nil, let value = cache.value(of: listen) else { return [] }
-        return tree.restore(listen, value).events
+        guard let cache, tree.cached(listen) == nil, let saved = cache.value(of: listen) else { return [] }
+        return tree.restore(listen, saved.value, saved.position).events
     }
 
     /// What the server said for listens changed.
@@ -33,7 +33,9 @@ extension DatabaseCore {
     }
 
     func save() {
-        let values = unsaved.compactMap { listen in tree.cached(listen).map { (listen, $0) } }
+        let values = unsaved.compactMap { listen in
+            tree.cached(listen).map { CacheFile.Entry(listen: listen, value: $0, position: tree.position(of: listen)) }
+        }
         unsaved = []
         cache?.save(values, at: WallClock.milliseconds)
     }

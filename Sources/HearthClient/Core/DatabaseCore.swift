@@ -137,16 +137,22 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: Listens
 
-    /// Sends a listen: when it begins, and again after each reconnection.
+    /// Sends a listen: when it begins, and again after each reconnection, then with the position of what is known, so
+    /// that the server says what was missed and nothing else.
     private func send(_ listen: ServerListen) {
         guard let session = link.session else { return }
         let hash = tree.cached(listen).map { NodeHash.hash($0.canonical) } ?? []
-        session.send(.listen(listen.path, query: listen.query, tag: listen.tag, hash: hash)) { [self] result in
+        let request = ClientRequest.listen(
+            listen.path, query: listen.query, tag: listen.tag, hash: hash,
+            since: listen.tag == nil ? tree.position(of: listen) : nil)
+        session.send(request) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
-                perform(tree.listenCompleted(listen))
+                // Servers that know nothing of positions answer as ever.
+                perform(tree.listenCompleted(listen, (try? response.listening())?.position ?? []))
                 saveLater([listen])
                 transactionsMayBegin()
+            case .success(let response) where response.isUnavailable: link.serverUnavailable()
             case .success(let response): fail(listen, DatabaseError(response.refusal))
             // The next connection will have it.
             case .failure: break
@@ -202,8 +208,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, let tag, _): changed([assignment], tag)
-        case .merge(_, let assignments, let tag, _): changed(assignments, tag)
+        case .data(let assignment, let tag, let position): changed([assignment], tag, position)
+        case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position)
         case .revoke(let path, let query):
             let revoked = tree.listens.filter { listen in
                 guard listen.path == path else { return false }
@@ -217,11 +223,12 @@ final class DatabaseCore: @unchecked Sendable {
         }
     }
 
-    private func changed(_ assignments: [WireAssignment], _ tag: Int64?) {
+    private func changed(_ assignments: [WireAssignment], _ tag: Int64?, _ position: CommitPosition?) {
         // What a server fills in does not come from it.
         let assignments = assignments.filter { !$0.hasServerValues }
             .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
-        perform(tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments))
+        perform(
+            tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments, position ?? []))
         saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
         transactionsMayBegin()
     }

@@ -180,5 +180,8 @@ final class Link: SessionOwner {
         answered(tokenQuestion, .success(token))
     }
 
+    /// The server could not do something that waits until it can, and has done nothing of it.
+    func serverUnavailable() { current?.abandon("the server is not available") }
+
     private func reconnect() { current?.abandon("the server did not take the token") }
 }

@@ -77,6 +77,10 @@ final class OutgoingRequests {
         entries[number]?.isSent = true
         session.send(entry.request, isAbandoned: { [self] in entries[number] == nil }) { [self] result in
             switch result {
+            case .success(let response) where response.isUnavailable && entry.kind != .transaction:
+                entries[number]?.isSent = false
+                // What was sent behind it must come behind it again.
+                core?.link.serverUnavailable()
             case .success(let response):
                 remove(number)?.completion(
                     response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))

@@ -30,7 +30,7 @@ final class CacheFile {
             BEGIN IMMEDIATE;
             CREATE TABLE IF NOT EXISTS owner (database TEXT);
             CREATE TABLE IF NOT EXISTS listens (
-                path BLOB, query BLOB, value BLOB, used INTEGER, PRIMARY KEY (path, query));
+                path BLOB, query BLOB, value BLOB, position BLOB, used INTEGER, PRIMARY KEY (path, query));
             CREATE TABLE IF NOT EXISTS writes (number INTEGER PRIMARY KEY, message BLOB);
             COMMIT;
             """
@@ -67,20 +67,30 @@ final class CacheFile {
 
     // MARK: Values
 
+    /// What a listen has.
+    struct Entry {
+        let listen: ServerListen
+        let value: Node
+        let position: CommitPosition
+    }
+
+    /// What was saved of a place, and the last commit in it.
+    typealias Saved = (value: Node, position: CommitPosition)
+
     /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above.
-    func value(of listen: ServerListen) -> Node? {
+    func value(of listen: ServerListen) -> Saved? {
         if let query = listen.query {
             if let own = value(at: listen.path, query.text) { return own }
-            return wholeValue(at: listen.path).map { query.query.select(from: $0) }
+            return wholeValue(at: listen.path).map { (query.query.select(from: $0.value), []) }
         }
         return wholeValue(at: listen.path)
     }
 
-    private func wholeValue(at path: Path) -> Node? {
+    private func wholeValue(at path: Path) -> Saved? {
         var holder: Path? = path
         while let place = holder {
-            if let value = value(at: place, []), let relative = path.suffix(after: place) {
-                return value.value(at: relative)
+            if let saved = value(at: place, []), let relative = path.suffix(after: place) {
+                return (saved.value.value(at: relative), saved.position)
             }
             holder = place.parent
         }
@@ -88,24 +98,24 @@ final class CacheFile {
     }
 
     /// `query` is empty for the whole value.
-    private func value(at path: Path, _ query: [UInt8]) -> Node? {
+    private func value(at path: Path, _ query: [UInt8]) -> Saved? {
         let found = rows(
-            "SELECT value FROM listens WHERE path = ?1 AND query = ?2", [.blob(path.encoded), .blob(query)]
-        ) { $0.blob(0) }
-        guard let text = found.first, let value = try? CanonicalJSON.parse(text).value else { return nil }
-        return Node(value)
+            "SELECT value, position FROM listens WHERE path = ?1 AND query = ?2", [.blob(path.encoded), .blob(query)]
+        ) { ($0.blob(0), $0.blob(1)) }
+        guard let (text, position) = found.first, let value = try? CanonicalJSON.parse(text).value else { return nil }
+        return (Node(value), position)
     }
 
     /// Saves what listens have, all or none.
-    func save(_ values: [(listen: ServerListen, value: Node)], at time: Int64) {
-        if values.isEmpty { return }
+    func save(_ entries: [Entry], at time: Int64) {
+        if entries.isEmpty { return }
         run("BEGIN IMMEDIATE", [])
-        for (listen, value) in values {
+        for entry in entries {
             run(
-                "INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4)",
+                "INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)",
                 [
-                    .blob(listen.path.encoded), .blob(listen.query?.text ?? []), .blob(value.canonical.bytes),
-                    .integer(time),
+                    .blob(entry.listen.path.encoded), .blob(entry.listen.query?.text ?? []),
+                    .blob(entry.value.canonical.bytes), .blob(entry.position), .integer(time),
                 ])
         }
         run("COMMIT", [])

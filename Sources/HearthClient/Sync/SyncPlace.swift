@@ -10,7 +10,15 @@ final class SyncPlace {
     var listen: ServerListen?
     /// The whole value as the server said it. Invariant: a listen to this place or above covers it, and no place above
     /// or below has one.
-    var server: Node?
+    var server: Node? { didSet { position = [] } }
+    /// The last commit that `server` includes, when the server says such a thing: what is set without it has none.
+    var position: CommitPosition = []
+
+    /// Takes over what the server said, up to a commit.
+    func set(_ value: Node, _ position: CommitPosition) {
+        server = value
+        self.position = position
+    }
 
     init(path: Path) { self.path = path }
 

@@ -97,9 +97,9 @@ final class SyncTree {
     /// data.
     private func uncover(_ place: SyncPlace, _ listen: ServerListen, _ output: inout SyncOutput) {
         place.listen = nil
-        let value = place.server
+        let (value, position) = (place.server, place.position)
         place.server = nil
-        hold(value, at: place, &output)
+        hold(value, position, at: place, &output)
         stop(listen, &output)
         for path in dropping { root.dropUnused(on: path) }
         dropping = []
@@ -108,14 +108,17 @@ final class SyncTree {
     /// Places that may have become useless.
     private var dropping: [Path] = []
 
-    private func hold(_ value: Node?, at place: SyncPlace, _ output: inout SyncOutput) {
+    private func hold(
+        _ value: Node?, _ position: CommitPosition, at place: SyncPlace, _ output: inout SyncOutput
+    ) {
         if place.wantsAll {
             start(place, &output)
-            if let value { place.server = value }
+            if let value { place.set(value, position) }
             return
         }
-        let entry = place.server
+        let (entry, entryPosition) = (place.server, place.position)
         place.server = nil
+        let position = value == nil ? entryPosition : position
         let value = value ?? entry
         for view in place.views {
             if let value { view.selection = view.query.select(from: value) }
@@ -123,7 +126,7 @@ final class SyncTree {
         }
         for child in place.sortedChildren {
             let key = child.path.suffix(after: place.path)?.firstKey
-            hold(key.flatMap { key in value.map { $0.child(key) } }, at: child, &output)
+            hold(key.flatMap { key in value.map { $0.child(key) } }, position, at: child, &output)
         }
         dropping.append(place.path)
     }
@@ -168,6 +171,11 @@ final class SyncTree {
         return serverValue(at: listen.path)
     }
 
+    /// The last commit that is part of what the server has said for a listen; empty if that is not known.
+    func position(of listen: ServerListen) -> CommitPosition {
+        listen.tag == nil ? place(at: listen.path)?.position ?? [] : []
+    }
+
     /// The listens that report changes at some places, or the one with a tag.
     func listens(concernedBy paths: [Path], tag: Int64?) -> [ServerListen] {
         if let tag { return tagged[tag]?.listen.map { [$0] } ?? [] }
@@ -182,28 +190,43 @@ final class SyncTree {
         return Array(listens)
     }
 
-    /// Takes what a listen had in an earlier process for what the server says, until it says something.
-    func restore(_ listen: ServerListen, _ value: Node) -> SyncOutput {
+    /// Takes what a listen had in an earlier process for what the server says, until it says something. What is known
+    /// of places below is newer.
+    func restore(_ listen: ServerListen, _ value: Node, _ position: CommitPosition = []) -> SyncOutput {
         var output = SyncOutput()
         if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
             view.selection = value
             refresh(view, &output)
         } else if listen.tag == nil, let place = place(at: listen.path), serverValue(at: listen.path) == nil {
-            absorb(value, at: place)
+            var (value, position) = (value, position)
+            place.forEachFromBelow { below in
+                guard let known = below.server, let relative = below.path.suffix(after: place.path) else { return }
+                value = value.setting(known, at: relative)
+                // Parts of different times are no value of any.
+                if below.position != position { position = [] }
+            }
+            absorb(value, position, at: place)
             refresh([listen.path], &output)
         }
         return output
     }
 
     /// The server has answered a listen. If it had nothing to say, there is nothing (wire-protocol 2.3).
-    func listenCompleted(_ listen: ServerListen) -> SyncOutput {
+    ///
+    /// - parameter position: everything up to it was said; empty if the server does not say.
+    func listenCompleted(_ listen: ServerListen, _ position: CommitPosition = []) -> SyncOutput {
+        if listen.tag == nil, let place = place(at: listen.path), place.listen == listen, place.server != nil,
+            position.isBehind(place.position)
+        {
+            place.position = position
+        }
         guard awaited.remove(listen) != nil else { return SyncOutput() }
         var output = SyncOutput()
         if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
             view.selection = .null
             refresh(view, &output)
         } else if listen.tag == nil, let place = place(at: listen.path), serverValue(at: listen.path) == nil {
-            absorb(.null, at: place)
+            absorb(.null, position, at: place)
             refresh([listen.path], &output)
         }
         settleAcknowledged(&output)
@@ -243,11 +266,21 @@ final class SyncTree {
     // MARK: The server's changes
 
     /// Takes in one commit, as the server reports it to the listens to whole places.
-    func serverChanged(_ assignments: [NodeAssignment]) -> SyncOutput {
-        for assignment in assignments { apply(assignment) }
+    ///
+    /// - parameter position: behind the commit; empty if the server does not say, and for a value that is the beginning
+    ///   of a listen.
+    func serverChanged(_ assignments: [NodeAssignment], _ position: CommitPosition = []) -> SyncOutput {
+        let news = assignments.filter { isNews($0.target.path, position) }
+        for assignment in news { apply(assignment, position) }
         var output = SyncOutput()
-        refresh(assignments.map(\.target.path), &output)
+        refresh(news.map(\.target.path), &output)
         return output
+    }
+
+    /// Whether a commit is behind what is known of a place: what another listen missed is not (Protocol.md 18.2).
+    private func isNews(_ path: Path, _ position: CommitPosition) -> Bool {
+        guard !position.isEmpty, let holder = root.way(to: path).first(where: { $0.server != nil }) else { return true }
+        return position.isBehind(holder.position)
     }
 
     /// Takes in one commit, as the server reports it to the listen with a tag.
@@ -279,7 +312,7 @@ final class SyncTree {
         return node
     }
 
-    private func apply(_ assignment: NodeAssignment) {
+    private func apply(_ assignment: NodeAssignment, _ position: CommitPosition) {
         let target = assignment.target
         let way = root.way(to: target.path)
         if let holder = way.first(where: { $0.server != nil }), let relative = target.path.suffix(after: holder.path) {
@@ -289,24 +322,25 @@ final class SyncTree {
                 NodeAssignment(
                     target: WriteTarget(path: relative, isPriority: target.isPriority), value: assignment.value),
                 at: .root)
-            holder.server = known.node
+            holder.set(known.node, position)
         } else if !target.isPriority, let place = way.last, place.path == target.path {
-            absorb(assignment.value, at: place)
+            absorb(assignment.value, position, at: place)
         }
     }
 
     /// Keeps what is listened to of a value that the server reported whole.
-    private func absorb(_ value: Node, at place: SyncPlace) {
+    private func absorb(_ value: Node, _ position: CommitPosition, at place: SyncPlace) {
         if place.server == nil, stopping[place.path] != nil { return }
         if place.listen != nil || place.server != nil {
             place.forEachFromBelow { below in
                 below.server = nil
                 for view in below.views { view.selection = nil }
             }
-            place.server = value
+            place.set(value, position)
         } else {
             for child in place.children.values {
-                if let key = child.path.suffix(after: place.path)?.firstKey { absorb(value.child(key), at: child) }
+                guard let key = child.path.suffix(after: place.path)?.firstKey else { continue }
+                absorb(value.child(key), position, at: child)
             }
         }
     }

@@ -23,8 +23,11 @@ struct AuthSessionTests {
         try await first.currentUser?.updateProfile(displayName: "Ann")
         var information = stat()
         #expect(stat(file, &information) == 0 && information.st_mode & 0o777 == 0o600)
+        let gone = try #require(first.currentUser)
         first.close()
         #expect(first.currentUser == nil)
+        let error = await #expect(throws: AuthError.self) { try await gone.getIDToken(forcingRefresh: true) }
+        #expect(error?.code == .closed)
 
         let second = try open()
         let user = try #require(second.currentUser)
@@ -110,7 +113,6 @@ struct AuthSessionTests {
         }
         #expect(tokens.count == 8)
         auth.close()
-        await #expect(throws: AuthError.self) { try await user.getIDToken(forcingRefresh: true) }
         #expect(try open().currentUser?.uid == user.uid)
     }
 }

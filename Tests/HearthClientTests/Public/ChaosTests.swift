@@ -17,6 +17,8 @@ struct ChaosTests {
             var regressions: [String] = []
         }
         private let own = Mutex(Own())
+        private let ticks = Mutex<[Int]>([])
+        private let ended = EventLog()
 
         init(_ number: Int, url: String) throws {
             var options = DatabaseOptions()
@@ -38,6 +40,23 @@ struct ChaosTests {
                     own.last = value
                 }
             }
+        }
+
+        /// Observes a counter that somebody else counts up. When it returns, nothing may be missed of it.
+        func watch(until last: Int) async throws {
+            database.reference(withPath: "ticker").observe(.value) { [self] snapshot in
+                let value = snapshot.value.int ?? 0
+                ticks.withLock { $0.append(value) }
+                if value == last { ended.add("") }
+            }
+            // Answered behind the listen.
+            _ = try await database.reference(withPath: "elsewhere").getData()
+        }
+
+        /// What was seen of the counter up to its end.
+        func allTicks() async -> [Int] {
+            _ = await ended.next()
+            return ticks.withLock { $0 }
         }
 
         /// Own writes that were seen to go back.
@@ -109,17 +128,60 @@ struct ChaosTests {
         }
     }
 
+    /// A server that is stopped and started again at times, and a client without faults between them.
+    private final class Restarts: Sendable {
+        static let ticks = 120
+        private let folder: TestFolder
+        private let proxies: [FaultyProxy]
+        private let server: Mutex<TestDatabase?>
+        let faulty: FaultyProxy
+        let direct: Database
+
+        init(seed: UInt64) throws {
+            let folder = try TestFolder()
+            let first = try TestDatabase { configuration, _ in configuration.dataFolder = folder.path }
+            self.folder = folder
+            faulty = try FaultyProxy(to: first.server.address, seed: seed)
+            let whole = try FaultyProxy(to: first.server.address, seed: seed)
+            whole.faults.calm()
+            proxies = [faulty, whole]
+            server = Mutex(first)
+            var options = DatabaseOptions()
+            options.reconnectDelayMin = .milliseconds(2)
+            options.reconnectDelayMax = .milliseconds(20)
+            direct = try Database(url: whole.urlText, options: options)
+        }
+
+        private func restart() throws {
+            // With it goes its hold on the folder.
+            server.withLock { $0 = nil }
+            let next = try TestDatabase { [folder] configuration, _ in configuration.dataFolder = folder.path }
+            for proxy in proxies { proxy.redirect(to: next.server.address) }
+            server.withLock { $0 = next }
+        }
+
+        /// Counts up, one commit for each number, while the server comes and goes.
+        func tick() async throws {
+            for number in 1...Self.ticks {
+                try await direct.reference(withPath: "ticker").setValue(number)
+                if number % 40 == 20 { try restart() }
+            }
+        }
+    }
+
     @Test(
-        "agree with the server when it is whole again, and nothing promised is lost",
+        "agree with the server when it is whole again, nothing promised is lost, and nothing is missed or seen twice",
         arguments: 0..<(3 * TestScale.factor))
     func healing(round: UInt64) async throws {
         let seed = round + UInt64.random(in: 0...999) * 1000
-        let server = try TestDatabase()
-        let proxy = try FaultyProxy(to: server.server.address, seed: seed)
+        let server = try Restarts(seed: seed)
+        let proxy = server.faulty
         let clients = try (0..<3).map { try Client($0, url: proxy.urlText) }
         // Their observers refer to them.
         defer { for client in clients { client.database.close() } }
+        for client in clients { try await client.watch(until: Restarts.ticks) }
         try await withThrowingTaskGroup { group in
+            group.addTask { try await server.tick() }
             for client in clients {
                 group.addTask { try await client.run(writes: 150, seed: seed &+ UInt64(client.number) &* 77) }
             }
@@ -129,7 +191,11 @@ struct ChaosTests {
             proxy.faults.calm()
             try await group.waitForAll()
         }
-        let direct = try server.client()
+        for client in clients {
+            let ticks = await client.allTicks()
+            #expect(ticks == Array(0...Restarts.ticks), "seed \(seed): client \(client.number)")
+        }
+        let direct = server.direct
         try await direct.reference(withPath: "marker").setValue(true)
         let truth = try await direct.reference().getData()
         for client in clients {

@@ -1,4 +1,5 @@
 import HearthClient
+import HearthServer
 import Testing
 
 @Suite("A client that keeps things on disk", .timeLimit(.minutes(1)))
@@ -53,6 +54,54 @@ struct PersistenceTests {
         try await other.child("b").removeValue()
         second.goOnline()
         #expect(await again.next() == #"value: {"a":{"n":9},"c":{"n":3}}"#)
+    }
+
+    @Test("is told of each commit that it missed, or begins anew when the server says so")
+    func resuming() async throws {
+        let other = try server.client().reference(withPath: "rooms")
+        try await other.setValue(["a": 1, "b": 1])
+        let first = try open(isOnline: true)
+        let log = EventLog()
+        log.observe(first.reference(withPath: "rooms"), "", [.value])
+        #expect(await log.next() == #"value: {"a":1,"b":1}"#)
+        try await other.child("a").setValue(2)
+        #expect(await log.next() == #"value: {"a":2,"b":1}"#)
+        first.close()
+        for number in 3...5 { try await other.child("a").setValue(number) }
+
+        let second = try open(isOnline: false)
+        // A part first: it and the whole are of the same time.
+        let (part, whole) = (EventLog(), EventLog())
+        part.observe(second.reference(withPath: "rooms/a"), "", [.value])
+        whole.observe(second.reference(withPath: "rooms"), "", [.value])
+        second.goOnline()
+        #expect(await part.next(4) == (2...5).map { "value: \($0)" })
+        #expect(await whole.next(4) == (2...5).map { #"value: {"a":\#($0),"b":1}"# })
+        second.close()
+
+        // Another history: the value is what counts.
+        let elsewhere = try TestDatabase()
+        try await elsewhere.client().reference(withPath: "rooms/c").setValue(1)
+        let proxy = try FaultyProxy(to: server.server.address, seed: 0)
+        proxy.faults.calm()
+        func behindProxy() throws -> Database {
+            var options = DatabaseOptions()
+            options.reconnectDelayMin = .milliseconds(10)
+            options.persistenceFile = "\(folder.path)/moving"
+            return try Database(url: proxy.urlText, options: options)
+        }
+        let third = try behindProxy()
+        let before = EventLog()
+        before.observe(third.reference(withPath: "rooms"), "", [.value])
+        #expect(await before.next() == #"value: {"a":5,"b":1}"#)
+        // Answered behind the listen.
+        _ = try await third.reference(withPath: "x").getData()
+        third.close()
+        proxy.redirect(to: elsewhere.server.address)
+        let fourth = try behindProxy()
+        let behind = EventLog()
+        behind.observe(fourth.reference(withPath: "rooms"), "", [.value])
+        #expect(await behind.next(2) == [#"value: {"a":5,"b":1}"#, #"value: {"c":1}"#])
     }
 
     @Test("makes the writes of an earlier process, in order, once they can be made")

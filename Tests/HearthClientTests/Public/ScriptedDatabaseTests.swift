@@ -111,6 +111,76 @@ struct ScriptedDatabaseTests {
         #expect(writes.allSatisfy { $0.contains(#""r":2,"#) })
     }
 
+    @Test("what a server cannot do now is asked again, with all that was asked behind it; a transaction fails")
+    func unavailable() async throws {
+        let refused = Mutex<Set<String>>([])
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+                let isOnce = text.contains(#""p":"no""#) && refused.withLock { $0.insert(text).inserted }
+                let fails = isOnce || text.contains(#""p":"count""#) && text.contains(#""a":"p""#)
+                peer.answer(number, fails ? #""no disk""# : "{}", status: fails ? "unavailable" : "ok")
+            }))
+        let database = try open(server) { $0.startsOnline = false }
+        let log = EventLog()
+        for name in ["a", "no", "b"] {
+            database.reference(withPath: name).setValue(1) { error, _ in log.add("\(name) \(error == nil)") }
+        }
+        database.goOnline()
+        #expect(await log.next(3) == ["a true", "no true", "b true"])
+        let writes = server.heard.all.filter { $0.contains(#""a":"p""#) }.compactMap { line in
+            ["a", "no", "b"].first { line.contains(#""p":"\#($0)""#) }
+        }
+        // What was answered before is not asked again, what may have been done behind it is.
+        #expect(writes.suffix(2) == ["no", "b"] && writes.count { $0 == "a" } == 1)
+        log.observe(database.reference(withPath: "no"), "", [.value])
+        #expect(await log.next() == "value: null")
+        await #expect(throws: DatabaseError.refused(status: "unavailable", message: "no disk")) {
+            try await database.reference(withPath: "count").transaction(of: Int.self) { $0 = 1 }
+        }
+    }
+
+    @Test("a listen that comes back says up to where it knows everything, and nothing when it knows a beginning half")
+    func positions() async throws {
+        let connections = Mutex(0)
+        let server = try ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    connections.withLock { $0 += 1 }
+                    peer.sayHello()
+                },
+                received: { peer, text in
+                    guard text.contains(#""a":"q""#) else { return }
+                    func answer(_ recovered: Bool, _ position: String) {
+                        peer.answer(
+                            Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0,
+                            #"{"recovered":\#(recovered),"pos":"\#(position)"}"#)
+                    }
+                    switch connections.withLock({ $0 }) {
+                    case 1:
+                        answer(false, "e:5")
+                        peer.push("d", #"{"p":"x","d":1,"pos":"e:6"}"#)
+                    case 2:
+                        // Broken off in the middle of what was missed.
+                        peer.push("d", #"{"p":"x","d":2,"pos":"e:9"}"#)
+                    case 3: peer.push("d", #"{"p":"x","d":3}"#)
+                    default:
+                        peer.push("d", #"{"p":"x","d":4}"#)
+                        answer(false, "e:20")
+                        return peer.push("d", #"{"p":"x","d":5,"pos":"e:21"}"#)
+                    }
+                    peer.stream.close()
+                }))
+        let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "x"), "", [.value])
+        #expect(await log.next(6) == ["null", "1", "2", "3", "4", "5"].map { "value: \($0)" })
+        let asked = server.heard.all.filter { $0.contains(#""a":"q""#) }.map { line in
+            ["", "e:6", "e:9"].first { line.contains(#""since":"\#($0)""#) }
+        }
+        #expect(asked == ["", "e:6", "e:9", ""])
+    }
+
     @Test("a server that answers nothing any more is given up, and what it owes is asked of the next connection")
     func silence() async throws {
         let connections = Mutex(0)

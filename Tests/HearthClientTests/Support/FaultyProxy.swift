@@ -9,6 +9,14 @@ final class FaultyProxy: Sendable {
     private let group: EventLoopGroup
     private let listener: Listener
     let faults: Faults
+    private let target: Target
+
+    /// Where the server is.
+    fileprivate final class Target: Sendable {
+        let address: Mutex<SocketAddress>
+
+        init(_ address: SocketAddress) { self.address = Mutex(address) }
+    }
 
     /// What the connections do; any thread may calm them.
     final class Faults: Sendable {
@@ -38,12 +46,14 @@ final class FaultyProxy: Sendable {
     init(to server: SocketAddress, seed: UInt64) throws {
         let faults = Faults(seed: seed)
         self.faults = faults
+        let target = Target(server)
+        self.target = target
         group = try EventLoopGroup(count: 1, name: "proxy")
         var options = Listener.Options()
         options.limits.hardLimit = .max
         options.limits.highWater = .max
         listener = try Listener(at: .loopback(port: 0), on: group, options: options) { stream in
-            Pipe(stream, to: server, faults).clientSide
+            Pipe(stream, to: target.address.withLock { $0 }, faults).clientSide
         }
     }
 
@@ -53,6 +63,9 @@ final class FaultyProxy: Sendable {
     }
 
     var urlText: String { "ws://\(listener.address)" }
+
+    /// New connections go to a server that has taken the place of the old one.
+    func redirect(to server: SocketAddress) { target.address.withLock { $0 = server } }
 }
 
 /// One client's connection and the one to the server that belongs to it. Lives on its loop.

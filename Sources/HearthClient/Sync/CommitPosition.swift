@@ -1,0 +1,12 @@
+/// A place in the order of a server's commits, as the server writes it: `epoch:number` (Protocol.md 18.2). Empty for
+/// none.
+typealias CommitPosition = [UInt8]
+
+extension CommitPosition {
+    /// Whether a position is of another epoch than another one, or comes later.
+    func isBehind(_ other: CommitPosition) -> Bool {
+        guard let colon = firstIndex(of: UInt8(ascii: ":")), other.starts(with: self[...colon]) else { return true }
+        if count != other.count { return count > other.count }
+        return other.lexicographicallyPrecedes(self)
+    }
+}
