@@ -42,7 +42,7 @@ final class Profiler: RequestObserver {
             case .failed(.denied): denied += 1
             case .failed: failed += 1
             case .listeningUnindexed, .listeningAt(_, recovered: _, unindexed: true): unindexed += 1
-            case .done, .listening, .listeningAt: break
+            case .done, .listening, .listeningAt, .explained: break
             }
         }
     }
@@ -110,7 +110,7 @@ extension Operation {
         case .unlisten(let path): ("unlisten", path)
         case .onDisconnect(let entries): ("on disconnect", entries.first?.target.path ?? .root)
         case .cancelOnDisconnect(let path): ("cancel on disconnect", path)
-        case .unlistenQuery, .dropListener, .become, .relay, .disconnect: nil
+        case .unlistenQuery, .dropListener, .become, .relay, .explain, .disconnect: nil
         }
     }
 }
