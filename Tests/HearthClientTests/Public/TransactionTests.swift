@@ -89,7 +89,11 @@ struct TransactionTests {
         let log = EventLog()
         log.observe(place, "", [.value])
         #expect(await log.next() == "value: 10")
+        let connection = EventLog()
+        connection.observe(one.reference(withPath: ".info/connected"), "", [.value])
+        #expect(await connection.next() == "value: true")
         one.goOffline()
+        #expect(await connection.next() == "value: false")
         try await other.reference(withPath: "x").setValue(20)
         async let result = place.transaction(of: Int.self) { $0 = ($0 ?? 0) + 1 }
         #expect(await log.next() == "value: 11")
