@@ -93,11 +93,12 @@ private func persistence() throws {
     kiosk.goOffline()
 }
 
-private func connections(_ session: SignIn) async throws {
+private func connections(_ session: SignIn, _ auth: Auth) async throws {
     var options = DatabaseOptions()
     options.certificateAuthorityFile = "/etc/hearth/ca.pem"
-    options.tokenProvider = { forcingRefresh in try await session.token(forcingRefresh: forcingRefresh) }
+    options.auth = auth
     let database = try Database(url: "wss://db.example.com/?ns=shop", options: options)
+    options.tokenProvider = { forcingRefresh in try await session.token(forcingRefresh: forcingRefresh) }
     for try await snapshot in database.reference(withPath: ".info/connected").values() {
         print(snapshot.value.bool == true ? "connected" : "offline")
     }
@@ -106,5 +107,66 @@ private func connections(_ session: SignIn) async throws {
         guard snapshot.value.bool == true else { continue }
         try await online.onDisconnectSetValue(false)
         try await online.setValue(true)
+    }
+}
+
+private func signingIn(_ password: String) async throws {
+    let auth = try Auth(url: "https://db.example.com")
+    do {
+        try await auth.createUser(withEmail: "ann@example.com", password: password)
+    } catch {
+        guard error.code == .emailAlreadyInUse else { throw error }
+        try await auth.signIn(withEmail: "ann@example.com", password: password)
+    }
+}
+
+private func following(_ auth: Auth) async throws {
+    var options = DatabaseOptions()
+    options.auth = auth
+    let database = try Database(url: "wss://db.example.com", options: options)
+    if let user = auth.currentUser {
+        try await database.reference(withPath: "users/\(user.uid)/name").setValue("Ann")
+    }
+    for await user in auth.stateChanges {
+        if let user { print("hello", user.displayName ?? user.uid) } else { print("nobody is signed in") }
+    }
+}
+
+private func session() throws {
+    var options = AuthOptions()
+    options.sessionFile = "/home/ann/.local/state/shop/session"
+    let auth = try Auth(url: "https://db.example.com", options: options)
+    print(auth.currentUser?.email ?? "nobody")
+}
+
+private func otherWays(_ auth: Auth, _ token: String, _ idToken: String, _ nonce: String) async throws {
+    try await auth.signInAnonymously()
+    try await auth.signIn(withCustomToken: token)
+    try await auth.signIn(with: GoogleAuthProvider.credential(withIDToken: idToken))
+    let campus = OAuthProvider.credential(withProviderID: "oidc.campus", idToken: idToken, rawNonce: nonce)
+    try await auth.signIn(with: campus)
+}
+
+private func account(_ auth: Auth, _ user: User, _ password: String, _ newPassword: String) async throws {
+    let credential = EmailAuthProvider.credential(withEmail: "ann@example.com", password: password)
+    try await auth.currentUser?.link(with: credential)
+    let change = user.createProfileChangeRequest()
+    change.displayName = "Ann"
+    try await change.commitChanges()
+    try await user.sendEmailVerification()
+    do {
+        try await user.updatePassword(to: newPassword)
+    } catch {
+        guard error.code == .requiresRecentLogin else { throw error }
+        try await user.reauthenticate(with: credential)
+        try await user.updatePassword(to: newPassword)
+    }
+}
+
+private func codes(_ auth: Auth, _ link: String, _ newPassword: String) async throws {
+    if let action = ActionCodeURL(link) {
+        let email = try await auth.verifyPasswordResetCode(action.code)
+        print("a new password for", email)
+        try await auth.confirmPasswordReset(withCode: action.code, newPassword: newPassword)
     }
 }

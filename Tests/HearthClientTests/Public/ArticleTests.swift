@@ -15,7 +15,7 @@ struct ArticleTests {
 
     @Test(
         "show code that compiles",
-        arguments: ["HearthClient", "Observing", "Writing", "Querying", "Transactions", "Connections"])
+        arguments: ["HearthClient", "Observing", "Writing", "Querying", "Transactions", "Connections", "SigningIn"])
     func examples(article: String) throws {
         let folder = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
         let article = try Self.lines("\(folder)/Sources/HearthClient/Documentation.docc/\(article).md")

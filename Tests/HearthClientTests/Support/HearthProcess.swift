@@ -18,7 +18,8 @@ final class HearthProcess: Sendable {
 
     /// Starts it with these words and this environment, nothing else of the tests' own.
     convenience init(_ words: [String], environment: [String: String] = [:]) throws {
-        try self.init(program: try #require(HearthProcess.binary, "hearth is not built"), words, environment: environment)
+        try self.init(
+            program: try #require(HearthProcess.binary, "hearth is not built"), words, environment: environment)
     }
 
     /// Starts another program.
