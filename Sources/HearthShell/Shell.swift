@@ -40,23 +40,27 @@ package final class Shell: Sendable {
     }
 
     /// Runs one line.
-    package func run(line: String, describe: (String) -> String = { $0 }) -> Outcome {
+    ///
+    /// - parameter describe: adds where the line stands to what went wrong.
+    package func run(line: String, describe: @escaping @Sendable (String) -> String = { $0 }) -> Outcome {
         let words: [Word]
         do throws(ShellError) { words = try ShellWords.split(line) } catch {
             session.out.writeError(describe(error.message ?? ""))
             return .usage
         }
-        return wait { await self.perform(words) }
+        return wait { await self.perform(words, describe) }
     }
 
-    private func perform(_ words: [Word]) async -> Outcome {
+    private func perform(
+        _ words: [Word], _ describe: @Sendable (String) -> String = { $0 }
+    ) async -> Outcome {
         session.out.begin()
         defer { session.out.end() }
         do throws(ShellError) {
             try await session.run(words)
             return .success
         } catch {
-            if let message = error.message { session.out.writeError(message) }
+            if let message = error.message { session.out.writeError(describe(message)) }
             switch error {
             case .usage: return .usage
             case .failed, .lost: return .failure
@@ -92,7 +96,7 @@ package final class Shell: Sendable {
         return .success
     }
 
-    private var prompt: [(text: String, style: Style?)] {
+    var prompt: [(text: String, style: Style?)] {
         let server = session.target.url.database
         var parts: [(String, Style?)] = [(server.isEmpty ? "hearth" : server, .strong), ("\(session.place)", .key)]
         if let acting = session.acting { parts.append((" as \(acting.name)", .number)) }

@@ -8,6 +8,8 @@ import WireProtocol
 struct InputText {
     private let input: JSONInput
 
+    var bytes: [UInt8] { input.bytes }
+
     init(_ word: String) throws(UsageError) {
         guard word == "-" else {
             input = JSONInput(Array(word.utf8))
@@ -26,7 +28,7 @@ struct InputText {
     }
 
     var lines: [String] {
-        String(decoding: input.bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
             String.init)
     }
 

@@ -39,7 +39,7 @@ struct ServingTests {
         let shell = try ShellFixture()
         await shell.run("set a 1")
         let stats = await shell.run("stats")
-        #expect(stats.contains("clients   1 sessions") && stats.contains("database  sequence  durable"))
+        #expect(stats.contains("clients   sessions 1") && stats.contains("database  sequence  durable"))
         #expect(await shell.run("databases").hasPrefix("database           files"))
         #expect(await shell.run("log") == "")
         #expect(await shell.run("backup").contains("/data/backups/default-"))
@@ -54,7 +54,7 @@ struct ServingTests {
         for await _ in begun { break }
         // The head is there once the server was asked.
         let other = ShellSession(shell.session.target, MemoryOutput())
-        try await other.run(try ShellWords.split("set a/b 5"))
+        try await other.run(try ShellWords.split("set a/b 5 -y"))
         let text = await lines.split(separator: "\n")
         #expect(text.count == 2 && text.last?.hasSuffix("administrator     set /a/b") == true, "\(text)")
     }

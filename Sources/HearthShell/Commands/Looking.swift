@@ -157,10 +157,9 @@ extension ShellSession {
 
     private func text(_ object: JSONObject) -> String { String(decoding: object.bytes, as: UTF8.self) }
 
-    /// On a terminal without colours a line is not longer than that.
+    /// On a terminal a child takes one line.
     private func cut(_ text: String, behind used: Int) -> String {
-        guard let columns = out.columns, !out.isColoured, text.count > max(columns - used, 20) else { return text }
-        return text.prefix(max(columns - used, 20) - 1) + "…"
+        out.columns.map { ScreenText(text).fitted(to: max($0 - used, 20)) } ?? text
     }
 
     /// Asks for the next ones until there are no more.

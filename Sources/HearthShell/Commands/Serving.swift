@@ -96,11 +96,15 @@ extension ShellSession {
         func bytes(_ name: String, in object: JSONObject? = nil) -> String {
             "\(ByteText(Int(clamping: number(name, in: object))))"
         }
-        let seconds = figures["cpu"].map { painter.leaf($0) } ?? "0"
+        let seconds =
+            switch figures["cpu"] {
+            case .double(let value)?: Int(value)
+            default: Int(number("cpu"))
+            }
         var lines = [
             "up        \(Moment.duration(number("uptime")))",
-            "clients   \(number("sessions")) sessions, \(number("eventStreams")) event streams, "
-                + "\(number("connections")) connections",
+            "clients   sessions \(number("sessions")), event streams \(number("eventStreams")), "
+                + "connections \(number("connections"))",
             "memory    \(bytes("memory")), requests in flight \(bytes("requestBytes"))",
             "cpu       \(seconds) s, \(number("loops")) event loops", "",
         ]

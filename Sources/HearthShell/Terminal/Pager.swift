@@ -28,7 +28,7 @@ final class Pager: @unchecked Sendable {
 
     private func write(line: Substring) throws(ShellError) {
         guard let size = Terminal.size, !showsAll else { return show("\(line)\n") }
-        let taken = max(1, (Self.width(of: line) + size.columns - 1) / size.columns)
+        let taken = max(1, (ScreenText(line).width + size.columns - 1) / size.columns)
         if rows + taken > size.rows - 1, rows > 0 {
             if let program { return try start(program, with: "\(line)\n") }
             try turn(size)
@@ -76,21 +76,5 @@ final class Pager: @unchecked Sendable {
         held = ""
         if let pipe { pclose(pipe) }
         pipe = nil
-    }
-
-    /// Columns that a line takes, about: without colours.
-    private static func width(of line: Substring) -> Int {
-        var count = 0
-        var isEscape = false
-        for scalar in line.unicodeScalars {
-            if isEscape {
-                if scalar == "m" { isEscape = false }
-            } else if scalar == "\u{1B}" {
-                isEscape = true
-            } else {
-                count += 1
-            }
-        }
-        return count
     }
 }
