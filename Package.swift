@@ -34,6 +34,13 @@ let rooms: [Room] = [
         name: "HearthClient",
         uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop", "CSQLite"],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
+    Room(
+        name: "HearthShell",
+        uses: [
+            "JSONTree", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient",
+            "CLibedit",
+        ],
+        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
@@ -47,7 +54,7 @@ let rooms: [Room] = [
 /// small letters is what they are called. Each has a folder in `Examples`, with its tests in `Tests/ExampleTests`.
 let examples: [String] = []
 
-let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt"]
+let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
 for (index, room) in rooms.enumerated() {
     let above = Set(rooms[..<index].map(\.name)).union(cRooms)
     precondition(above.isSuperset(of: room.uses), "\(room.name) imports a room that stands below it")
@@ -94,6 +101,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
         .systemLibrary(name: "CCrypt"),
+        .systemLibrary(name: "CLibedit"),
         .target(
             name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL"],
             path: "Tests/TestSupport",
@@ -102,7 +110,7 @@ let package = Package(
             name: "hearth",
             dependencies: [
                 "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity",
-                "HearthServer", "HearthClient", "HearthBench",
+                "HearthServer", "HearthClient", "HearthShell", "HearthBench",
             ],
             swiftSettings: settings),
     ]

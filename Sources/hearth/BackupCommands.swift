@@ -1,4 +1,5 @@
 import HearthServer
+import HearthShell
 import TreeStorage
 
 extension Command {

@@ -12,7 +12,8 @@ struct Command: Sendable {
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
     static let all: [Command] = [
-        serve, get, set, push, update, remove, watch, export, importing, backup, restore, rules, users, admin, bench,
+        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, rules, users, admin,
+        bench,
         echo,
         version,
     ]

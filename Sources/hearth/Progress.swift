@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HearthShell
 import Synchronization
 
 /// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
@@ -63,27 +64,5 @@ final class Progress: Sendable {
         }
         // The rest of a longer line goes.
         StandardError.write("\r\(line)  \(rate)/s\u{1B}[K")
-    }
-}
-
-/// A number of bytes for people: 512 B, 1.5 kB, 20.1 MB.
-struct ByteText: CustomStringConvertible {
-    let bytes: Int
-
-    init(_ bytes: Int) { self.bytes = bytes }
-
-    var description: String {
-        var value = Double(bytes)
-        for unit in ["B", "kB", "MB", "GB"] {
-            if value < 1000 { return text(value, unit) }
-            value /= 1000
-        }
-        return text(value, "TB")
-    }
-
-    private func text(_ value: Double, _ unit: String) -> String {
-        if unit == "B" { return "\(bytes) B" }
-        let tenths = Int((value * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import HearthClient
 import HearthServer
+import HearthShell
 import JSONTree
 import WireProtocol
 
@@ -31,7 +32,7 @@ extension Command {
         let run = try ClientRun("watch", arguments)
         let path = try run.address.path(words[0])
         let query = try QueryOptions.query(arguments)
-        let line = ChangeLine(isJSON: arguments.flag("json"), hasTime: arguments.flag("time"))
+        let line = ChangeLine(isJSON: arguments.flag("json"), clock: arguments.flag("time") ? Self.clock : nil)
         guard arguments.flag("resume") else {
             return run(endsOnSignal: true) { connection throws(ConnectionError) in
                 for try await change in try await connection.listen(path, query: query) {
@@ -44,6 +45,10 @@ extension Command {
             return try await watch.run(on: loop) { _ = run.complain("\($0); coming back", .unavailable) }
         }
     }
+}
+
+extension Command {
+    private static let clock: @Sendable () -> String = { "\(Timestamp(milliseconds: WallClock.milliseconds))" }
 }
 
 /// A watch that outlives its connections.
@@ -98,47 +103,5 @@ private struct ResumingWatch {
         wait = Self.waitMin
         defer { position = changes.position ?? position }
         for try await change in changes { StandardOutput.write(line.text(of: change)) }
-    }
-}
-
-/// A change as one line of text.
-struct ChangeLine: Sendable {
-    var isJSON: Bool
-    var hasTime: Bool
-
-    func text(of change: Change) -> [UInt8] {
-        var place: [UInt8]
-        var value: [UInt8] = []
-        let type: StaticString
-        switch change {
-        case .set(let assignment):
-            type = "set"
-            place = [UInt8(ascii: "/")] + assignment.target.text
-            value = assignment.value.bytes
-        case .update(let base, let assignments):
-            type = "update"
-            place = [UInt8(ascii: "/")] + base.text
-            value.append(UInt8(ascii: "{"))
-            for (index, assignment) in assignments.enumerated() {
-                if index > 0 { value.append(UInt8(ascii: ",")) }
-                var relative = assignment.target
-                relative.path = relative.path.dropFirst(bytes: base.encoded.count)
-                JSONText.appendQuoted(relative.text, to: &value)
-                value.append(UInt8(ascii: ":"))
-                value += assignment.value.bytes
-            }
-            value.append(UInt8(ascii: "}"))
-        }
-        return line("\(type)", place, value)
-    }
-
-    private func line(_ type: String, _ place: [UInt8], _ value: [UInt8]) -> [UInt8] {
-        let time = hasTime ? "\(Timestamp(milliseconds: WallClock.milliseconds))" : ""
-        guard isJSON else {
-            return Array("\(hasTime ? time + " " : "")\(type) ".utf8) + place + " ".utf8 + value + "\n".utf8
-        }
-        var text = Array("{\(hasTime ? "\"time\":\"\(time)\"," : "")\"type\":\"\(type)\",\"path\":".utf8)
-        JSONText.appendQuoted(place, to: &text)
-        return text + ",\"value\":".utf8 + value + "}\n".utf8
     }
 }

@@ -1,0 +1,183 @@
+import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Commands that change data.
+extension ShellCommand {
+    private static let aboutJSON = """
+        JSON may have spaces. Null removes. {".sv":"timestamp"} is the server's time, {".sv":{"increment":N}} adds N to
+        what is there.
+        """
+
+    static let set = ShellCommand(
+        name: "set", synopsis: "PATH JSON [-y]", summary: "Replace a value, or a priority (PATH/.priority).",
+        details: aboutJSON, words: .path, options: ["-y": false]
+    ) { (session, arguments) throws(ShellError) in
+        let target = try session.target(arguments.words.first)
+        let json = try arguments.json(from: 1)
+        let value = try JSONInput(json).value(for: target)
+        if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
+        let change = try await session.change(of: target, to: value)
+        try await session.change(change.text, change.json) { () async throws(ShellError) in
+            let connection = try await session.data()
+            try await reporting { () throws(ConnectionError) in try await connection.set(target, to: value) }
+        }
+    }
+
+    static let update = ShellCommand(
+        name: "update", synopsis: "PATH JSON", summary: "Replace several values at or below a place at once.",
+        details: """
+            JSON is an object: each key is a path relative to PATH, and its value replaces what is there; what it does not
+            name stays.
+            """ + "\n" + aboutJSON, words: .path
+    ) { (session, arguments) throws(ShellError) in
+        let base = try session.path(arguments.words.first)
+        let json = try arguments.json(from: 1)
+        try await session.apply(try JSONInput(json).assignments(base: base), at: base)
+    }
+
+    static let push = ShellCommand(
+        name: "push", synopsis: "PATH JSON", summary: "Add a child with a new key that sorts last, and print the key.",
+        details: aboutJSON, words: .path
+    ) { (session, arguments) throws(ShellError) in
+        let path = try session.path(arguments.words.first)
+        guard path.depth < Path.maximumDepth else { throw .usage("invalid path '\(path)': \(PathError.tooDeep)") }
+        // Only the depth of the place matters for what may stand there.
+        let json = try arguments.json(from: 1)
+        let value = try JSONInput(json).value(for: WriteTarget(path: path.appending(Key(0))))
+        if session.isDry {
+            let change = try await session.change(of: WriteTarget(path: path.appending(Key(0))), to: value)
+            return try await session.change(
+                "add a child to \(path): \(session.line(value))", change.json
+            ) { () throws(ShellError) in }
+        }
+        let connection = try await session.data()
+        let key = try await reporting { () throws(ConnectionError) in try await connection.push(value, to: path) }
+        try session.show(.object(JSONObject(["name": .string(key.utf8)]))) { ["\(key)"] }
+    }
+
+    static let rm = ShellCommand(
+        name: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
+        details: "-y    do not ask, however much there is", words: .paths, options: ["-y": false]
+    ) { (session, arguments) throws(ShellError) in
+        guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
+        var paths: [Path] = []
+        for word in arguments.words { paths.append(try session.path(word)) }
+        for path in paths { try await session.confirmLoss(of: path, "remove", arguments) }
+        for path in paths {
+            let change = try await session.change(of: WriteTarget(path: path), to: .null)
+            try await session.change(change.text, change.json) { () async throws(ShellError) in
+                let connection = try await session.data()
+                try await reporting { () throws(ConnectionError) in try await connection.remove(path) }
+            }
+        }
+    }
+
+    static let mv = ShellCommand(
+        name: "mv", synopsis: "FROM TO [-y]", summary: "Move a value, at once: nobody sees it twice, or not at all.",
+        details: copyDetails, words: .paths, options: ["-y": false]
+    ) { (session, arguments) throws(ShellError) in
+        try await session.copy(arguments, andRemove: true)
+    }
+
+    static let cp = ShellCommand(
+        name: "cp", synopsis: "FROM TO [-y]", summary: "Copy a value.", details: copyDetails, words: .paths,
+        options: ["-y": false]
+    ) { (session, arguments) throws(ShellError) in
+        try await session.copy(arguments, andRemove: false)
+    }
+
+    private static let copyDetails = """
+        A value of up to 16 MB passes through this shell; larger ones are for 'export' and 'import'.
+        -y    do not ask before much is replaced
+        """
+}
+
+extension ShellSession {
+    /// More children than that are much.
+    private static let muchChildren = 100
+    private static let copiedBytesMax = 16_000_000
+
+    /// What is at a place, in short, and whether it is much.
+    private func summary(_ path: Path) async throws(ShellError) -> (text: String, isMuch: Bool) {
+        let page = try await page(path, limit: Self.muchChildren)
+        guard page.isObject else { return (page.node.text(painter), false) }
+        if page.next == nil, let bytes = page.byteCount {
+            let count = page.children.count
+            return ("{ \(count) \(count == 1 ? "child" : "children"), \(ByteText(bytes)) }", bytes > 1_000_000)
+        }
+        let limit = 5000
+        let count = try await count(path, upTo: limit)
+        return ("{ \(count)\(count >= limit ? " or more" : "") children }", true)
+    }
+
+    /// Asks before much goes.
+    func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
+        if isDry || isSure || arguments.has("-y") { return }
+        let summary = try await summary(path)
+        if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
+    }
+
+    func line(_ value: CanonicalJSON) -> String {
+        guard value.bytes.count <= 1000, let parsed = try? JSONValue(parsing: value.bytes) else {
+            return "(\(ByteText(value.bytes.count)))"
+        }
+        return painter.line(parsed)
+    }
+
+    /// What a change means: what is there now, and then. Asks the server only if that is shown.
+    func change(
+        of target: WriteTarget, to value: CanonicalJSON
+    ) async throws(ShellError) -> (text: String, json: JSONObject) {
+        let place = "/" + String(decoding: target.text, as: UTF8.self)
+        let json = JSONObject([
+            "path": .text(place), "value": value.bytes.count > 1000 ? nil : try? JSONValue(parsing: value.bytes),
+        ])
+        guard isDry else { return ("", json) }
+        let before: String
+        if target.isPriority {
+            before = try await page(target.path, limit: 1).priority.map { painter.line($0) } ?? "no priority"
+        } else {
+            before = try await summary(target.path).text
+        }
+        let text =
+            value.isNull ? "remove \(place), which is \(before)" : "set \(place) to \(line(value)); it is \(before)"
+        return (text, json)
+    }
+
+    /// Makes a multi-path update.
+    func apply(_ assignments: [WireAssignment], at base: Path) async throws(ShellError) {
+        guard isDry else {
+            let connection = try await data()
+            return try await reporting { () throws(ConnectionError) in
+                try await connection.update(base, assignments)
+            }
+        }
+        for assignment in assignments {
+            let change = try await change(of: assignment.target, to: assignment.value)
+            try await self.change(change.text, change.json) { () throws(ShellError) in }
+        }
+    }
+
+    func copy(_ arguments: ShellArguments, andRemove: Bool) async throws(ShellError) {
+        try arguments.expect(2...2)
+        let from = try path(arguments.words[0])
+        let to = try path(arguments.words[1])
+        guard !from.contains(to), !to.contains(from) else {
+            throw .usage("\(from) and \(to): one place is inside the other")
+        }
+        // A page says whether there is too much before any of it is read.
+        let page = try await page(from, limit: 1000)
+        if page.node.type == "null" { throw .failed("there is nothing at \(from)") }
+        let connection = try await data()
+        let value = try await reporting { () throws(ConnectionError) in try await connection.get(from) }
+        guard value.bytes.count <= Self.copiedBytesMax else {
+            throw .failed("\(from) has \(ByteText(value.bytes.count)): use 'export' and 'import'")
+        }
+        try await confirmLoss(of: to, "replace", arguments)
+        var assignments = [WireAssignment(target: WriteTarget(path: to), value: value)]
+        if andRemove { assignments.append(WireAssignment(target: WriteTarget(path: from), value: .null)) }
+        try await apply(assignments, at: .root)
+    }
+}

@@ -1,0 +1,102 @@
+import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Commands that go on until they are interrupted.
+extension ShellCommand {
+    static let watch = ShellCommand(
+        name: "watch", synopsis: "[PATH] [OPTIONS]", summary: "Print a value, then every change of it, until ^C.",
+        details: "-n N                      end after N changes, the first value included\n" + queryDetails,
+        words: .path,
+        options: queryOptions.merging(["-n": true]) { $1 }
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        let query = try arguments.query()
+        var left = try arguments.count("-n") ?? .max
+        let line = ChangeLine(isJSON: session.isJSON)
+        let connection = try await session.data()
+        let changes = try await reporting { () throws(ConnectionError) in
+            try await connection.listen(path, query: query)
+        }
+        do {
+            for try await change in changes {
+                try session.out.write(String(decoding: line.text(of: change), as: UTF8.self))
+                left -= 1
+                if left == 0 { return }
+            }
+        } catch let error as ShellError {
+            throw error
+        } catch let error as ConnectionError {
+            throw ShellError(error)
+        } catch { throw .failed("\(error)") }
+        throw .stopped
+    }
+
+    static let profile = ShellCommand(
+        name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
+        details: """
+            A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, their bytes,
+            who asked, what and where; and whether they were denied, failed, or had to do without an index.
+            -n N    end after N lines
+            """, options: ["-n": true]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...0)
+        var left = try arguments.count("-n") ?? .max
+        let connection = try await session.administrator()
+        let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
+        let failure = await session.follow(texts, &left)
+        // Whoever was interrupted still has to say so.
+        await Task { try? await connection.endProfile() }.value
+        if let failure { throw failure }
+    }
+}
+
+extension ShellSession {
+    fileprivate func follow(_ texts: AsyncStream<[UInt8]>, _ left: inout Int) async -> ShellError? {
+        do throws(ShellError) {
+            if !isJSON { try out.line(styled(ProfileLine.head, .dim)) }
+            for await text in texts {
+                for entry in (try? JSONValue(parsing: text))?.array?.compactMap(\.object) ?? [] {
+                    try show(.object(entry)) { [ProfileLine.text(entry, self)] }
+                    left -= 1
+                    if left == 0 { return nil }
+                }
+            }
+            return Task.isCancelled ? .stopped : .lost("the connection was lost")
+        } catch {
+            return error
+        }
+    }
+}
+
+private enum ProfileLine {
+    static let head = columns("count", "time", "bytes", "who", "request")
+
+    private static func columns(_ count: String, _ time: String, _ bytes: String, _ who: String, _ rest: String)
+        -> String
+    {
+        func left(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        let name = who.count > 16 ? who.prefix(15) + "…" : who
+        return [
+            left(count, 6), left(time, 9), left(bytes, 9), name + String(repeating: " ", count: 16 - name.count), rest,
+        ]
+        .joined(separator: "  ")
+    }
+
+    static func text(_ entry: JSONObject, _ session: ShellSession) -> String {
+        if let others = entry["others"]?.integer { return columns("\(others)", "", "", "", "other requests") }
+        let marks = ["denied", "failed", "unindexed"].compactMap { name in
+            entry[name]?.integer.map { $0 == entry["count"]?.integer ? name : "\(name): \($0)" }
+        }
+        let mark = marks.isEmpty ? "" : "  " + session.styled(marks.joined(separator: ", "), .error)
+        let microseconds = entry["us"]?.integer ?? 0
+        let time = microseconds < 10_000 ? "\(microseconds) µs" : "\(microseconds / 1000) ms"
+        return columns(
+            "\(entry["count"]?.integer ?? 0)", time, "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))",
+            entry["uid"]?.text ?? "-", "\(entry["op"]?.text ?? "") \(entry["path"]?.text ?? "")\(mark)")
+    }
+}

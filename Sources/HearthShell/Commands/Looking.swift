@@ -1,0 +1,261 @@
+import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Commands that look at data. None of them reads a whole subtree to show its top.
+extension ShellCommand {
+    /// Children that one request asks for: the first page is short, so that it is there at once.
+    private static let pageSizes = [100, 1000]
+
+    static let pwd = ShellCommand(name: "pwd", summary: "Print the current place.") {
+        (session, arguments) throws(ShellError) in
+        try arguments.expect(0...0)
+        try session.show(.text("\(session.place)")) { ["\(session.place)"] }
+    }
+
+    static let cd = ShellCommand(
+        name: "cd", synopsis: "[PATH]", summary: "Go to another place; without PATH to the root.", words: .path
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        session.place = try arguments.words.first.map { (word) throws(ShellError) in try session.path(word) } ?? .root
+    }
+
+    static let ls = ShellCommand(
+        name: "ls", synopsis: "[PATH] [-n N]", summary: "List the children of a node, each in short.",
+        details: "-n N    only the first N", words: .path, options: ["-n": true]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        let limit = try arguments.count("-n") ?? .max
+        var shown = 0
+        var after: Key?
+        repeat {
+            let size = min(pageSizes[after == nil ? 0 : 1], limit - shown)
+            let page = try await session.page(path, after: after, limit: size)
+            try session.list(page, isFirst: after == nil)
+            shown += page.children.count
+            after = page.next
+        } while after != nil && shown < limit
+        if session.isJSON { try session.out.line("]") }
+    }
+
+    static let get = ShellCommand(
+        name: "get", synopsis: "[PATH] [--all]", summary: "Print a value.",
+        details: """
+            On a terminal, of a value that is larger than 1 MB only the top is shown; --all prints it whole.
+            """, words: .path, options: ["--all": false]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        if session.out.columns != nil, !session.isJSON, !arguments.has("--all") {
+            let page = try await session.page(path, limit: 200)
+            guard let bytes = page.byteCount, bytes <= 1_000_000 else {
+                try session.list(page, isFirst: true)
+                return try session.out.line(
+                    session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
+            }
+        }
+        let connection = try await session.data()
+        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path) }
+        try session.show(data: value)
+    }
+
+    static let query = ShellCommand(
+        name: "query", synopsis: "[PATH] --order-by ORDER [OPTIONS]", summary: "Print what a query selects.",
+        details: queryDetails, words: .path, options: queryOptions
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        guard let query = try arguments.query() else { throw arguments.misused("--order-by is missing") }
+        let connection = try await session.data()
+        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path, query: query) }
+        try session.show(data: value)
+    }
+
+    static let tree = ShellCommand(
+        name: "tree", synopsis: "[PATH] [-d DEPTH] [-n N]", summary: "Draw the top of a subtree.",
+        details: """
+            -d DEPTH    levels (default 3)
+            -n N        children of each node (default 20)
+            """, words: .path, options: ["-d": true, "-n": true]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        let drawing = TreeDrawing(
+            session: session, depth: try arguments.count("-d", in: 1...Path.maximumDepth) ?? 3,
+            width: try arguments.count("-n", in: 1...1000) ?? 20)
+        if session.isJSON {
+            let json = try await drawing.json(path)
+            return try session.show(json) { [] }
+        }
+        try session.out.line(session.styled("\(path)", .strong))
+        try await drawing.draw(path)
+    }
+
+    static let count = ShellCommand(
+        name: "count", synopsis: "[PATH]", summary: "Count the children of a node, without reading their values.",
+        words: .path
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let count = try await session.count(try session.path(arguments.words.first))
+        try session.show(.integer(Int64(count))) { ["\(count)"] }
+    }
+
+    static let history = ShellCommand(
+        name: "history", synopsis: "[PATH] [-n N]",
+        summary: "What was committed at and around a place, the newest first.",
+        details: "-n N    so many commits (default 20)", words: .path, options: ["-n": true]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...1)
+        let path = try session.path(arguments.words.first)
+        var left = try arguments.count("-n") ?? 20
+        var before: UInt64?
+        repeat {
+            let answer = try await session.ask(.history(path, before: before, limit: min(left, 200)))
+            for entry in answer["entries"]?.array?.compactMap(\.object) ?? [] {
+                left -= 1
+                try session.show(.object(entry)) { session.lines(ofHistory: entry) }
+            }
+            before = answer["before"]?.integer.map { UInt64(clamping: $0) }
+        } while before != nil && left > 0
+    }
+}
+
+extension ShellSession {
+    /// Prints a value of the database.
+    func show(data value: CanonicalJSON) throws(ShellError) {
+        // What is deeper than is read here is printed as it is.
+        guard !isJSON, let parsed = try? JSONValue(parsing: value.bytes) else { return try out.line("\(value)") }
+        for line in out.columns == nil ? [painter.line(parsed)] : painter.lines(parsed) { try out.line(line) }
+    }
+
+    /// Children, one per line. As JSON they are an array, which is not closed here.
+    fileprivate func list(_ page: NodePage, isFirst: Bool) throws(ShellError) {
+        if isJSON {
+            if isFirst { try out.write("[") }
+            if !page.isObject, page.node.type != "null" { return try out.write(text(page.json)) }
+            for (index, child) in page.children.enumerated() {
+                try out.write((isFirst && index == 0 ? "" : ",\n") + text(child.json))
+            }
+            return
+        }
+        guard page.isObject else {
+            if page.node.type != "null" { try out.line(page.node.text(painter)) }
+            return
+        }
+        if isFirst, let priority = page.priority {
+            try out.line(styled(".priority", .dim) + "  " + painter.line(priority))
+        }
+        let width = min(page.children.map(\.key.count).max() ?? 0, 40)
+        for child in page.children {
+            let padding = String(repeating: " ", count: max(0, width - child.key.count))
+            let gap = out.columns == nil ? "\t" : padding + "  "
+            try out.line(styled(child.key, .key) + gap + cut(child.node.text(painter), behind: width + 2))
+        }
+    }
+
+    private func text(_ object: JSONObject) -> String { String(decoding: object.bytes, as: UTF8.self) }
+
+    /// On a terminal a child takes one line.
+    private func cut(_ text: String, behind used: Int) -> String {
+        out.columns.map { ScreenText(text).fitted(to: max($0 - used, 20)) } ?? text
+    }
+
+    /// Asks for the next ones until there are no more.
+    func count(_ path: Path, upTo limit: Int = .max) async throws(ShellError) -> Int {
+        var count = 0
+        var after: Key?
+        repeat {
+            let page = try await ask(.count(AdminPage(path, after: after, acting: acting?.auth)))
+            count += Int(clamping: page["n"]?.integer ?? 0)
+            after = page["next"]?.utf8.flatMap { try? Key(validating: $0) }
+        } while after != nil && count < limit
+        return count
+    }
+
+    fileprivate func lines(ofHistory entry: JSONObject) -> [String] {
+        let time = Moment.text(entry["time"]?.integer)
+        let head = "\(entry["seq"]?.integer ?? 0)  \(time)  \(entry["uid"]?.text ?? "-")"
+        let changes = (entry["changes"]?.array ?? []).compactMap(\.object).map { change in
+            let value =
+                change["value"].map { painter.line($0) }
+                ?? styled("(\(ByteText(Int(clamping: change["bytes"]?.integer ?? 0))))", .dim)
+            return "    \(styled(change["path"]?.text ?? "", .key))  \(value)"
+        }
+        let more = entry["more"]?.integer.map { [styled("    and \($0) more", .dim)] } ?? []
+        return [styled(head, .dim)] + changes + more
+    }
+}
+
+/// Draws or collects a subtree level by level, so far and so wide as is wanted.
+private struct TreeDrawing {
+    let session: ShellSession
+    let depth: Int
+    let width: Int
+
+    func draw(_ path: Path, level: Int = 1, indent: String = "") async throws(ShellError) {
+        let page = try await session.page(path, limit: width)
+        if level == 1, !page.isObject { return try session.out.line(page.node.text(session.painter)) }
+        for (index, child) in page.children.enumerated() {
+            let isLast = index == page.children.count - 1 && page.next == nil
+            let head = indent + (isLast ? "└─ " : "├─ ") + session.styled(child.key, .key)
+            guard goesDown(child, level) else {
+                try session.out.line("\(head): \(child.node.text(session.painter))")
+                continue
+            }
+            try session.out.line(head)
+            try await draw(try below(path, child), level: level + 1, indent: indent + (isLast ? "   " : "│  "))
+        }
+        if page.next != nil { try session.out.line(indent + "└─ " + session.styled("…", .dim)) }
+    }
+
+    /// Objects are opened while there are levels left.
+    private func goesDown(_ child: NodePage.Child, _ level: Int) -> Bool {
+        child.node.type == "object" && level < depth
+    }
+
+    private func below(_ path: Path, _ child: NodePage.Child) throws(ShellError) -> Path {
+        do throws(KeyError) { return path.appending(try Key(validating: child.key)) } catch {
+            throw .failed("the server names a key that is none: \(error)")
+        }
+    }
+
+    /// The same as nested objects: `{"t":…,"c":[…]}`.
+    func json(_ path: Path, level: Int = 1) async throws(ShellError) -> JSONValue {
+        let page = try await session.page(path, limit: width)
+        var object = page.json
+        guard page.isObject else { return .object(object) }
+        var children: [JSONValue] = []
+        for child in page.children {
+            var entry = child.json
+            if goesDown(child, level),
+                case .object(let inner) = try await json(try below(path, child), level: level + 1)
+            {
+                entry["v"] = nil
+                entry["c"] = inner["c"]
+                entry["next"] = inner["next"]
+            }
+            children.append(.object(entry))
+        }
+        object["c"] = .array(children)
+        return .object(object)
+    }
+}
+
+extension ShellCommand {
+    static let queryOptions: ShellArguments.Options = [
+        "--order-by": true, "--limit-to-first": true, "--limit-to-last": true, "--start-at": true,
+        "--start-after": true, "--end-at": true, "--end-before": true, "--equal-to": true,
+    ]
+
+    static let queryDetails = QueryWords.options.map { option in
+        let name = "--\(option.name) \(option.value)"
+        return name + String(repeating: " ", count: max(1, 26 - name.count)) + option.help
+    }.joined(separator: "\n")
+}
+
+extension ShellArguments {
+    /// Nil if no option asks for a query.
+    func query() throws(ShellError) -> QueryObject? { try QueryWords.query { self["--\($0)"] } }
+}

@@ -1,0 +1,152 @@
+import EventLoop
+import Glibc
+import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Commands that move large values between files and the server.
+extension ShellCommand {
+    static let importing = ShellCommand(
+        name: "import", synopsis: "FILE [PATH] [--merge] [-y]", summary: "Read JSON of any size from a file.",
+        details: """
+            What is at PATH goes first; --merge keeps it, but for the children that the JSON names. The file is checked
+            before anything is written.
+            """, words: .files, options: ["--merge": false, "-y": false]
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(1...2)
+        let file = arguments.words[0].text
+        let base = try session.path(arguments.words.count > 1 ? arguments.words[1] : nil)
+        let merges = arguments.has("--merge")
+        let bytes = try await session.check(file, base: base, merges: merges)
+        if !merges, !arguments.has("-y"), try await session.page(base, limit: 1).node.type != "null" {
+            try session.confirm("\(base) is not empty, and everything there will be replaced")
+        }
+        let change = JSONObject(["path": .text("\(base)"), "file": .text(file), "bytes": .integer(Int64(bytes))])
+        try await session.change("write \(ByteText(bytes)) of JSON to \(base)", change) { () throws(ShellError) in
+            var importer = Importer(try await session.data(), base: base, merges: merges)
+            try await session.read(file) { (piece) throws(ImportFailure) in
+                if let piece { try await importer.append(piece) } else { try await importer.finish() }
+            }
+            if !session.isJSON { try session.out.line("\(base): \(ByteText(bytes)) of JSON written") }
+        }
+    }
+
+    static let export = ShellCommand(
+        name: "export", synopsis: "[PATH] [FILE]", summary: "Write a value as JSON, however large, to a file or here.",
+        details: "The value is that of one moment. FILE is FILE.part until it is whole.", words: .path
+    ) { (session, arguments) throws(ShellError) in
+        try arguments.expect(0...2)
+        let path = try session.path(arguments.words.first)
+        guard session.acting == nil else { throw .failed("'export' is the administrator's: leave with 'as'") }
+        var call = HTTPCall(session.target.url.address(path, query: "format=export"))
+        do throws(ConnectionError) {
+            let credential = session.target.credential ?? .token(ShellSession.Target.developer)
+            try await call.authenticate(credential, on: session.target.loop, options: session.target.options)
+        } catch {
+            throw ShellError(error)
+        }
+        let file = arguments.words.count > 1 ? arguments.words[1].text : nil
+        let output = try ExportFile(file)
+        do throws(ConnectionError) {
+            try await Download.run(call, on: session.target.loop, options: session.target.options) { output.write($0) }
+        } catch {
+            output.discard()
+            throw output.failure.map { .failed($0) } ?? ShellError(error)
+        }
+        let bytes = try output.finish()
+        guard let file else { return }
+        let result = JSONObject(["file": .text(file), "bytes": .integer(Int64(bytes))])
+        try session.show(.object(result)) { ["\(file): \(ByteText(bytes))"] }
+    }
+}
+
+extension ShellSession {
+    private static let pieceBytes = 256 << 10
+
+    /// Reads a file in pieces; nil is the end of it.
+    func read(
+        _ file: String, _ body: ([UInt8]?) async throws(ImportFailure) -> Void
+    ) async throws(ShellError) {
+        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        do throws(ImportFailure) {
+            var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
+            while true {
+                let count = Glibc.read(descriptor, &piece, piece.count)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { break }
+                try await body(Array(piece[..<count]))
+            }
+            try await body(nil)
+        } catch {
+            switch error {
+            case .text(let error): throw .failed("\(file): \(error)")
+            case .tooLarge(let error): throw .failed("\(file): \(error)")
+            case .connection(let error): throw ShellError(error)
+            }
+        }
+    }
+
+    /// Reads a file for its mistakes; answers its bytes.
+    func check(_ file: String, base: Path, merges: Bool) async throws(ShellError) -> Int {
+        var reader = ImportReader(base: base, merges: merges)
+        var bytes = 0
+        try await read(file) { (piece) throws(ImportFailure) in
+            if let piece { reader.append(piece) } else { reader.finish() }
+            bytes += piece?.count ?? 0
+            while let _ = try reader.next() {}
+        }
+        return bytes
+    }
+}
+
+/// Where an export goes: a file that is only under its name once it is whole, or standard output.
+private final class ExportFile: @unchecked Sendable {
+    // Safe because: only the thread that writes uses it, until that is done.
+
+    private let descriptor: Int32
+    private let path: String?
+    private var count = 0
+    private(set) var failure: String?
+
+    init(_ path: String?) throws(ShellError) {
+        self.path = path
+        descriptor = path.map { open($0 + ".part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
+        if descriptor < 0 { throw .failed("cannot write \(path ?? ""): \(String(cString: strerror(errno)))") }
+    }
+
+    /// False when that failed.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if part < 0 {
+                if errno == EINTR { continue }
+                failure = "cannot write \(path ?? "standard output"): \(String(cString: strerror(errno)))"
+                return false
+            }
+            rest = rest.dropFirst(part)
+        }
+        count += bytes.count
+        return true
+    }
+
+    /// Gives a file its name; answers the bytes.
+    func finish() throws(ShellError) -> Int {
+        guard [UInt8(ascii: "\n")].withUnsafeBytes({ write($0) }) else { throw .failed(failure ?? "") }
+        guard let path else { return count }
+        let isSafe = fsync(descriptor) == 0
+        guard close(descriptor) == 0, isSafe, rename(path + ".part", path) == 0 else {
+            throw .failed("cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+        return count
+    }
+
+    func discard() {
+        guard let path else { return }
+        close(descriptor)
+        unlink(path + ".part")
+    }
+}

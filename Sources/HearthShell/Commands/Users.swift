@@ -1,0 +1,134 @@
+import EventLoop
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Commands about accounts.
+extension ShellCommand {
+    private static let subcommands = ["list", "get", "create", "disable", "enable", "delete", "claims", "revoke"]
+
+    static let users = ShellCommand(
+        name: "users",
+        synopsis: "list [-n N] | get WHO | create EMAIL | disable|enable|delete|revoke WHO | claims WHO [JSON]",
+        summary: "List, make and change the accounts of users.",
+        details: """
+            WHO is a user's id, or an email address.
+
+            list       by id, so many at most as -n says (default 100)
+            create     --password TEXT (asked for if it is missing), --name TEXT, --uid ID
+            claims     show what rules see in auth.token besides the usual, or replace it; {} removes it
+            revoke     end all sessions of a user, who has to sign in again
+            delete     for good; -y does not ask
+            """, words: .subcommands(subcommands),
+        options: ["-n": true, "-y": false, "--password": true, "--name": true, "--uid": true]
+    ) { (session, arguments) throws(ShellError) in
+        let words = arguments.words.dropFirst()
+        switch (arguments.words.first?.text ?? "list", words.count) {
+        case ("list", 0): try await session.listUsers(try arguments.count("-n") ?? 100)
+        case ("get", 1):
+            let user = try await session.user(words[1])
+            try session.show(.object(user)) { session.painter.lines(.object(session.readable(user))) }
+        case ("create", 0...1): try await session.createUser(words.first?.text, arguments)
+        case ("disable", 1): try await session.update(words[1], "disable", ["disableUser": .bool(true)])
+        case ("enable", 1): try await session.update(words[1], "enable", ["disableUser": .bool(false)])
+        case ("revoke", 1):
+            let now = String(WallClock.milliseconds / 1000)
+            try await session.update(words[1], "revoke the tokens of", ["validSince": .text(now)])
+        case ("delete", 1): try await session.deleteUser(words[1], arguments)
+        case ("claims", 1):
+            let claims = try await session.user(words[1])["customAttributes"]?.text ?? "{}"
+            let value = (try? JSONValue(parsing: Array(claims.utf8))) ?? .text(claims)
+            try session.show(value) { session.painter.lines(value) }
+        case ("claims", 2...):
+            let json = try arguments.json(from: 2)
+            guard let claims = (try? JSONValue(parsing: json))?.object else { throw .usage("claims are a JSON object") }
+            try await session.update(
+                words[1], "replace the claims of", ["customAttributes": .string(claims.bytes)])
+        default: throw arguments.misused("which of them?")
+        }
+    }
+}
+
+extension ShellSession {
+    private func accounts(_ operation: String) async throws(ShellError) -> String {
+        "/v1/projects/\(try await project())/accounts\(operation)"
+    }
+
+    fileprivate func listUsers(_ limit: Int) async throws(ShellError) {
+        var rows: [[String]] = []
+        var all: [JSONValue] = []
+        var next = ""
+        repeat {
+            let page = try await call(
+                "GET", try await accounts(":batchGet") + "?maxResults=\(min(limit - all.count, 1000))\(next)")
+            let users = page.object?["users"]?.array ?? []
+            all += users
+            rows += users.compactMap(\.object).map { user in
+                let seen = user["lastLoginAt"]?.text.flatMap { Int64($0) }
+                return [
+                    user["localId"]?.text ?? "", user["email"]?.text ?? "-", user["displayName"]?.text ?? "",
+                    seen.map { Moment.text($0) } ?? "-", user["disabled"]?.bool == true ? "disabled" : "",
+                ]
+            }
+            next = page.object?["nextPageToken"]?.text.map { "&nextPageToken=\($0)" } ?? ""
+        } while !next.isEmpty && all.count < limit
+        try show(.array(all), table: rows, head: ["id", "email", "name", "last sign-in", ""])
+        if !next.isEmpty, !isJSON { try out.line(styled("the first \(limit): 'users list -n N' shows more", .dim)) }
+    }
+
+    /// The account that a word means; throws if there is none.
+    func user(_ word: Word) async throws(ShellError) -> JSONObject {
+        let isEmail = word.text.contains("@")
+        let question = JSONObject([isEmail ? "email" : "localId": .array([.text(word.text)])])
+        let answer = try await call("POST", try await accounts(":lookup"), question.bytes)
+        guard let user = answer.object?["users"]?.array?.first?.object else {
+            throw .failed("there is no user \(word.text)")
+        }
+        return user
+    }
+
+    /// Times as people read them.
+    fileprivate func readable(_ user: JSONObject) -> JSONObject {
+        var user = user
+        for name in ["createdAt", "lastLoginAt"] {
+            if let time = user[name]?.text.flatMap({ Int64($0) }) { user[name] = .text(Moment.text(time)) }
+        }
+        user["passwordHash"] = nil
+        return user
+    }
+
+    fileprivate func createUser(_ email: String?, _ arguments: ShellArguments) async throws(ShellError) {
+        var password = arguments["--password"]
+        if password == nil, email != nil, !isDry { password = prompter?.secret("Password (none: empty): ") }
+        let user = JSONObject([
+            "email": email.map { .text($0) }, "password": password.flatMap { $0.isEmpty ? nil : .text($0) },
+            "displayName": arguments["--name"].map { .text($0) }, "localId": arguments["--uid"].map { .text($0) },
+        ])
+        if isDry {
+            return try await change("create \(email ?? "a user")", JSONObject(["email": user["email"]])) {
+                () throws(ShellError) in
+            }
+        }
+        let answer = try await call("POST", try await accounts(""), user.bytes)
+        try show(answer) { [answer.object?["localId"]?.text ?? ""] }
+    }
+
+    fileprivate func update(
+        _ word: Word, _ verb: String, _ members: KeyValuePairs<String, JSONValue?>
+    ) async throws(ShellError) {
+        let id = try await user(word)["localId"] ?? .null
+        try await change("\(verb) \(word.text)", JSONObject(["localId": id])) { () throws(ShellError) in
+            var body = JSONObject(["localId": id])
+            body.merge(JSONObject(members))
+            _ = try await call("POST", try await accounts(":update"), body.bytes)
+        }
+    }
+
+    fileprivate func deleteUser(_ word: Word, _ arguments: ShellArguments) async throws(ShellError) {
+        let id = try await user(word)["localId"] ?? .null
+        if !arguments.has("-y") { try confirm("delete the account of \(word.text) for good") }
+        try await change("delete the account of \(word.text)", JSONObject(["localId": id])) { () throws(ShellError) in
+            _ = try await call("POST", try await accounts(":delete"), JSONObject(["localId": id]).bytes)
+        }
+    }
+}

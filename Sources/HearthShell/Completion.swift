@@ -1,0 +1,80 @@
+import JSONTree
+import JSONWebTokens
+
+/// What a line could go on with: commands, their subcommands, paths as the server knows them.
+struct Completer {
+    let session: ShellSession
+
+    /// Children that one key may bring.
+    private static let childrenMax = 200
+
+    /// - parameter line: up to the cursor.
+    func candidates(_ line: String) async -> LineEditor.Completion {
+        guard let (words, start) = ShellWords.unfinished(line) else { return none }
+        let command = commandIndex(words)
+        if command == words.count { return choose(ShellCommand.all.map(\.name), start, behind: line) }
+        guard let known = ShellCommand.named(words[command].text) else { return none }
+        let index = words.count - command - 1
+        switch known.words {
+        case .none: return none
+        case .paths: return await paths(start, line)
+        case .path: return index == 0 ? await paths(start, line) : none
+        case .files: return index == 1 ? await paths(start, line) : none
+        case .subcommands(let names):
+            if index == 0 { return choose(names, start, behind: line) }
+            let takesPath = known.name == "rules" && words[command + 1].text == "explain"
+            if takesPath, index == 1 { return choose(["read", "write"], start, behind: line) }
+            return takesPath && index == 2 ? await paths(start, line) : none
+        }
+    }
+
+    private var none: LineEditor.Completion { .init(replaced: 0, candidates: []) }
+
+    /// Where the command stands behind `dry` and `as UID`.
+    private func commandIndex(_ words: [Word]) -> Int {
+        var index = 0
+        while index < words.count {
+            switch words[index].text {
+            case "dry": index += 1
+            case "as" where index + 1 < words.count: index += 2
+            default: return index
+            }
+        }
+        return index
+    }
+
+    private func choose(_ names: [String], _ start: String, behind line: String) -> LineEditor.Completion {
+        let found = names.filter { $0.hasPrefix(start) }.sorted()
+        return .init(replaced: start.count, candidates: found.map { ($0 + " ", $0) })
+    }
+
+    /// Children of the place that is written so far, which begin as what is written behind its last slash.
+    private func paths(_ start: String, _ line: String) async -> LineEditor.Completion {
+        let cut = start.lastIndex(of: "/").map { start.index(after: $0) } ?? start.startIndex
+        let (parent, prefix) = (String(start[..<cut]), String(start[cut...]))
+        guard let path = try? session.path(parent.isEmpty ? nil : Word(parent)),
+            let found = try? await children(of: path, startingWith: prefix)
+        else { return none }
+        let written = ShellWords.escaped(start)
+        let replaced = line.hasSuffix(written) ? written.count : start.count
+        return .init(
+            replaced: replaced,
+            candidates: found.map { child in
+                let isOpen = child.node.type == "object"
+                return (ShellWords.escaped(parent + child.key) + (isOpen ? "/" : " "), child.key + (isOpen ? "/" : ""))
+            })
+    }
+
+    private func children(
+        of path: Path, startingWith prefix: String
+    ) async throws(ShellError) -> [NodePage.Child] {
+        let first = try await session.page(path, limit: Self.childrenMax)
+        var found = first.children.filter { $0.key.hasPrefix(prefix) }
+        guard first.next != nil, !prefix.isEmpty, let key = try? Key(validating: prefix) else { return found }
+        // Behind the first ones: the key itself, and those that follow it.
+        let more = try await session.page(path, after: key, limit: Self.childrenMax)
+        let known = Set(found.map(\.key))
+        found += more.children.filter { $0.key.hasPrefix(prefix) && !known.contains($0.key) }
+        return found
+    }
+}

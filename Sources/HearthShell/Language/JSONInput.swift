@@ -1,0 +1,42 @@
+package import JSONTree
+package import WireProtocol
+
+/// JSON that somebody has written, and what is said of its mistakes.
+package struct JSONInput: Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The value for a place.
+    package func value(for target: WriteTarget) throws(ShellError) -> CanonicalJSON {
+        try parse { (text) throws(RequestError) in try WireAssignment.parse(text, for: target) }.value
+    }
+
+    /// The values of an update.
+    package func assignments(base: Path) throws(ShellError) -> [WireAssignment] {
+        guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
+            throw .usage("an update needs a JSON object of paths and their values")
+        }
+        return try parse { (text) throws(RequestError) in try WireAssignment.parse(text, base: base) }
+    }
+
+    private func parse<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(RequestError) -> Result
+    ) throws(ShellError) -> Result {
+        do throws(RequestError) {
+            return try bytes.span.bytes.withUnsafeBytes { (text) throws(RequestError) in try body(text) }
+        } catch {
+            guard case .value(let error) = error else { throw .usage(error.message) }
+            let (line, column) = error.position(in: bytes)
+            throw .usage("invalid JSON at line \(line), column \(column): \(error)\(hint(for: error))")
+        }
+    }
+
+    /// A shell takes the quotes of a string away, so many forget that JSON has its own.
+    private func hint(for error: JSONError) -> String {
+        guard case .unexpectedByte = error.kind, let first = bytes.first(where: { $0 > 0x20 }),
+            !"{[\"-0123456789".utf8.contains(first)
+        else { return "" }
+        return "; a string is written '\"…\"'"
+    }
+}

@@ -1,0 +1,126 @@
+package import EventLoop
+import Glibc
+import HearthClient
+import Synchronization
+
+/// Runs a shell: commands from a terminal, a script, or the command line.
+package final class Shell: Sendable {
+    /// How it ended, for scripts.
+    package enum Outcome: Int32, Sendable {
+        case success = 0
+        /// A command failed; nothing behind it was run.
+        case failure = 1
+        /// A command was not written as it must be.
+        case usage = 2
+    }
+
+    private let session: ShellSession
+    /// What ^C ends.
+    private let running = Mutex<Task<Void, Never>?>(nil)
+
+    package init(_ session: ShellSession) { self.session = session }
+
+    /// From now on ^C ends the command that runs, not the program.
+    package func takeInterrupts(on loop: EventLoop) throws(SystemError) {
+        try Signals.forward([SIGINT], to: loop) { [self] _ in running.withLock { $0?.cancel() } }
+    }
+
+    // MARK: Scripts
+
+    /// Runs one command that is taken apart already.
+    package func run(_ words: [Word]) -> Outcome { wait { await self.perform(words) } }
+
+    /// Runs the lines of a script up to the first that fails.
+    package func run(script lines: AnySequence<String>, name: String) -> Outcome {
+        for (index, line) in lines.enumerated() {
+            let outcome = run(line: line) { "\(name):\(index + 1): \($0)" }
+            if outcome != .success || session.isOver { return outcome }
+        }
+        return .success
+    }
+
+    /// Runs one line.
+    ///
+    /// - parameter describe: adds where the line stands to what went wrong.
+    package func run(line: String, describe: @escaping @Sendable (String) -> String = { $0 }) -> Outcome {
+        let words: [Word]
+        do throws(ShellError) { words = try ShellWords.split(line) } catch {
+            session.out.writeError(describe(error.message ?? ""))
+            return .usage
+        }
+        return wait { await self.perform(words, describe) }
+    }
+
+    private func perform(
+        _ words: [Word], _ describe: @Sendable (String) -> String = { $0 }
+    ) async -> Outcome {
+        session.out.begin()
+        defer { session.out.end() }
+        do throws(ShellError) {
+            try await session.run(words)
+            return .success
+        } catch {
+            if let message = error.message { session.out.writeError(describe(message)) }
+            switch error {
+            case .usage: return .usage
+            case .failed, .lost: return .failure
+            case .stopped:
+                // Behind the ^C that the terminal shows.
+                if Task.isCancelled, session.out.columns != nil { StandardStreams.write("\n", to: STDOUT_FILENO) }
+                return .success
+            }
+        }
+    }
+
+    // MARK: The terminal
+
+    /// Reads commands from a terminal until its end.
+    ///
+    /// - parameter history: the file of what was typed; nil for none.
+    package func interact(history: String?) -> Outcome {
+        let completer = Completer(session: session)
+        let editor = LineEditor(historyFile: history) { line in self.wait { await completer.candidates(line) } }
+        guard let editor else { return run(script: AnySequence { AnyIterator { readLine() } }, name: "input") }
+        while !session.isOver {
+            switch editor.read(prompt: prompt, isColoured: session.out.isColoured) {
+            case .end:
+                StandardStreams.write("\n", to: STDOUT_FILENO)
+                return .success
+            case .interrupted: continue
+            case .text(let line):
+                if line.allSatisfy(\.isWhitespace) { continue }
+                editor.remember(line)
+                _ = run(line: line)
+            }
+        }
+        return .success
+    }
+
+    var prompt: [(text: String, style: Style?)] {
+        let server = session.target.url.database
+        var parts: [(String, Style?)] = [(server.isEmpty ? "hearth" : server, .strong), ("\(session.place)", .key)]
+        if let acting = session.acting { parts.append((" as \(acting.name)", .number)) }
+        if session.isDry { parts.append((" dry", .number)) }
+        return parts + [("> ", nil)]
+    }
+
+    /// Waits for work that ^C ends, on the calling thread.
+    private func wait<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value {
+        let ended = Semaphore()
+        let answer = Answer<Value>()
+        let task = Task {
+            let value = await work()
+            answer.value.withLock { $0 = value }
+            ended.signal()
+        }
+        running.withLock { $0 = task }
+        ended.wait()
+        running.withLock { $0 = nil }
+        guard let value = answer.value.withLock({ $0 }) else { preconditionFailure("a task that ended has a value") }
+        return value
+    }
+
+    private final class Answer<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
+    }
+}

@@ -1,0 +1,49 @@
+/// A command of the shell.
+struct ShellCommand: Sendable {
+    /// What the words behind it are, for completion.
+    enum Words: Sendable {
+        case none
+        /// All are paths.
+        case paths
+        /// The first one is a path.
+        case path
+        /// The first one is one of these, the others paths if it takes any.
+        case subcommands([String])
+        case files
+    }
+
+    var name: String
+    var synopsis = ""
+    var summary: String
+    var details = ""
+    var words = Words.none
+    var options: ShellArguments.Options = [:]
+    var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
+
+    var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
+
+    static let all: [ShellCommand] = [
+        ls, cd, pwd, get, tree, query, count, watch, history, set, update, push, rm, mv, cp, importing, export, rules,
+        users, sessions, stats, profile, databases, backup, log, `as`, dry, help, exit,
+    ]
+
+    static func named(_ name: String) -> ShellCommand? {
+        all.first { $0.name == name } ?? (name == "quit" ? exit : nil)
+    }
+}
+
+extension ShellSession {
+    /// Runs one command.
+    package func run(_ words: [Word]) async throws(ShellError) {
+        guard let name = words.first?.text else { return }
+        guard let command = ShellCommand.named(name) else {
+            throw .usage("there is no command '\(name)'; 'help' lists them")
+        }
+        do throws(ShellError) {
+            try await command.run(self, try ShellArguments(command, Array(words.dropFirst())))
+        } catch {
+            if case .lost = error { forgetConnections() }
+            throw error
+        }
+    }
+}

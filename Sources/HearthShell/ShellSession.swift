@@ -1,0 +1,259 @@
+package import EventLoop
+package import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Asks whoever sits in front of the shell.
+package protocol ShellPrompter: AnyObject, Sendable {
+    /// A yes or a no.
+    func confirm(_ question: String) -> Bool
+
+    /// What nobody may read along; nil for nothing.
+    func secret(_ question: String) -> String?
+}
+
+/// What a shell knows between two commands: the connection, the place, as whom it acts. Used by one command at a time.
+package final class ShellSession: @unchecked Sendable {
+    // Safe because: commands run one after the other, and nobody else changes anything here.
+
+    /// Whose shell it is.
+    package struct Target: Sendable {
+        package var url: DatabaseURL
+        /// Nil for a server in development mode.
+        package var credential: Credential?
+        /// A running loop, for the connections.
+        package var loop: EventLoop
+        package var options: ConnectionOptions
+
+        package init(
+            _ url: DatabaseURL, _ credential: Credential?, on loop: EventLoop,
+            options: ConnectionOptions = ConnectionOptions()
+        ) {
+            (self.url, self.credential, self.loop, self.options) = (url, credential, loop, options)
+        }
+
+        /// What every bearer is to a server in development mode.
+        static let developer = Array("owner".utf8)
+    }
+
+    /// As whom the shell reads and writes, if not as the administrator.
+    struct Acting {
+        var name: String
+        /// JSON text of what rules see as `auth`.
+        var auth: [UInt8]
+        var connection: Connection?
+    }
+
+    package let target: Target
+    package let out: any ShellOutput
+    /// Nobody is there to be asked if it is nil.
+    let prompter: (any ShellPrompter)?
+    package var isJSON: Bool
+    /// Changes are shown, not made.
+    package var isDry: Bool
+    /// Yes to all questions.
+    package var isSure: Bool
+    /// Where paths begin.
+    var place: Path
+    var acting: Acting?
+    /// Somebody has asked to leave.
+    package var isOver = false
+    private var connection: Connection?
+    private var knownProject: String?
+
+    package init(
+        _ target: Target, _ out: any ShellOutput, prompter: (any ShellPrompter)? = nil, isJSON: Bool = false,
+        isDry: Bool = false, isSure: Bool = false
+    ) {
+        self.target = target
+        self.out = out
+        self.prompter = prompter
+        self.isJSON = isJSON
+        self.isDry = isDry
+        self.isSure = isSure
+        place = target.url.path
+    }
+
+    // MARK: Connections
+
+    /// The administrator's connection; makes one if there is none.
+    package func administrator() async throws(ShellError) -> Connection {
+        if let connection { return connection }
+        let new = try await open(acting: nil)
+        connection = new
+        return new
+    }
+
+    /// The connection that reads and writes.
+    func data() async throws(ShellError) -> Connection {
+        guard let acting else { return try await administrator() }
+        if let connection = acting.connection { return connection }
+        let new = try await open(acting: acting.auth)
+        self.acting?.connection = new
+        return new
+    }
+
+    private func open(acting: [UInt8]?) async throws(ShellError) -> Connection {
+        let (target, url) = (target, target.url)
+        let new: Connection
+        do throws(ConnectionError) {
+            new = try await Connection.open(url, on: target.loop, options: target.options)
+        } catch .disconnected(.unreachable(let text)) {
+            throw .lost("cannot reach \(url): \(text)")
+        } catch {
+            throw ShellError(error)
+        }
+        do throws(ConnectionError) {
+            if let credential = target.credential, acting == nil {
+                try await new.authenticate(credential)
+            } else {
+                let token = try await target.credential?.token(on: target.loop, options: target.options).text
+                try await new.authenticate(token ?? Target.developer, acting: acting)
+            }
+        } catch .refused where target.credential == nil {
+            throw .failed("\(url) wants a credential: --key FILE, of 'hearth admin create-key', or --auth TOKEN")
+        } catch {
+            throw ShellError(error)
+        }
+        return new
+    }
+
+    /// The next command makes other connections.
+    func forgetConnections() {
+        connection = nil
+        acting?.connection = nil
+    }
+
+    // MARK: Asking the server
+
+    /// The answer to an administrator's request.
+    func ask(_ request: AdminRequest) async throws(ShellError) -> JSONObject {
+        let connection = try await administrator()
+        let text = try await reporting { () throws(ConnectionError) in try await connection.administer(request) }
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw .failed("the server answers what this shell does not understand")
+        }
+        return object
+    }
+
+    /// Children of a node, as whoever the shell acts as.
+    func page(_ path: Path, after: Key? = nil, limit: Int) async throws(ShellError) -> NodePage {
+        NodePage(try await ask(.children(AdminPage(path, after: after, limit: limit, acting: acting?.auth))))
+    }
+
+    /// Makes a request of administrators over the connection; the body of an answer other than 200 becomes an error.
+    func call(_ method: String, _ target: String, _ body: [UInt8] = []) async throws(ShellError) -> JSONValue {
+        let answer = try await ask(
+            .rest(method: Array(method.utf8), target: Array(target.utf8), body: body))
+        let content = answer["body"] ?? .null
+        guard answer["status"]?.integer == 200 else {
+            let error = content.object?["error"]
+            let text = error?.text ?? error?.object?["message"]?.text ?? "HTTP \(answer["status"]?.integer ?? 0)"
+            throw .failed(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+        }
+        return content
+    }
+
+    /// The project whose accounts the server has.
+    func project() async throws(ShellError) -> String {
+        if let knownProject { return knownProject }
+        let project = try await ask(.statistics)["project"]?.text ?? "hearth"
+        knownProject = project
+        return project
+    }
+
+    // MARK: Paths
+
+    /// The place that a word means; the current one without a word.
+    func path(_ word: Word?) throws(ShellError) -> Path {
+        let target = try self.target(word)
+        guard !target.isPriority else { throw .usage("a priority cannot be read alone") }
+        return target.path
+    }
+
+    /// The same, and it may be a priority.
+    func target(_ word: Word?) throws(ShellError) -> WriteTarget {
+        guard let word else { return WriteTarget(path: place) }
+        // What a script whose variable is not set says had better not mean the current place.
+        if word.text.isEmpty { throw .usage("the path is empty: / is the whole database, . the current place") }
+        var path = word.text.hasPrefix("/") ? Path.root : place
+        var isPriority = false
+        for part in word.text.split(separator: "/") {
+            if isPriority { throw .usage("invalid path '\(word.text)': nothing stands below a priority") }
+            switch part {
+            case ".": break
+            case "..": path = path.parent ?? .root
+            case ".priority": isPriority = true
+            default:
+                do throws(KeyError) { path = path.appending(try Key(validating: String(part))) } catch {
+                    throw .usage("invalid path '\(word.text)': \(error)")
+                }
+            }
+        }
+        guard path.depth <= Path.maximumDepth else { throw .usage("invalid path '\(word.text)': \(PathError.tooDeep)") }
+        return WriteTarget(path: path, isPriority: isPriority)
+    }
+
+    // MARK: Telling
+
+    var painter: JSONPainter { JSONPainter(isColoured: out.isColoured) }
+
+    func styled(_ text: String, _ style: Style) -> String { style(text, out.isColoured) }
+
+    /// What a command found out: as JSON on one line, or as lines for people.
+    func show(_ value: @autoclosure () -> JSONValue, _ lines: () -> [String]) throws(ShellError) {
+        if isJSON { return try out.line(String(decoding: value().bytes, as: UTF8.self)) }
+        for line in lines() { try out.line(line) }
+    }
+
+    /// Columns that are as wide as what stands in them.
+    func show(_ value: @autoclosure () -> JSONValue, table rows: [[String]], head: [String]) throws(ShellError) {
+        try show(value()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
+    }
+
+    // MARK: Changing
+
+    /// Asks before something that cannot be taken back. Throws if the answer is no, or nobody can be asked.
+    func confirm(_ what: String) throws(ShellError) {
+        if isSure || isDry { return }
+        guard let prompter else { throw .failed("\(what): -y says that you are sure") }
+        guard prompter.confirm("\(what). Go on? [y/N] ") else { throw .failed("nothing was done") }
+    }
+
+    /// Makes a change, or only says which it would be.
+    ///
+    /// - parameters:
+    ///   - what: for people, in the form "remove /a".
+    ///   - change: what `--json` shows, besides whether it was made.
+    func change(
+        _ what: String, _ change: JSONObject, _ body: () async throws(ShellError) -> Void
+    ) async throws(ShellError) {
+        if !isDry { try await body() }
+        guard isDry || isJSON else { return }
+        var object = change
+        object["dryRun"] = isDry ? .bool(true) : nil
+        try show(.object(object)) { ["would \(what)"] }
+    }
+}
+
+/// Rows with columns.
+struct Table {
+    var head: [String]
+    var rows: [[String]]
+
+    /// Columns are padded, but for the last one.
+    func lines(styleHead: (String) -> String) -> [String] {
+        var widths = head.map(\.count)
+        for row in rows { for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) } }
+        func line(_ row: [String]) -> String {
+            var text = ""
+            for (index, cell) in row.enumerated() {
+                text +=
+                    index + 1 < row.count ? cell + String(repeating: " ", count: widths[index] - cell.count + 2) : cell
+            }
+            return text.hasSuffix(" ") ? String(text.reversed().drop { $0 == " " }.reversed()) : text
+        }
+        return [styleHead(line(head))] + rows.map(line)
+    }
+}

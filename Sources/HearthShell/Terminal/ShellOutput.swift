@@ -1,0 +1,69 @@
+import Glibc
+
+/// Where the shell writes.
+package protocol ShellOutput: AnyObject, Sendable {
+    /// Whether colours are shown.
+    var isColoured: Bool { get }
+
+    /// Columns of a terminal; nil if it is none.
+    var columns: Int? { get }
+
+    /// A command begins.
+    func begin()
+
+    /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have seen enough.
+    func write(_ text: String) throws(ShellError)
+
+    /// The command has ended.
+    func end()
+
+    /// For what went wrong.
+    func writeError(_ text: String)
+}
+
+extension ShellOutput {
+    func line(_ text: String) throws(ShellError) { try write(text + "\n") }
+}
+
+/// Standard output and standard error. On a terminal long output comes in pages.
+package final class StandardStreams: ShellOutput {
+    package let isColoured: Bool
+    private let pager: Pager?
+
+    /// - parameter pages: somebody is there to turn them.
+    package init(pages: Bool) {
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let plain = ["dumb", nil].contains(getenv("TERM").map { String(cString: $0) }) || getenv("NO_COLOR") != nil
+        isColoured = isTerminal && !plain
+        pager = isTerminal && pages ? Pager() : nil
+    }
+
+    package var columns: Int? { Terminal.size?.columns }
+
+    package func begin() { pager?.begin() }
+
+    package func write(_ text: String) throws(ShellError) {
+        guard let pager else { return Self.write(text, to: STDOUT_FILENO) }
+        try pager.write(Terminal.harmless(text))
+    }
+
+    package func end() { pager?.end() }
+
+    package func writeError(_ text: String) {
+        // Colours are for people who see them.
+        let isTerminal = isatty(STDERR_FILENO) == 1
+        Self.write(Style.error(Terminal.harmless(text), isTerminal && isColoured) + "\n", to: STDERR_FILENO)
+    }
+
+    static func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno != EINTR { return }
+                rest = rest.dropFirst(max(count, 0))
+            }
+        }
+    }
+}

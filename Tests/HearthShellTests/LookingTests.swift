@@ -1,0 +1,168 @@
+import JSONTree
+import Testing
+
+@testable import HearthShell
+
+@Suite("Commands that look at data", .timeLimit(.minutes(1)))
+struct LookingTests {
+    @Test("places, lists, values, trees, counts")
+    func looking() async throws {
+        let shell = try ShellFixture()
+        await shell.play(
+            """
+            > pwd
+            /
+            > ls
+            > get nothing
+            null
+            > count nothing
+            0
+            > update / {"rooms/a/title": "Kitchen", "rooms/a/n": 3, "rooms/b c/open": true, "x": "y"}
+            > set x/.priority 2
+            > ls
+            rooms\t{"a": {"n": 3, "title": "Kitchen"}, "b c": {"open": true}}
+            x\t"y"
+            > ls -n 1
+            rooms\t{"a": {"n": 3, "title": "Kitchen"}, "b c": {"open": true}}
+            > ls x
+            "y"
+            > cd rooms
+            > pwd
+            /rooms
+            > ls
+            a\t{"n": 3, "title": "Kitchen"}
+            b c\t{"open": true}
+            > get a/title
+            "Kitchen"
+            > get "b c/open"
+            true
+            > get b\\ c
+            {"open": true}
+            > get ../x
+            {".priority": 2, ".value": "y"}
+            > count
+            2
+            > count ..
+            2
+            > cd a/../..
+            > pwd
+            /
+            > tree
+            /
+            ├─ rooms
+            │  ├─ a
+            │  │  ├─ n: 3
+            │  │  └─ title: "Kitchen"
+            │  └─ b c
+            │     └─ open: true
+            └─ x: "y"
+            > tree -d 1 -n 1
+            /
+            ├─ rooms: {"a": {"n": 3, "title": "Kitchen"}, "b c": {"open": true}}
+            └─ …
+            > tree x
+            /x
+            "y"
+            > cd
+            > pwd
+            /
+            """)
+    }
+
+    @Test("a node that is large is shown by its top, and counted, without being read")
+    func large() async throws {
+        let shell = try ShellFixture(columns: 80)
+        let children = (0..<3000).map { #""k\#($0 + 1000)":{"text":"\#(String(repeating: "v", count: 400))"}"# }
+        let file = shell.write("{\"list\":{\(children.joined(separator: ","))}}", to: "big.json")
+        #expect(await shell.run("import \(file) /").contains("1.3 MB of JSON written"))
+        #expect(await shell.run("count list") == "3000\n")
+        let top = await shell.run("get list").split(separator: "\n")
+        #expect(top.count == 201 && top.last == "a large value, of which this is the top: 'get --all', or 'export'")
+        #expect(await shell.run("ls list").split(separator: "\n").count == 3000)
+        #expect(await shell.run("ls list -n 1500").split(separator: "\n").count == 1500)
+        #expect(await shell.run("ls") == "list  { many children }\n")
+        #expect(await shell.run("tree -n 2").split(separator: "\n").count == 7)
+        #expect(await shell.run("get list --all").utf8.count > 1_200_000)
+    }
+
+    @Test("queries")
+    func queries() async throws {
+        let shell = try ShellFixture()
+        await shell.play(
+            """
+            > set l {"a": {"n": 1}, "b": {"n": 3}, "c": {"n": 2}}
+            > query l --order-by /n --limit-to-last 1
+            {"b": {"n": 3}}
+            > query l --order-by key --start-at b
+            {"b": {"n": 3}, "c": {"n": 2}}
+            > query l --order-by /n --equal-to 2
+            {"c": {"n": 2}}
+            > set names {"a": "x", "b": "y"}
+            > query names --order-by value --equal-to "y"
+            {"b": "y"}
+            """)
+        #expect(await shell.run("query l").contains("--order-by is missing"))
+        #expect(await shell.run("query l --order-by nonsense").contains("--order-by must be key, value"))
+        #expect(await shell.run("query l --nonsense").contains("unknown option --nonsense; usage: query"))
+    }
+
+    @Test("what was committed, the newest first")
+    func history() async throws {
+        let shell = try ShellFixture()
+        await shell.run("set a {\"x\": 1}")
+        await shell.run("as ann update / {\"a/x\": 2, \"b\": true}")
+        let lines = await shell.run("history a").split(separator: "\n").map { String($0) }
+        try #require(lines.count == 4)
+        #expect(lines[0].hasPrefix("2  20") && lines[0].hasSuffix("  ann"))
+        #expect(lines[1] == "    /a/x  2" && lines[3] == #"    /a  {"x": 1}"#)
+        #expect(lines[2].hasPrefix("1  20") && lines[2].hasSuffix("  -"))
+        #expect(await shell.run("history -n 1").split(separator: "\n").count == 3)
+    }
+
+    @Test("everything is one line of JSON with --json, but for lists of children")
+    func json() async throws {
+        let shell = try ShellFixture(isJSON: true)
+        await shell.play(
+            """
+            > set a {"x": 1, "y": "z"}
+            {"path":"/a","value":{"x":1,"y":"z"}}
+            > get
+            {"a":{"x":1,"y":"z"}}
+            > ls
+            [{"t":"object","v":{"x":1,"y":"z"},"k":"a"}]
+            > ls a
+            [{"t":"number","v":1,"k":"x"},
+            {"t":"string","v":"z","k":"y"}]
+            > ls a/x
+            [{"t":"number","v":1}]
+            > ls nothing
+            []
+            > count a
+            2
+            > pwd
+            "/"
+            > tree a
+            {"t":"object","c":[{"t":"number","v":1,"k":"x"},{"t":"string","v":"z","k":"y"}]}
+            """)
+        #expect(await shell.run("history a").hasPrefix(#"{"seq":1,"time":"#))
+        #expect(await shell.run("help").hasPrefix(#"["ls","cd","#))
+    }
+
+    @Test("a change is one line, as it comes")
+    func watch() async throws {
+        let shell = try ShellFixture()
+        let other = ShellSession(shell.session.target, MemoryOutput())
+        await shell.run("set a 1")
+        async let watched = shell.run("watch a -n 3")
+        // The first value has come when the listener is there; writes before that are seen as well, or not at all.
+        var value = 2
+        while true {
+            try await other.run(try ShellWords.split("set a \(value)"))
+            value += 1
+            if value == 60 { break }
+            try await other.run(try ShellWords.split("get a"))
+        }
+        let lines = await watched.split(separator: "\n")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("set /a ") })
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import HearthServer
+import TestSupport
+import Testing
+
+@testable import HearthShell
+
+@Suite("The shell in scripts", .timeLimit(.minutes(1)))
+struct ScriptTests {
+    /// Runs `hearth shell` with what a system shell would: words, and a text as its input.
+    private func hearth(_ fixture: ShellFixture, _ words: String, input: String? = nil) throws -> (
+        code: Int32, text: String
+    ) {
+        let program = try #require(BuiltProgram.path("hearth"))
+        let file = fixture.write(input ?? "", to: "input")
+        let out = fixture.folder.path + "/output"
+        let status = system(
+            "HOME=\(fixture.folder.path) \(program) shell ws://\(fixture.server.address) \(words) < \(file) > \(out) 2>&1"
+        )
+        return (status >> 8 & 0xFF, fixture.contents(of: "output"))
+    }
+
+    @Test("a command in words, in one line, in a pipe, in a file")
+    func ways() async throws {
+        let fixture = try ShellFixture()
+        #expect(try hearth(fixture, #"set a '{"x": [1, 2]}'"#) == (0, ""))
+        #expect(try hearth(fixture, "-c 'get a/x'") == (0, "{\"0\": 1, \"1\": 2}\n"))
+        #expect(try hearth(fixture, "get a --json") == (0, "{\"x\":{\"0\":1,\"1\":2}}\n"))
+        let script = "# what it does\ncd a\n\nset y {\"z\": \"two words\"} # behind it\nls\n"
+        let listed = "x\t{\"0\": 1, \"1\": 2}\ny\t{\"z\": \"two words\"}\n"
+        #expect(try hearth(fixture, "", input: script) == (0, listed))
+        let file = fixture.write(script, to: "script")
+        #expect(try hearth(fixture, "--file \(file)") == (0, listed))
+        #expect(try hearth(fixture, "", input: "pwd\nexit\npwd\n") == (0, "/\n"))
+        #expect(try hearth(fixture, "--dry-run rm a") == (0, "would remove /a, which is { 2 children, 40 B }\n"))
+    }
+
+    @Test("the exit code says how it ended, and a script ends with what fails")
+    func codes() async throws {
+        let fixture = try ShellFixture()
+        #expect(try hearth(fixture, "nonsense").code == 2)
+        #expect(try hearth(fixture, "set a").code == 2)
+        #expect(try hearth(fixture, "mv a b") == (1, "there is nothing at /a\n"))
+        let failed = try hearth(fixture, "", input: "set a 1\nmv nothing b\nset a 2\n")
+        #expect(failed.code == 1 && failed.text == "standard input:2: there is nothing at /nothing\n")
+        #expect(await fixture.run("get a") == "1\n")
+        #expect(try hearth(fixture, "", input: "pwd\nset x \"\n").text.contains("standard input:2: the quote"))
+        #expect(try hearth(fixture, "--nonsense ls").code == 64)
+        let children = (0..<150).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set big {\(children)}")
+        #expect(try hearth(fixture, "rm big").text.contains("-y says that you are sure"))
+        #expect(try hearth(fixture, "rm big --yes").code == 0)
+        let program = try #require(BuiltProgram.path("hearth"))
+        #expect(system("\(program) shell ws://127.0.0.1:1 ls >/dev/null 2>&1") >> 8 & 0xFF == 1)
+    }
+}

@@ -1,0 +1,213 @@
+import EventLoop
+import HearthClient
+import HearthServer
+import Identity
+import JSONTree
+import JSONWebTokens
+import TestSupport
+import Testing
+
+@testable import HearthShell
+
+@Suite("Commands about the server", .timeLimit(.minutes(1)))
+struct ServingTests {
+    private static let rules = """
+        {"rules": { // who is who
+          "mine": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid && auth.token.editor === true"}}
+        }}
+        """
+
+    @Test("who is connected, and who is not any more")
+    func sessions() async throws {
+        let shell = try ShellFixture()
+        let other = try await Connection.open(shell.session.target.url, on: shell.loop)
+        let changes = try await other.listen(try Path(parsing: "rooms/a"))
+        let lines = await shell.run("sessions -l").split(separator: "\n").map { String($0) }
+        try #require(lines.count == 4)
+        #expect(lines[0].hasPrefix("id   ") && lines.contains("    /rooms/a"))
+        let id = try #require(lines.first { !$0.contains("administrator") && $0.contains("websocket") })
+            .prefix { $0 != " " }
+        #expect(await shell.run("dry sessions kick \(id)") == "would end session \(id)\n")
+        #expect(await shell.run("sessions kick \(id)") == "")
+        await #expect(throws: ConnectionError.self) { for try await _ in changes {} }
+        #expect(await shell.run("sessions kick \(id)").contains("there is no session"))
+        #expect(await shell.run("sessions").split(separator: "\n").count == 2)
+    }
+
+    @Test("figures, databases, the log, a backup")
+    func figures() async throws {
+        let shell = try ShellFixture()
+        await shell.run("set a 1")
+        let stats = await shell.run("stats")
+        #expect(stats.contains("clients   sessions 1") && stats.contains("database  sequence  durable"))
+        #expect(await shell.run("databases").hasPrefix("database           files"))
+        #expect(await shell.run("log") == "")
+        #expect(await shell.run("backup").contains("/data/backups/default-"))
+        #expect(TemporaryFolder.files(in: shell.folder.path + "/data/backups").count == 1)
+    }
+
+    @Test("what is asked of the database, until enough is seen")
+    func profile() async throws {
+        let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
+        let shell = try ShellFixture(onText: { if $0.contains("request") { continuation.yield() } })
+        async let lines = shell.run("profile -n 1")
+        for await _ in begun { break }
+        // The head is there once the server was asked.
+        let other = ShellSession(shell.session.target, MemoryOutput())
+        try await other.run(try ShellWords.split("set a/b 5 -y"))
+        let text = await lines.split(separator: "\n")
+        #expect(text.count == 2 && text.last?.hasSuffix("administrator     set /a/b") == true, "\(text)")
+    }
+
+    @Test("the rules: shown, checked, replaced, tested, and what they denied")
+    func rules() async throws {
+        let shell = try ShellFixture(rules: Self.rules)
+        #expect(await shell.run("rules show") == Self.rules + "\n")
+        let bad = shell.write("{\"rules\": {\n\".read\": \"nonsense\"}}", to: "bad.json")
+        #expect(await shell.run("rules check \(bad)").hasPrefix("\(bad):2:"))
+        let good = shell.write(#"{"rules": {"public": {".read": true}}}"#, to: "good.json")
+        #expect(await shell.run("rules check \(good)").hasSuffix("these rules can be put in force\n"))
+        #expect(await shell.run("rules put \(bad) -y").hasPrefix("\(bad):2:"))
+        #expect(await shell.run("dry rules put \(good)") == "would put the rules of \(good) in force\n")
+        #expect(await shell.run("rules put \(good)") == "nothing was done\n")
+        #expect(await shell.run("as ann get mine/ann") == "null\n")
+        shell.prompter.expect(true)
+        #expect(await shell.run("rules put \(good)") == "")
+        #expect(
+            await shell.run("rules") == "{\n  \"rules\": {\n    \"public\": {\n      \".read\": true\n    }\n  }\n}\n")
+        #expect(await shell.run("as ann get mine/ann").contains("permission_denied"))
+        #expect(await shell.run("rules denials -n 1").contains("ann  read /mine/ann"))
+        let cases = #"{"tests": [{"name": "all read", "as": null, "read": "/public", "allowed": true}]}"#
+        let test = shell.write(cases, to: "test.json")
+        #expect(await shell.run("rules test \(test)") == "\(test): 1 of 1 passed\n")
+        let wrong = shell.write(cases.replacing("true}", with: "false}"), to: "wrong.json")
+        #expect(await shell.run("rules test \(wrong)").contains("1 case came out otherwise"))
+        #expect(await shell.run("rules nonsense").contains("which of them?"))
+    }
+
+    @Test("somebody's reads and writes are judged by the rules")
+    func acting() async throws {
+        let shell = try ShellFixture(rules: Self.rules)
+        await shell.run("users create ann@example.com --uid ann --password secret1")
+        await shell.run("set mine/ann 1")
+        #expect(await shell.run("as nobody get mine/ann").contains("permission_denied"))
+        #expect(await shell.run("as ann ls mine").contains("permission_denied"))
+        #expect(await shell.run("as ann set mine/ann 2").contains("permission_denied"))
+        await shell.play(
+            """
+            > users claims ann {"editor": true}
+            > as ann@example.com
+            > get mine/ann
+            1
+            > ls mine/ann
+            1
+            > set mine/ann 2
+            > count mine/ann
+            0
+            > as
+            > get mine
+            {"ann": 2}
+            > as eve ls mine/eve
+            """)
+        #expect(await shell.run("as bob@example.com").contains("there is no user bob@example.com"))
+    }
+
+    @Test("accounts")
+    func users() async throws {
+        let shell = try ShellFixture()
+        await shell.play(
+            """
+            > users
+            id  email  name  last sign-in
+            > dry users create ann@example.com
+            would create ann@example.com
+            > users create ann@example.com --name Ann --uid ann
+            ann
+            > users create --uid bob
+            bob
+            > users list
+            id   email            name  last sign-in
+            ann  ann@example.com  Ann   -
+            bob  -                      -
+            > users claims ann
+            {}
+            > users claims ann@example.com {"role": "editor"}
+            > users claims ann
+            {
+              "role": "editor"
+            }
+            > users claims ann {}
+            > users claims ann
+            {}
+            > users disable ann
+            > users list -n 1
+            id   email            name  last sign-in
+            ann  ann@example.com  Ann   -             disabled
+            the first 1: 'users list -n N' shows more
+            > users enable ann
+            > users revoke ann
+            > dry users delete ann
+            would delete the account of ann
+            > users delete bob -y
+            > users delete ann
+            nothing was done
+            > users get bob
+            there is no user bob
+            > users get
+            which of them?; usage: users list [-n N] | get WHO | create EMAIL | disable|enable|delete|revoke WHO | claims WHO [JSON]
+            """)
+        #expect(await shell.run("users get ann").contains(#""displayName": "Ann""#))
+        #expect(await shell.run("users create ann@example.com") == "EMAIL_EXISTS\n")
+    }
+
+    @Test("every command has help, and names what it takes")
+    func help() async throws {
+        let shell = try ShellFixture()
+        let overview = await shell.run("help")
+        for command in ShellCommand.all {
+            #expect(overview.contains("  \(command.name) "))
+            let text = await shell.run("help \(command.name)")
+            #expect(text.hasPrefix("usage: \(command.usage)\n\(command.summary)\n"))
+            for option in command.options.keys { #expect(text.contains(option), "\(command.name) \(option)") }
+        }
+        #expect(await shell.run("help help").contains("usage: help [COMMAND]"))
+        await shell.run("exit")
+        #expect(shell.session.isOver)
+    }
+
+    @Test("a shell that may not in says what it needs, and a lost connection comes back")
+    func connections() async throws {
+        let production = try ShellFixture(rules: Self.rules) { $0.isDevelopment = false }
+        #expect(await production.run("ls").contains("wants a credential: --key FILE"))
+        let shell = try ShellFixture()
+        await shell.run("set a 1")
+        let sessions = await shell.run("sessions").split(separator: "\n")
+        let id = try #require(sessions.last?.prefix { $0 != " " })
+        #expect(await shell.run("sessions kick \(id)").contains("the server closed the connection"))
+        #expect(await shell.run("get a") == "1\n")
+    }
+
+    @Test("a key of the server opens its admin listener")
+    func key() async throws {
+        let folder = TemporaryFolder()
+        let shell = try ShellFixture(rules: Self.rules) {
+            $0.isDevelopment = false
+            $0.adminAddress = .loopback(port: 0)
+        }
+        let accounts = try ServiceAccounts(folder: shell.folder.path + "/data")
+        let file = try accounts.makeKey(
+            email: "a@example.com", project: "hearth", tokenURI: "http://\(shell.server.adminAddress)/token", now: 1)
+        var target = shell.session.target
+        target.credential = Credential.key(try ServiceAccountKey(file))
+        let out = MemoryOutput()
+        let session = ShellSession(target, out)
+        try await session.run(try ShellWords.split("set mine/ann 1"))
+        try await session.run(try ShellWords.split("as ann get mine/ann"))
+        try await session.run(try ShellWords.split("export mine \(folder.path)/out.json"))
+        #expect(out.takeText().hasPrefix("1\n"))
+        target.url = try DatabaseURL("ws://\(shell.server.address)")
+        let outside = ShellSession(target, out)
+        try await outside.run(try ShellWords.split("get mine"))
+        await #expect(throws: ShellError.self) { try await outside.run([Word("sessions")]) }
+    }
+}

@@ -1,0 +1,112 @@
+import HearthClient
+import HearthServer
+import TestSupport
+import Testing
+
+@testable import HearthShell
+
+@Suite("The shell at a terminal", .timeLimit(.minutes(2)))
+struct TerminalTests {
+    private func terminal(
+        _ fixture: ShellFixture, _ words: [String] = [], environment: [String: String] = [:]
+    ) throws -> PseudoTerminal {
+        try PseudoTerminal(
+            "hearth", ["shell", "ws://\(fixture.server.address)"] + words,
+            environment: ["HOME": fixture.folder.path].merging(environment) { $1 })
+    }
+
+    @Test("completion, history, pages, questions, ^C and ^D")
+    func person() async throws {
+        let fixture = try ShellFixture()
+        let children = (0..<300).map { #""k\#(1000 + $0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set rooms {\"kitchen\":{\"title\":\"Kitchen\"},\"kit box\":1,\"garden\":2}")
+        await fixture.run("set many {\(children)}")
+        let terminal = try terminal(fixture)
+        try await terminal.wait(for: "hearth/>")
+        // A command that is begun by one letter, then a path of which only one goes on.
+        terminal.type("pw", .tab, .enter)
+        try await terminal.wait(for: "hearth/> pwd\n/\n")
+        terminal.type("ls ro", .tab)
+        try await terminal.wait(for: "ls rooms/")
+        terminal.type("k", .tab)
+        try await terminal.wait(for: "ls rooms/kit")
+        // Several go on: they are listed, and the line stays.
+        terminal.type(.tab)
+        try await terminal.wait(for: "kit box   kitchen/")
+        terminal.type("\\ ", .tab, .enter)
+        try await terminal.wait(for: "ls rooms/kit\\ box\n1\n")
+        // What was typed before comes back.
+        terminal.type("cd rooms", .enter)
+        try await terminal.wait(for: "hearth/rooms>")
+        terminal.type(.up, .up, .up, .enter)
+        try await terminal.wait(for: "hearth/rooms> pwd\n/rooms\n")
+        // A line that is given up.
+        terminal.type("rm kitchen", .control("c"))
+        try await terminal.wait(for: "rm kitchen^C\nhearth/rooms>")
+        // Long output waits at the end of each page.
+        terminal.type("ls /many", .enter)
+        var screen = try await terminal.wait(for: "-- more")
+        #expect(screen.text.contains("k1022") && !screen.text.contains("k1023"))
+        terminal.type(" ")
+        screen = try await terminal.wait(for: "k1045")
+        #expect(!screen.text.contains("k1046"))
+        terminal.type(.enter)
+        try await terminal.wait(for: "k1046")
+        terminal.type("q")
+        try await terminal.waitUntilGone("-- more")
+        // A question before much goes.
+        terminal.type("rm /many", .enter)
+        try await terminal.wait(for: "remove /many, which is { 300 children }. Go on? [y/N]")
+        terminal.type("n", .enter)
+        try await terminal.wait(for: "nothing was done")
+        #expect(await fixture.run("count many") == "300\n")
+        terminal.type("rm /many", .enter)
+        try await terminal.wait(for: "nothing was done\nhearth/rooms> rm /many\nremove /many")
+        terminal.type("y", .enter)
+        try await terminal.wait(for: "[y/N] y\nhearth/rooms>")
+        #expect(await fixture.run("count many") == "0\n")
+        // ^C ends what goes on, not the shell.
+        terminal.type("watch garden", .enter)
+        try await terminal.wait(for: "set /rooms/garden 2")
+        await fixture.run("set rooms/garden 3")
+        try await terminal.wait(for: "set /rooms/garden 3")
+        terminal.type(.control("c"))
+        try await terminal.wait(for: "^C\nhearth/rooms>")
+        terminal.type("as ann", .enter)
+        try await terminal.wait(for: "hearth/rooms as ann>")
+        terminal.type("nonsense", .enter)
+        try await terminal.wait(for: "there is no command 'nonsense'")
+        terminal.type(.control("d"))
+        #expect(try await terminal.outcome() == 0)
+        // The next shell knows what was typed.
+        let next = try self.terminal(fixture)
+        try await next.wait(for: "hearth/>")
+        next.type(.up, .up)
+        try await next.wait(for: "hearth/> as ann")
+    }
+
+    @Test("$PAGER gets what is more than a screen")
+    func pager() async throws {
+        let fixture = try ShellFixture()
+        let children = (0..<100).map { #""k\#(1000 + $0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set many {\(children)}")
+        let terminal = try terminal(fixture, environment: ["PAGER": "tail -n 1 | sed 's/^/paged: /'", "NO_COLOR": "1"])
+        try await terminal.wait(for: "hearth/>")
+        terminal.type("ls many", .enter)
+        try await terminal.wait(for: "paged: k1099  99\nhearth/>")
+        terminal.type("get many/k1001", .enter)
+        try await terminal.wait(for: "get many/k1001\n1\nhearth/>")
+    }
+
+    @Test("a password is not shown")
+    func secret() async throws {
+        let fixture = try ShellFixture()
+        let terminal = try terminal(fixture)
+        try await terminal.wait(for: "hearth/>")
+        terminal.type("users create ann@example.com --uid ann", .enter)
+        try await terminal.wait(for: "Password")
+        terminal.type("secret1", .enter)
+        try await terminal.wait(for: "\nann\n")
+        #expect(!terminal.screen.text.contains("secret1"))
+    }
+}
