@@ -18,12 +18,13 @@ let rooms: [Room] = [
     Room(name: "JSONWebTokens", uses: ["JSONTree", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
-    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules"]),
-    Room(name: "SQLite", uses: ["RealtimeDatabase", "CSQLite"], testsUse: nil),
+    Room(name: "StorageErrors", testsUse: nil),
+    Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
+    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"]),
     Room(name: "TreeStorage", uses: ["JSONTree", "SecurityRules", "RealtimeDatabase", "SQLite", "CSQLite"]),
     Room(
         name: "Identity",
-        uses: ["JSONTree", "JSONWebTokens", "RealtimeDatabase", "EventLoop", "SQLite", "COpenSSL", "CCrypt"]),
+        uses: ["JSONTree", "JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"]),
     Room(
         name: "HearthServer",
         uses: [
@@ -32,7 +33,10 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "HearthClient",
-        uses: ["JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop", "CSQLite"],
+        uses: [
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop", "StorageErrors",
+            "SQLite",
+        ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
     Room(
         name: "HearthShell",

@@ -1,5 +1,5 @@
 import CSQLite
-package import RealtimeDatabase
+package import StorageErrors
 
 /// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
 package final class Connection {

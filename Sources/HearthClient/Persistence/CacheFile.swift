@@ -1,5 +1,6 @@
-import CSQLite
 import JSONTree
+import SQLite
+import StorageErrors
 import WireProtocol
 
 /// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A SQLite
@@ -8,48 +9,61 @@ import WireProtocol
 /// What is written survives the end of the process. After a power loss the last seconds may be missing. An error while
 /// it is used ends the keeping, not the client.
 final class CacheFile {
-    private let handle: OpaquePointer
+    private let file: SQLite.Connection
     private var isBroken = false
 
     /// Opens a file or makes one.
     ///
     /// - parameter database: whose values these are. A file of another database is refused.
     init(path: String, database: String, bytesMax: Int) throws(DatabaseError) {
-        var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        let code = sqlite3_open_v2(path.hasPrefix("file:") ? "./" + path : path, &opened, flags, nil)
-        guard code == SQLITE_OK, let opened else {
-            sqlite3_close_v2(opened)
-            throw .cache("\(path) cannot be opened: \(String(cString: sqlite3_errstr(code)))")
+        let owner: String
+        do throws(StorageError) {
+            file = try SQLite.Connection(path: path, mode: .readWrite)
+            owner = try Self.setUp(file, for: database)
+        } catch {
+            throw .cache("\(path) cannot be used: \(error.message)")
         }
-        handle = opened
-        // A database that was closed may still be saving.
-        sqlite3_busy_timeout(handle, 2000)
-        let setUp = """
-            PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
-            BEGIN IMMEDIATE;
-            CREATE TABLE IF NOT EXISTS owner (database TEXT);
-            CREATE TABLE IF NOT EXISTS listens (
-                path BLOB, query BLOB, value BLOB, position BLOB, used INTEGER, PRIMARY KEY (path, query));
-            CREATE TABLE IF NOT EXISTS writes (number INTEGER PRIMARY KEY, message BLOB);
-            COMMIT;
-            """
-        guard sqlite3_exec(handle, setUp, nil, nil, nil) == SQLITE_OK else {
-            throw .cache("\(path) cannot be used: \(String(cString: sqlite3_errmsg(handle)))")
-        }
-        let owner = rows("SELECT database FROM owner", []) { $0.text(0) }.first
-        if let owner, owner != database { throw .cache("\(path) holds values of \(owner)") }
-        if owner == nil { run("INSERT INTO owner VALUES (?1)", [.text(database)]) }
+        if owner != database { throw .cache("\(path) holds values of \(owner)") }
         dropOldest(keeping: bytesMax)
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    /// Makes the tables of a new file, and answers whose file it is.
+    private static func setUp(_ file: SQLite.Connection, for database: String) throws(StorageError) -> String {
+        // A database that was closed may still be saving.
+        try file.execute(
+            """
+            PRAGMA busy_timeout=2000; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;
+            PRAGMA synchronous=NORMAL;
+            """)
+        var owner = database
+        try file.transaction { () throws(StorageError) in
+            // Values are copies: those in another form are dropped.
+            if try file.integer("PRAGMA user_version") != 1 { try file.execute("DROP TABLE IF EXISTS listens") }
+            try file.execute(
+                """
+                CREATE TABLE IF NOT EXISTS owner (database TEXT);
+                CREATE TABLE IF NOT EXISTS listens (
+                    path BLOB, query BLOB, value BLOB, position BLOB, used INTEGER, PRIMARY KEY (path, query));
+                CREATE TABLE IF NOT EXISTS writes (number INTEGER PRIMARY KEY, message BLOB);
+                PRAGMA user_version=1;
+                """)
+            let known = try file.prepare("SELECT database FROM owner")
+            if try known.step() {
+                owner = known.text(0)
+            } else {
+                let new = try file.prepare("INSERT INTO owner VALUES (?1)")
+                new.bind(1, database)
+                try new.run()
+            }
+        }
+        return owner
+    }
 
     // MARK: Writes
 
     /// The writes that were not answered, in order, with their numbers.
     func writes() -> [(number: Int, request: ClientRequest)] {
-        rows("SELECT number, message FROM writes ORDER BY number", []) { row in (row.integer(0), row.blob(1)) }
+        rows("SELECT number, message FROM writes ORDER BY number") { row in (row.integer(0), row.blob(1)) }
             .compactMap { number, message in
                 let parsed = message.withUnsafeBytes { try? ClientMessage.parse($0) }
                 guard case .request(_, let request)? = parsed else { return nil }
@@ -60,10 +74,13 @@ final class CacheFile {
     func add(_ number: Int, _ request: ClientRequest) {
         var message: [UInt8] = []
         ClientMessageWriter.append(request, number: Int64(number), to: &message)
-        run("INSERT OR REPLACE INTO writes VALUES (?1, ?2)", [.integer(Int64(number)), .blob(message)])
+        run("INSERT OR REPLACE INTO writes VALUES (?1, ?2)") {
+            $0.bind(1, Int64(number))
+            $0.bind(2, message)
+        }
     }
 
-    func removeWrite(_ number: Int) { run("DELETE FROM writes WHERE number = ?1", [.integer(Int64(number))]) }
+    func removeWrite(_ number: Int) { run("DELETE FROM writes WHERE number = ?1") { $0.bind(1, Int64(number)) } }
 
     // MARK: Values
 
@@ -99,9 +116,12 @@ final class CacheFile {
 
     /// `query` is empty for the whole value.
     private func value(at path: Path, _ query: [UInt8]) -> Saved? {
-        let found = rows(
-            "SELECT value, position FROM listens WHERE path = ?1 AND query = ?2", [.blob(path.encoded), .blob(query)]
-        ) { ($0.blob(0), $0.blob(1)) }
+        let found = rows("SELECT value, position FROM listens WHERE path = ?1 AND query = ?2") {
+            $0.bind(1, path.encoded)
+            $0.bind(2, query)
+        } _: {
+            ($0.blob(0), $0.blob(1))
+        }
         guard let (text, position) = found.first, let value = try? CanonicalJSON.parse(text).value else { return nil }
         return (Node(value), position)
     }
@@ -109,16 +129,19 @@ final class CacheFile {
     /// Saves what listens have, all or none.
     func save(_ entries: [Entry], at time: Int64) {
         if entries.isEmpty { return }
-        run("BEGIN IMMEDIATE", [])
-        for entry in entries {
-            run(
-                "INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)",
-                [
-                    .blob(entry.listen.path.encoded), .blob(entry.listen.query?.text ?? []),
-                    .blob(entry.value.canonical.bytes), .blob(entry.position), .integer(time),
-                ])
+        attempt { (file) throws(StorageError) in
+            try file.transaction { () throws(StorageError) in
+                let insert = try file.prepare("INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)")
+                for entry in entries {
+                    insert.bind(1, entry.listen.path.encoded)
+                    insert.bind(2, entry.listen.query?.text ?? [])
+                    insert.bind(3, entry.value.canonical.bytes)
+                    insert.bind(4, entry.position)
+                    insert.bind(5, time)
+                    try insert.run()
+                }
+            }
         }
-        run("COMMIT", [])
     }
 
     /// Drops the values that were saved longest ago.
@@ -129,63 +152,32 @@ final class CacheFile {
                 SELECT rowid FROM (
                     SELECT rowid, sum(length(value)) OVER (ORDER BY used DESC, rowid) AS total FROM listens)
                 WHERE total > ?1)
-            """, [.integer(Int64(bytesMax))])
+            """
+        ) { $0.bind(1, Int64(bytesMax)) }
     }
 
     // MARK: SQLite
 
-    private enum Parameter {
-        case integer(Int64)
-        case text(String)
-        case blob([UInt8])
-    }
-
-    private struct Row {
-        let statement: OpaquePointer
-
-        func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
-        func text(_ column: Int32) -> String {
-            sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
-        }
-        func blob(_ column: Int32) -> [UInt8] {
-            let start = sqlite3_column_blob(statement, column)
-            return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
-        }
-    }
-
-    private func run(_ sql: String, _ parameters: [Parameter]) { _ = rows(sql, parameters) { _ in } }
-
-    /// Runs a statement. Without rows after an error.
-    private func rows<Result>(_ sql: String, _ parameters: [Parameter], _ read: (Row) -> Result) -> [Result] {
-        // Copies what is bound.
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        var prepared: OpaquePointer?
-        guard !isBroken, sqlite3_prepare_v2(handle, sql, -1, &prepared, nil) == SQLITE_OK, let prepared else {
+    /// Does something with the file. Nil after an error, and from then on.
+    @discardableResult
+    private func attempt<Result>(_ work: (SQLite.Connection) throws(StorageError) -> Result) -> Result? {
+        if isBroken { return nil }
+        do throws(StorageError) { return try work(file) } catch {
             isBroken = true
-            return []
+            return nil
         }
-        defer { sqlite3_finalize(prepared) }
-        for (index, parameter) in zip(Int32(1)..., parameters) {
-            switch parameter {
-            case .integer(let value): sqlite3_bind_int64(prepared, index, value)
-            case .text(let value): sqlite3_bind_text(prepared, index, value, -1, transient)
-            // An empty array has no address, and a null pointer would bind NULL.
-            case .blob([]): sqlite3_bind_zeroblob(prepared, index, 0)
-            case .blob(let value):
-                _ = value.withUnsafeBytes {
-                    sqlite3_bind_blob64(prepared, index, $0.baseAddress, UInt64($0.count), transient)
-                }
-            }
+    }
+
+    private func run(_ sql: String, _ bind: (Statement) -> Void) { _ = rows(sql, bind) { _ in } }
+
+    private func rows<Row>(_ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Row) -> [Row] {
+        let rows = attempt { (file) throws(StorageError) in
+            let statement = try file.prepare(sql)
+            bind(statement)
+            var rows: [Row] = []
+            while try statement.step() { rows.append(read(statement)) }
+            return rows
         }
-        var rows: [Result] = []
-        while true {
-            switch sqlite3_step(prepared) {
-            case SQLITE_ROW: rows.append(read(Row(statement: prepared)))
-            case SQLITE_DONE: return rows
-            default:
-                isBroken = true
-                return rows
-            }
-        }
+        return rows ?? []
     }
 }

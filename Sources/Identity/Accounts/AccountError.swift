@@ -1,4 +1,4 @@
-package import RealtimeDatabase
+package import StorageErrors
 
 /// Why a request about accounts is refused, in the words that clients know (auth 8). All of them are answered with status 400.
 package struct AccountError: Error, Hashable, Sendable {

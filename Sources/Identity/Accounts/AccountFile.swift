@@ -1,5 +1,5 @@
 import Glibc
-import RealtimeDatabase
+import StorageErrors
 import SQLite
 
 /// The accounts of all realms, in one SQLite file. Who calls sees to transactions; one thread at a time uses it.

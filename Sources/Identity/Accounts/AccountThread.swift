@@ -1,5 +1,5 @@
 import EventLoop
-import RealtimeDatabase
+import StorageErrors
 import Synchronization
 
 /// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given when it is durable.

@@ -1,6 +1,6 @@
 import EventLoop
 import JSONWebTokens
-import RealtimeDatabase
+import StorageErrors
 import Synchronization
 
 /// How accounts are served.
