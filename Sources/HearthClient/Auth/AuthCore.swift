@@ -141,17 +141,17 @@ final class AuthCore: Sendable {
 
     /// Adds somebody who is told of the present user and of each change. Calls come from the loop's thread.
     func add(_ listener: Listener) -> Int {
-        state.withLock { state in
+        let (number, isClosed) = state.withLock { state in
             let number = state.makeNumber()
-            guard !state.isClosed else {
-                listener.finish()
-                return number
+            if !state.isClosed {
+                state.listeners[number] = listener
+                let user = state.user
+                loop.execute { [weak self] in self?.tell(user, number) }
             }
-            state.listeners[number] = listener
-            let user = state.user
-            loop.execute { [weak self] in self?.tell(user, number) }
-            return number
+            return (number, state.isClosed)
         }
+        if isClosed { listener.finish() }
+        return number
     }
 
     func removeListener(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }

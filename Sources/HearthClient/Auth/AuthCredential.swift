@@ -15,6 +15,14 @@ public struct AuthCredential: Hashable, Sendable {
     let proof: Proof
 }
 
+extension AuthCredential: CustomStringConvertible, CustomReflectable {
+    /// Without the proof.
+    public var description: String { "a credential of \(provider)" }
+
+    /// Without the proof.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Email address and password, or a link that was sent there.
 public enum EmailAuthProvider {
     /// The provider's name.

@@ -29,13 +29,15 @@ struct Tokens: Hashable, Sendable {
     }
 
     /// Whether the ID token is good for the next half minute.
-    var isFresh: Bool { expires - WallClock.milliseconds > 30_000 }
+    var isFresh: Bool { left > .seconds(30) }
 
-    /// How long to wait before it is replaced: until `lead` before its end, or half of its life if that is shorter.
+    private var left: Duration { .milliseconds(expires) - .milliseconds(WallClock.milliseconds) }
+
+    /// How long to wait before it is replaced: until `lead` before its end, or half of its life if that is shorter. At
+    /// least a second, whatever the server says.
     func delay(lead: Duration) -> Duration {
         let lifetime = Duration.seconds(lifetime)
-        let left = Duration.milliseconds(expires - WallClock.milliseconds)
-        return max(.zero, left - (lead < lifetime ? lead : lifetime / 2))
+        return max(.seconds(1), left - (lead < lifetime ? lead : lifetime / 2))
     }
 
     /// What the ID token says. Not verified: that is for whoever is asked with it.

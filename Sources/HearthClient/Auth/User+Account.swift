@@ -23,7 +23,7 @@ extension User {
     }
 
     private func update(_ members: [String: DatabaseValue]) async throws(AuthError) {
-        _ = try await ask("update", members)
+        try await change("update", members)
         try await reload()
     }
 
@@ -47,7 +47,7 @@ extension User {
         actionCodeSettings: ActionCodeSettings? = nil
     ) async throws(AuthError) {
         let members = ActionCodeSettings.members("VERIFY_EMAIL", actionCodeSettings)
-        _ = try await ask("sendOobCode", members, renews: false)
+        _ = try await ask("sendOobCode", members)
     }
 
     /// Sends a mail to a new address; the account has it once the link there is used.
@@ -56,7 +56,7 @@ extension User {
     ) async throws(AuthError) {
         var members = ActionCodeSettings.members("VERIFY_AND_CHANGE_EMAIL", actionCodeSettings)
         members["newEmail"] = .string(newEmail)
-        _ = try await ask("sendOobCode", members, renews: false)
+        _ = try await ask("sendOobCode", members)
     }
 
     // MARK: Ways to sign in
@@ -72,7 +72,7 @@ extension User {
         // An address and a password are added in the way in which they are signed up.
         let (signIn, members) = credential.question
         let operation = if case .password = credential.proof { "signUp" } else { signIn }
-        let answer = try await ask(operation, members)
+        let answer = try await change(operation, members)
         try answer.refuseConfirmation()
         try await reload()
         return AuthDataResult(user: self, additionalUserInfo: AdditionalUserInfo(answer, credential.provider))
@@ -109,8 +109,7 @@ extension User {
     ///
     /// - throws: `requiresRecentLogin`.
     public func delete() async throws(AuthError) {
-        _ = try await ask("delete")
-        try core.signOut(self)
+        try await change("delete") { [self] () throws(AuthError) in try core.signOut(self) }
     }
 }
 

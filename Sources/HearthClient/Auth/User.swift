@@ -95,7 +95,7 @@ public final class User: Sendable {
         guard
             let claims = Tokens(idToken: token, refreshToken: "", expires: 0, lifetime: 0).claims
         else { throw AuthError(.internalError, "The server's token is none") }
-        func time(_ name: String) -> Int64 { (claims[name]?.int).map { Int64($0) * 1000 } ?? 0 }
+        func time(_ name: String) -> Int64 { Int64(claims[name]?.int ?? 0) &* 1000 }
         return AuthTokenResult(
             token: token, claims: claims, expirationDate: time("exp"), authDate: time("auth_time"),
             issuedAtDate: time("iat"),
@@ -139,32 +139,50 @@ public final class User: Sendable {
         return try await reply.value()
     }
 
-    /// Asks for an operation on this account.
-    ///
-    /// - parameter renews: whether the answer may bring other tokens, or end the present ones.
+    /// Asks about this account something that leaves the tokens as they are.
     func ask(
-        _ operation: String, _ members: [String: DatabaseValue] = [:], renews: Bool = true
+        _ operation: String, _ members: [String: DatabaseValue] = [:]
     ) async throws(AuthError) -> DatabaseValue {
-        do throws(AuthError) {
-            do throws(AuthError) { return try await attempt(operation, members, renews) } catch {
-                guard error.wantsNewToken else { throw error }
-            }
-            // The clocks may differ.
-            _ = try await idToken(forcingRefresh: true)
-            return try await attempt(operation, members, renews)
-        } catch {
-            throw ended(by: error)
+        try await withToken(members) { (core, members) throws(AuthError) in
+            try await core.identity.ask(operation, members)
         }
     }
 
-    private func attempt(
-        _ operation: String, _ members: [String: DatabaseValue], _ renews: Bool
+    /// Asks for a change of this account, whose answer may bring other tokens, or end the present ones.
+    ///
+    /// - parameter behind: done before anybody asks for a new token.
+    @discardableResult
+    func change(
+        _ operation: String, _ members: [String: DatabaseValue] = [:],
+        behind: @escaping @Sendable () throws(AuthError) -> Void = {}
     ) async throws(AuthError) -> DatabaseValue {
-        var members = members
-        members["idToken"] = .string(try await idToken(forcingRefresh: false))
-        let all = members
-        if !renews { return try await core.identity.ask(operation, all) }
-        return try await renewing { [core] () throws(AuthError) in try await core.identity.ask(operation, all) }
+        try await withToken(members) { (core, members) throws(AuthError) in
+            try await self.renewing { () throws(AuthError) in
+                let answer = try await core.identity.ask(operation, members)
+                try behind()
+                return answer
+            }
+        }
+    }
+
+    private func withToken(
+        _ members: [String: DatabaseValue],
+        _ ask: @Sendable (AuthCore, [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue
+    ) async throws(AuthError) -> DatabaseValue {
+        func attempt(forcingRefresh: Bool) async throws(AuthError) -> DatabaseValue {
+            var members = members
+            members["idToken"] = .string(try await idToken(forcingRefresh: forcingRefresh))
+            return try await ask(core, members)
+        }
+        do throws(AuthError) {
+            do throws(AuthError) { return try await attempt(forcingRefresh: false) } catch {
+                guard error.wantsNewToken else { throw error }
+            }
+            // The clocks may differ.
+            return try await attempt(forcingRefresh: true)
+        } catch {
+            throw ended(by: error)
+        }
     }
 
     /// Signs out if the server says so.
@@ -175,7 +193,7 @@ public final class User: Sendable {
 
     /// Learns the account anew.
     public func reload() async throws(AuthError) {
-        let answer = try await ask("lookup", renews: false)
+        let answer = try await ask("lookup")
         guard let account = Account(answer["users"].array?.first ?? .null) else {
             throw AuthError(.internalError, "The server does not describe the user")
         }

@@ -78,9 +78,9 @@ public final class Database: Sendable {
         core = DatabaseCore(url: address, options: options, connection: connection, cache: cache, loop: loop)
         if let auth = options.auth {
             let loop = loop
-            tokenTaker = auth.core.addTokenTaker { [weak core] token in
-                guard let core else { return }
-                loop.execute { core.link.credentialChanged(to: token) }
+            let reference = WeakCore(core)
+            tokenTaker = auth.core.addTokenTaker { token in
+                loop.execute { reference.core?.link.credentialChanged(to: token) }
             }
         } else {
             tokenTaker = nil
@@ -166,4 +166,11 @@ public final class Database: Sendable {
         let time = WallClock.milliseconds &+ core.sharedClockOffset.load(ordering: .relaxed)
         return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
     }
+}
+
+/// A database's core, for whoever must not be the last to let go of it: it may hold the last reference to them.
+private final class WeakCore: Sendable {
+    weak let core: DatabaseCore?
+
+    init(_ core: DatabaseCore) { self.core = core }
 }

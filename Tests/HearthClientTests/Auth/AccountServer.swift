@@ -10,11 +10,11 @@ final class AccountServer: Sendable {
 
     let database: TestDatabase
 
-    init(isDevelopment: Bool = true, dataFolder: TestFolder? = nil) throws {
+    init(isDevelopment: Bool = true, tls: ServerConfiguration.TLSFiles? = nil) throws {
         database = try TestDatabase { configuration, folder in
             configuration.isDevelopment = isDevelopment
             configuration.rulesFile = try folder.write(Self.rules, as: "rules.json")
-            if let dataFolder { configuration.dataFolder = dataFolder.path }
+            configuration.tls = tls
             var identity = IdentityConfiguration()
             identity.options.protectsEmails = !isDevelopment
             identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
@@ -27,7 +27,7 @@ final class AccountServer: Sendable {
     func auth(_ configure: (inout AuthOptions) -> Void = { _ in }) throws -> Auth {
         var options = AuthOptions()
         configure(&options)
-        return try Auth(url: "http://\(address)", options: options)
+        return try Auth(url: database.urlText, options: options)
     }
 
     /// A client that is whoever is signed in.

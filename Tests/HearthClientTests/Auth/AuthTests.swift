@@ -1,4 +1,5 @@
 import HearthClient
+import HearthServer
 import Testing
 
 @Suite("Signing in", .timeLimit(.minutes(1)))
@@ -88,6 +89,24 @@ struct AuthTests {
             #expect(await code { try await auth.signIn(withEmail: email, password: password) } == .invalidCredential)
         }
         #expect(await code { try await user.updateEmail(to: "new@example.com") } == .operationNotAllowed)
+    }
+
+    @Test("over TLS only an authority that is trusted is talked to")
+    func secure() async throws {
+        let folder = try TestFolder()
+        let certificate = try folder.write(TestCertificate.certificate, as: "certificate.pem")
+        let key = try folder.write(TestCertificate.key, as: "key.pem")
+        let server = try AccountServer(tls: .init(certificate: certificate, key: key))
+        let auth = try server.auth { $0.certificateAuthorityFile = certificate }
+        let user = try await auth.signInAnonymously().user
+        let database = try server.database.client {
+            $0.auth = auth
+            $0.certificateAuthorityFile = certificate
+        }
+        #expect(try await database.access(user.uid) == .allowed)
+        let wary = try server.auth()
+        #expect(await code { try await wary.signInAnonymously() } == .networkError)
+        #expect(throws: AuthError.self) { try server.auth { $0.certificateAuthorityFile = "/nowhere" } }
     }
 
     @Test("a listener hears of each user once, a listener for tokens of each token")

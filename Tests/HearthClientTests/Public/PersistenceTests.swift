@@ -67,6 +67,7 @@ struct PersistenceTests {
         try await other.child("a").setValue(2)
         #expect(await log.next() == #"value: {"a":2,"b":1}"#)
         first.close()
+        #expect(await log.next() == "cancelled: the database was closed")
         for number in 3...5 { try await other.child("a").setValue(number) }
 
         let second = try open(isOnline: false)
