@@ -65,7 +65,9 @@ struct Administration: Sendable {
         guard let id = ConnectionID(name: session), let owner = context.loopContext(id.loop) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "'\(session)' is no session")))
         }
+        let log = services.log
         owner.loop.execute {
+            log.info("session.ended-by-administrator", [("session", session)])
             let isEnded = owner.end(id, reason: "an administrator has ended the connection")
             then(
                 isEnded

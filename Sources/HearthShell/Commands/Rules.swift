@@ -1,6 +1,4 @@
 import Glibc
-import HTTPCodec
-import HearthClient
 import JSONTree
 import JSONWebTokens
 import SecurityRules
@@ -103,17 +101,8 @@ extension ShellSession {
             question["value"] = try? JSONValue(parsing: json)
         default: throw arguments.misused("an operation is read or write")
         }
-        var call = HTTPCall(self.target.url.address(target: "/.settings/explain.json" + self.target.databaseQuery))
-        call.method = .post
-        call.contentType = "application/json"
-        call.body = question.bytes
-        let answer: [UInt8]
-        do throws(ConnectionError) {
-            let token = try await self.target.credential?.token(on: self.target.loop, options: self.target.options).text
-            call.bearer = token ?? Target.developer
-            answer = try await call.answer(on: self.target.loop, options: self.target.options)
-        } catch { throw ShellError(error) }
-        guard let object = (try? JSONValue(parsing: answer))?.object, let isAllowed = object["allowed"]?.bool else {
+        let answer = try await call("POST", "/.settings/explain.json", question.bytes)
+        guard let object = answer.object, let isAllowed = object["allowed"]?.bool else {
             throw .failed("the server answers what this shell does not understand")
         }
         try show(.object(object)) {
@@ -165,11 +154,6 @@ extension ShellSession {
             }
         }
     }
-}
-
-extension ShellSession.Target {
-    /// Which database an HTTP request is about.
-    fileprivate var databaseQuery: String { url.database.isEmpty ? "" : "?ns=\(url.database)" }
 }
 
 extension JSONPainter {

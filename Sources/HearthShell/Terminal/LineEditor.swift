@@ -11,6 +11,8 @@ final class LineEditor {
         var replaced: Int
         /// Whole replacements, each with what is shown of it in a list.
         var candidates: [(text: String, label: String)]
+
+        static let none = Completion(replaced: 0, candidates: [])
     }
 
     private let editor: OpaquePointer

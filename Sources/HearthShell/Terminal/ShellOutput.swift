@@ -28,11 +28,12 @@ extension ShellOutput {
 /// Standard output and standard error. On a terminal long output comes in pages.
 package final class StandardStreams: ShellOutput {
     package let isColoured: Bool
+    private let isTerminal: Bool
     private let pager: Pager?
 
     /// - parameter pages: somebody is there to turn them.
     package init(pages: Bool) {
-        let isTerminal = isatty(STDOUT_FILENO) == 1
+        isTerminal = isatty(STDOUT_FILENO) == 1
         let plain = ["dumb", nil].contains(getenv("TERM").map { String(cString: $0) }) || getenv("NO_COLOR") != nil
         isColoured = isTerminal && !plain
         pager = isTerminal && pages ? Pager() : nil
@@ -43,16 +44,16 @@ package final class StandardStreams: ShellOutput {
     package func begin() { pager?.begin() }
 
     package func write(_ text: String) throws(ShellError) {
-        guard let pager else { return Self.write(text, to: STDOUT_FILENO) }
-        try pager.write(Terminal.harmless(text))
+        let text = isTerminal ? Terminal.harmless(text) : text
+        if let pager { try pager.write(text) } else { Self.write(text, to: STDOUT_FILENO) }
     }
 
     package func end() { pager?.end() }
 
     package func writeError(_ text: String) {
         // Colours are for people who see them.
-        let isTerminal = isatty(STDERR_FILENO) == 1
-        Self.write(Style.error(Terminal.harmless(text), isTerminal && isColoured) + "\n", to: STDERR_FILENO)
+        Self.write(
+            Style.error(Terminal.harmless(text), isColoured && isatty(STDERR_FILENO) == 1) + "\n", to: STDERR_FILENO)
     }
 
     static func write(_ text: String, to descriptor: Int32) {
