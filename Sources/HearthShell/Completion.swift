@@ -19,6 +19,7 @@ struct Completer {
         case .none: return .none
         case .paths: return await paths(start, line)
         case .path: return index == 0 ? await paths(start, line) : .none
+        case .commands: return index == 0 ? choose(ShellCommand.all.map(\.name), start, behind: line) : .none
         case .files: return index == 1 ? await paths(start, line) : .none
         case .subcommands(let names):
             if index == 0 { return choose(names, start, behind: line) }

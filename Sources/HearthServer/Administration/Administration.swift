@@ -34,8 +34,8 @@ struct Administration: Sendable {
         case .backup: services.backUp(name, then)
         case .rest(let method, let target, let body):
             AdminCall(database: name, services: services).make(method, target, body, then)
-        // What the database itself answers.
-        case .children, .count, .profile: then(.failure(AdminRefusal(text: "not here")))
+        // The session has the database answer these.
+        case .children, .count, .profile: then(.failure(AdminRefusal(text: "the session has this answered")))
         }
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import HearthClient
 import JSONTree
 import JSONWebTokens
 import SecurityRules
@@ -49,17 +49,9 @@ extension ShellSession {
     }
 
     private func contents(of file: String) async throws(ShellError) -> [UInt8] {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { return bytes }
-            bytes += piece[..<count]
-        }
+        try await read(file) { (piece) throws(ImportFailure) in bytes += piece ?? [] }
+        return bytes
     }
 
     fileprivate func checkRules(_ file: String) async throws(ShellError) {

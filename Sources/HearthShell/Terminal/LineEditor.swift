@@ -47,7 +47,7 @@ final class LineEditor {
         hearth_el_bind(editor, "^I", "hearth-complete")
         hearth_el_bind(editor, "^C", "hearth-interrupt")
         hearth_el_bind(editor, "^R", "em-inc-search-prev")
-        for key in ["\u{1B}[3~"] { hearth_el_bind(editor, key, "ed-delete-next-char") }
+        hearth_el_bind(editor, "\u{1B}[3~", "ed-delete-next-char")
         // What people have bound themselves wins.
         el_source(editor, nil)
     }
