@@ -33,6 +33,9 @@ static inline void hearth_el_take_interrupts(EditLine *el) {
     el_set(el, EL_SETTY, "-d", "-isig", NULL);
 }
 
+/// From now on the editor, not the terminal, shows what is typed.
+static inline void hearth_el_prepare(EditLine *el) { el_set(el, EL_PREP_TERM, 1); }
+
 static inline void hearth_history_set_size(History *list, int size) {
     HistEvent event;
     history(list, &event, H_SETSIZE, size);

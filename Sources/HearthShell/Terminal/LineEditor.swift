@@ -80,6 +80,8 @@ final class LineEditor {
         free(prompt)
         prompt = strdup(text.joined())
         wasInterrupted = false
+        // Before the prompt asks for a line.
+        hearth_el_prepare(editor)
         var count: Int32 = 0
         guard let line = el_gets(editor, &count), count > 0 else { return .end }
         if wasInterrupted { return .interrupted }
