@@ -79,8 +79,9 @@ struct TerminalTests {
         // ^C ends what goes on, not the shell.
         terminal.type("watch garden", .enter)
         try await terminal.wait(for: "set /rooms/garden 2")
-        await fixture.run("set rooms/garden 3")
-        try await terminal.wait(for: "set /rooms/garden 3")
+        // More than a page of them.
+        for value in 3...40 { await fixture.run("set rooms/garden \(value)") }
+        try await terminal.wait(for: "set /rooms/garden 40")
         terminal.type(.control("c"))
         try await terminal.wait(for: "^C\nhearth/rooms>")
         try await prompt(of: terminal, "hearth/rooms>")

@@ -19,6 +19,9 @@ final class Pager: @unchecked Sendable {
         (rows, held, showsAll) = (0, "", false)
     }
 
+    /// No pages for the rest of the command.
+    func follow() { showsAll = true }
+
     func write(_ text: String) throws(ShellError) {
         if let pipe { return try write(text, to: pipe) }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {

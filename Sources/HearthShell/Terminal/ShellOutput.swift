@@ -11,6 +11,9 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// A command begins.
     func begin()
 
+    /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
+    func follow()
+
     /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have seen enough.
     func write(_ text: String) throws(ShellError)
 
@@ -42,6 +45,8 @@ package final class StandardStreams: ShellOutput {
     package var columns: Int? { Terminal.size?.columns }
 
     package func begin() { pager?.begin() }
+
+    package func follow() { pager?.follow() }
 
     package func write(_ text: String) throws(ShellError) {
         let text = isTerminal ? Terminal.harmless(text) : text
