@@ -41,8 +41,7 @@ let rooms: [Room] = [
     Room(
         name: "HearthShell",
         uses: [
-            "JSONTree", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient",
-            "CLibedit",
+            "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),

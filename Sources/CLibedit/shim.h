@@ -27,8 +27,14 @@ static inline void hearth_el_add_function(EditLine *el, const char *name, hearth
 static inline void hearth_el_bind(EditLine *el, const char *key, const char *name) {
     el_set(el, EL_BIND, key, name, NULL);
 }
-/// The interrupt key is a key like others while a line is edited.
-static inline void hearth_el_take_interrupts(EditLine *el) { el_set(el, EL_SETTY, "-d", "-isig", NULL); }
+/// The interrupt key is a key like others while a line is edited, and changes of the window's size are seen to.
+static inline void hearth_el_take_interrupts(EditLine *el) {
+    el_set(el, EL_SIGNAL, 1);
+    el_set(el, EL_SETTY, "-d", "-isig", NULL);
+}
+
+/// From now on the editor, not the terminal, shows what is typed.
+static inline void hearth_el_prepare(EditLine *el) { el_set(el, EL_PREP_TERM, 1); }
 
 static inline void hearth_history_set_size(History *list, int size) {
     HistEvent event;

@@ -10,25 +10,24 @@ struct Completer {
 
     /// - parameter line: up to the cursor.
     func candidates(_ line: String) async -> LineEditor.Completion {
-        guard let (words, start) = ShellWords.unfinished(line) else { return none }
+        guard let (words, start) = ShellWords.unfinished(line) else { return .none }
         let command = commandIndex(words)
         if command == words.count { return choose(ShellCommand.all.map(\.name), start, behind: line) }
-        guard let known = ShellCommand.named(words[command].text) else { return none }
+        guard let known = ShellCommand.named(words[command].text) else { return .none }
         let index = words.count - command - 1
         switch known.words {
-        case .none: return none
+        case .none: return .none
         case .paths: return await paths(start, line)
-        case .path: return index == 0 ? await paths(start, line) : none
-        case .files: return index == 1 ? await paths(start, line) : none
+        case .path: return index == 0 ? await paths(start, line) : .none
+        case .commands: return index == 0 ? choose(ShellCommand.all.map(\.name), start, behind: line) : .none
+        case .files: return index == 1 ? await paths(start, line) : .none
         case .subcommands(let names):
             if index == 0 { return choose(names, start, behind: line) }
             let takesPath = known.name == "rules" && words[command + 1].text == "explain"
             if takesPath, index == 1 { return choose(["read", "write"], start, behind: line) }
-            return takesPath && index == 2 ? await paths(start, line) : none
+            return takesPath && index == 2 ? await paths(start, line) : .none
         }
     }
-
-    private var none: LineEditor.Completion { .init(replaced: 0, candidates: []) }
 
     /// Where the command stands behind `dry` and `as UID`.
     private func commandIndex(_ words: [Word]) -> Int {
@@ -54,7 +53,7 @@ struct Completer {
         let (parent, prefix) = (String(start[..<cut]), String(start[cut...]))
         guard let path = try? session.path(parent.isEmpty ? nil : Word(parent)),
             let found = try? await children(of: path, startingWith: prefix)
-        else { return none }
+        else { return .none }
         let written = ShellWords.escaped(start)
         let replaced = line.hasSuffix(written) ? written.count : start.count
         return .init(

@@ -15,14 +15,19 @@ package final class Shell: Sendable {
     }
 
     private let session: ShellSession
-    /// What ^C ends.
-    private let running = Mutex<Task<Void, Never>?>(nil)
+    /// What ^C ends, and whether it did.
+    private let running = Mutex<(task: Task<Void, Never>?, wasInterrupted: Bool)>((nil, false))
 
     package init(_ session: ShellSession) { self.session = session }
 
     /// From now on ^C ends the command that runs, not the program.
     package func takeInterrupts(on loop: EventLoop) throws(SystemError) {
-        try Signals.forward([SIGINT], to: loop) { [self] _ in running.withLock { $0?.cancel() } }
+        try Signals.forward([SIGINT], to: loop) { [self] _ in
+            running.withLock { running in
+                running.task?.cancel()
+                running.wasInterrupted = true
+            }
+        }
     }
 
     // MARK: Scripts
@@ -35,6 +40,7 @@ package final class Shell: Sendable {
         for (index, line) in lines.enumerated() {
             let outcome = run(line: line) { "\(name):\(index + 1): \($0)" }
             if outcome != .success || session.isOver { return outcome }
+            if running.withLock({ $0.wasInterrupted }) { return .failure }
         }
         return .success
     }
@@ -79,7 +85,9 @@ package final class Shell: Sendable {
     /// - parameter history: the file of what was typed; nil for none.
     package func interact(history: String?) -> Outcome {
         let completer = Completer(session: session)
-        let editor = LineEditor(historyFile: history) { line in self.wait { await completer.candidates(line) } }
+        let editor = LineEditor(historyFile: history) { line in
+            self.wait(atMost: Self.completionPatience) { await completer.candidates(line) } ?? .none
+        }
         guard let editor else { return run(script: AnySequence { AnyIterator { readLine() } }, name: "input") }
         while !session.isOver {
             switch editor.read(prompt: prompt, isColoured: session.out.isColoured) {
@@ -89,7 +97,8 @@ package final class Shell: Sendable {
             case .interrupted: continue
             case .text(let line):
                 if line.allSatisfy(\.isWhitespace) { continue }
-                editor.remember(line)
+                // Others may read the file over somebody's shoulder.
+                if !line.contains("--password") { editor.remember(line) }
                 _ = run(line: line)
             }
         }
@@ -104,8 +113,17 @@ package final class Shell: Sendable {
         return parts + [("> ", nil)]
     }
 
-    /// Waits for work that ^C ends, on the calling thread.
-    private func wait<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value {
+    /// Whoever types does not wait longer for a completion.
+    private static let completionPatience = Duration.seconds(2)
+
+    private func wait(_ work: @escaping @Sendable () async -> Outcome) -> Outcome {
+        wait(atMost: nil, work) ?? .failure
+    }
+
+    /// Waits for work that ^C ends, on the calling thread. Nil when the time is up.
+    private func wait<Value: Sendable>(
+        atMost limit: Duration?, _ work: @escaping @Sendable () async -> Value
+    ) -> Value? {
         let ended = Semaphore()
         let answer = Answer<Value>()
         let task = Task {
@@ -113,11 +131,10 @@ package final class Shell: Sendable {
             answer.value.withLock { $0 = value }
             ended.signal()
         }
-        running.withLock { $0 = task }
-        ended.wait()
-        running.withLock { $0 = nil }
-        guard let value = answer.value.withLock({ $0 }) else { preconditionFailure("a task that ended has a value") }
-        return value
+        running.withLock { $0.task = task }
+        if let limit { if !ended.wait(atMost: limit) { task.cancel() } } else { ended.wait() }
+        running.withLock { $0.task = nil }
+        return answer.value.withLock { $0 }
     }
 
     private final class Answer<Value: Sendable>: Sendable {

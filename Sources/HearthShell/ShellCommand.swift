@@ -10,6 +10,8 @@ struct ShellCommand: Sendable {
         /// The first one is one of these, the others paths if it takes any.
         case subcommands([String])
         case files
+        /// The first one is a command.
+        case commands
     }
 
     var name: String

@@ -42,8 +42,12 @@ package final class ShellSession: @unchecked Sendable {
         var name: String
         /// JSON text of what rules see as `auth`.
         var auth: [UInt8]
-        var connection: Connection?
+        /// With the time at which it was made.
+        var connection: (Connection, ContinuousClock.Instant)?
     }
+
+    /// Access tokens last an hour; a connection that acts as somebody is not given another one.
+    private static let actingMax = Duration.seconds(1800)
 
     package let target: Target
     package let out: any ShellOutput
@@ -88,9 +92,11 @@ package final class ShellSession: @unchecked Sendable {
     /// The connection that reads and writes.
     func data() async throws(ShellError) -> Connection {
         guard let acting else { return try await administrator() }
-        if let connection = acting.connection { return connection }
+        if let (connection, since) = acting.connection, ContinuousClock.now - since < Self.actingMax {
+            return connection
+        }
         let new = try await open(acting: acting.auth)
-        self.acting?.connection = new
+        self.acting?.connection = (new, .now)
         return new
     }
 

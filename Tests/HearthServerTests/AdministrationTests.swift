@@ -277,6 +277,9 @@ struct AdministrationTests {
         #expect(try call("GET", "/.settings/denials.json")["body"]?.array?.isEmpty == true)
         let made = try call("POST", "/v1/projects/hearth/accounts", #"{"email":"ann@example.com"}"#)
         #expect(made["status"]?.integer == 200 && made["body"]?.object?["email"]?.text == "ann@example.com")
+        let why = try call("POST", "/.settings/explain.json", #"{"operation":"write","path":"/a","value":1}"#)
+        #expect(why["status"]?.integer == 200 && why["body"]?.object?["allowed"]?.bool == false)
+        #expect(try call("POST", "/.settings/explain.json", "{}")["status"]?.integer == 400)
         for (method, target) in [
             ("GET", "/a.json"), ("POST", "/v1/accounts:signUp?key=x"), ("GET", "/healthz"), ("GET", "/.ws"),
         ] {

@@ -15,6 +15,11 @@ struct TerminalTests {
             environment: ["HOME": fixture.folder.path].merging(environment) { $1 })
     }
 
+    /// Waits until the shell waits for a line: what is typed before that is shown twice, as in any shell.
+    private func prompt(of terminal: PseudoTerminal, _ prompt: String) async throws {
+        try await terminal.wait(for: "the prompt \(prompt)") { $0.cursorLine == prompt }
+    }
+
     @Test("completion, history, pages, questions, ^C and ^D")
     func person() async throws {
         let fixture = try ShellFixture()
@@ -22,10 +27,11 @@ struct TerminalTests {
         await fixture.run("set rooms {\"kitchen\":{\"title\":\"Kitchen\"},\"kit box\":1,\"garden\":2}")
         await fixture.run("set many {\(children)}")
         let terminal = try terminal(fixture)
-        try await terminal.wait(for: "hearth/>")
+        try await prompt(of: terminal, "hearth/>")
         // A command that is begun by one letter, then a path of which only one goes on.
         terminal.type("pw", .tab, .enter)
         try await terminal.wait(for: "hearth/> pwd\n/\n")
+        try await prompt(of: terminal, "hearth/>")
         terminal.type("ls ro", .tab)
         try await terminal.wait(for: "ls rooms/")
         terminal.type("k", .tab)
@@ -35,14 +41,17 @@ struct TerminalTests {
         try await terminal.wait(for: "kit box   kitchen/")
         terminal.type("\\ ", .tab, .enter)
         try await terminal.wait(for: "ls rooms/kit\\ box\n1\n")
+        try await prompt(of: terminal, "hearth/>")
         // What was typed before comes back.
         terminal.type("cd rooms", .enter)
-        try await terminal.wait(for: "hearth/rooms>")
+        try await prompt(of: terminal, "hearth/rooms>")
         terminal.type(.up, .up, .up, .enter)
         try await terminal.wait(for: "hearth/rooms> pwd\n/rooms\n")
+        try await prompt(of: terminal, "hearth/rooms>")
         // A line that is given up.
         terminal.type("rm kitchen", .control("c"))
         try await terminal.wait(for: "rm kitchen^C\nhearth/rooms>")
+        try await prompt(of: terminal, "hearth/rooms>")
         // Long output waits at the end of each page.
         terminal.type("ls /many", .enter)
         var screen = try await terminal.wait(for: "-- more")
@@ -53,34 +62,39 @@ struct TerminalTests {
         terminal.type(.enter)
         try await terminal.wait(for: "k1046")
         terminal.type("q")
-        try await terminal.waitUntilGone("-- more")
+        try await prompt(of: terminal, "hearth/rooms>")
         // A question before much goes.
         terminal.type("rm /many", .enter)
         try await terminal.wait(for: "remove /many, which is { 300 children }. Go on? [y/N]")
         terminal.type("n", .enter)
         try await terminal.wait(for: "nothing was done")
+        try await prompt(of: terminal, "hearth/rooms>")
         #expect(await fixture.run("count many") == "300\n")
         terminal.type("rm /many", .enter)
         try await terminal.wait(for: "nothing was done\nhearth/rooms> rm /many\nremove /many")
         terminal.type("y", .enter)
         try await terminal.wait(for: "[y/N] y\nhearth/rooms>")
+        try await prompt(of: terminal, "hearth/rooms>")
         #expect(await fixture.run("count many") == "0\n")
         // ^C ends what goes on, not the shell.
         terminal.type("watch garden", .enter)
         try await terminal.wait(for: "set /rooms/garden 2")
-        await fixture.run("set rooms/garden 3")
-        try await terminal.wait(for: "set /rooms/garden 3")
+        // More than a page of them.
+        for value in 3...40 { await fixture.run("set rooms/garden \(value)") }
+        try await terminal.wait(for: "set /rooms/garden 40")
         terminal.type(.control("c"))
         try await terminal.wait(for: "^C\nhearth/rooms>")
+        try await prompt(of: terminal, "hearth/rooms>")
         terminal.type("as ann", .enter)
-        try await terminal.wait(for: "hearth/rooms as ann>")
+        try await prompt(of: terminal, "hearth/rooms as ann>")
         terminal.type("nonsense", .enter)
         try await terminal.wait(for: "there is no command 'nonsense'")
+        try await prompt(of: terminal, "hearth/rooms as ann>")
         terminal.type(.control("d"))
         #expect(try await terminal.outcome() == 0)
         // The next shell knows what was typed.
         let next = try self.terminal(fixture)
-        try await next.wait(for: "hearth/>")
+        try await prompt(of: next, "hearth/>")
         next.type(.up, .up)
         try await next.wait(for: "hearth/> as ann")
     }
@@ -91,9 +105,10 @@ struct TerminalTests {
         let children = (0..<100).map { #""k\#(1000 + $0)":\#($0)"# }.joined(separator: ",")
         await fixture.run("set many {\(children)}")
         let terminal = try terminal(fixture, environment: ["PAGER": "tail -n 1 | sed 's/^/paged: /'", "NO_COLOR": "1"])
-        try await terminal.wait(for: "hearth/>")
+        try await prompt(of: terminal, "hearth/>")
         terminal.type("ls many", .enter)
         try await terminal.wait(for: "paged: k1099  99\nhearth/>")
+        try await prompt(of: terminal, "hearth/>")
         terminal.type("get many/k1001", .enter)
         try await terminal.wait(for: "get many/k1001\n1\nhearth/>")
     }
@@ -102,7 +117,7 @@ struct TerminalTests {
     func secret() async throws {
         let fixture = try ShellFixture()
         let terminal = try terminal(fixture)
-        try await terminal.wait(for: "hearth/>")
+        try await prompt(of: terminal, "hearth/>")
         terminal.type("users create ann@example.com --uid ann", .enter)
         try await terminal.wait(for: "Password")
         terminal.type("secret1", .enter)

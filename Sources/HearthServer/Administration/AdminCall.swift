@@ -4,6 +4,7 @@ import Identity
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
+import SecurityRules
 
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are theirs.
 struct AdminCall: Sendable {
@@ -30,6 +31,12 @@ struct AdminCall: Sendable {
         }
     }
 
+    /// What the database answers, as other requests; nil if it is no question for it.
+    static func operation(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8]) -> Result<Operation, RESTError>? {
+        guard let head = head(method, target, body.count), head.asksForExplanation else { return nil }
+        return Result { () throws(RESTError) in try RESTExchange(explaining: body, head).operation }
+    }
+
     private static func head(_ method: [UInt8], _ target: [UInt8], _ length: Int) -> RequestHead? {
         guard (method + target).allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         let text = method + " ".utf8 + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n".utf8
@@ -41,7 +48,7 @@ struct AdminCall: Sendable {
         }
     }
 
-    private static func json(of response: HTTPResponse) -> [UInt8] {
+    static func json(of response: HTTPResponse) -> [UInt8] {
         var body = Array("null".utf8)
         if case .text(let text) = response.body {
             if let value = try? JSONValue(parsing: text) {
@@ -50,6 +57,20 @@ struct AdminCall: Sendable {
                 body = CanonicalJSON(string: text).bytes
             }
         }
-        return Array("{\"status\":\(response.status.code),\"body\":".utf8) + body + "}".utf8
+        return json(status: response.status.code, body)
     }
+
+    fileprivate static func json(status: Int, _ body: [UInt8]) -> [UInt8] {
+        Array("{\"status\":\(status),\"body\":".utf8) + body + "}".utf8
+    }
+}
+
+extension Explanation {
+    /// The answer to the call that asked for it.
+    var adminCallAnswer: [UInt8] { AdminCall.json(status: 200, json) }
+}
+
+extension RequestHead {
+    /// Why would an operation be allowed, or not?
+    var asksForExplanation: Bool { method == .post && path.elementsEqual("/.settings/explain.json".utf8) }
 }

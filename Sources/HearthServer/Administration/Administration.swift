@@ -34,8 +34,8 @@ struct Administration: Sendable {
         case .backup: services.backUp(name, then)
         case .rest(let method, let target, let body):
             AdminCall(database: name, services: services).make(method, target, body, then)
-        // What the database itself answers.
-        case .children, .count, .profile: then(.failure(AdminRefusal(text: "not here")))
+        // The session has the database answer these.
+        case .children, .count, .profile: then(.failure(AdminRefusal(text: "the session has this answered")))
         }
     }
 
@@ -65,7 +65,9 @@ struct Administration: Sendable {
         guard let id = ConnectionID(name: session), let owner = context.loopContext(id.loop) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "'\(session)' is no session")))
         }
+        let log = services.log
         owner.loop.execute {
+            log.info("session.ended-by-administrator", [("session", session)])
             let isEnded = owner.end(id, reason: "an administrator has ended the connection")
             then(
                 isEnded

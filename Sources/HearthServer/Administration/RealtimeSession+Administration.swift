@@ -29,13 +29,25 @@ extension RealtimeSession {
             isProfiling = isOn
             context.services.databases.profile(database.index, isOn, for: id)
             submit(number, .relay(.done))
-        case .sessions, .kick, .statistics, .databases, .history, .log, .backup, .rest:
-            awaitAnswer()
-            let administration = Administration(context, database.index)
-            let (loop, context, token) = (context.loop, context, token)
-            administration.answer(request) { answer in
-                loop.execute { context.session(token)?.finish(number, answer) }
+        case .rest(let method, let target, let body):
+            switch AdminCall.operation(method, target, body) {
+            case .success(let operation)?: submit(number, operation)
+            case .failure(let error)?:
+                awaitAnswer()
+                finish(number, .success(AdminCall.json(of: error.response)))
+            case nil: askBeside(number, request)
             }
+        case .sessions, .kick, .statistics, .databases, .history, .log, .backup: askBeside(number, request)
+        }
+    }
+
+    /// What other threads have to be asked for.
+    private func askBeside(_ number: Int64, _ request: AdminRequest) {
+        awaitAnswer()
+        let administration = Administration(context, database.index)
+        let (loop, context, token) = (context.loop, context, token)
+        administration.answer(request) { answer in
+            loop.execute { context.session(token)?.finish(number, answer) }
         }
     }
 

@@ -214,8 +214,8 @@ struct DeliveryBuilder {
             ServerMessageWriter.appendListening(
                 number: number, position: position.text, recovered: recovered, unindexed: unindexed, to: &out)
         case .value(let value): ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &out)
-        // Nobody asks that over this protocol.
-        case .explained: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
+        case .explained(let explanation):
+            ServerMessageWriter.appendResponse(number: number, data: explanation.adminCallAnswer, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, to: &out)

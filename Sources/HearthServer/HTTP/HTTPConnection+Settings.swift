@@ -19,7 +19,7 @@ extension HTTPConnection {
         } catch {
             return respond(RESTError(error).response, with: writer)
         }
-        if head.method == .post, head.path.elementsEqual("/.settings/explain.json".utf8) {
+        if head.asksForExplanation {
             let exchange = Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }
             return ask(exchange, .nobody, nil, writer)
         }

@@ -39,8 +39,14 @@ extension RESTExchange {
     }
 
     func response(with explanation: Explanation) -> HTTPResponse {
-        let lines = explanation.lines(file: "rules").map { JSONValue.text($0) }
-        let answer = JSONObject(["allowed": .bool(explanation.verdict.isAllowed), "lines": .array(lines)])
-        return HTTPResponse(json: laidOut(answer.bytes))
+        HTTPResponse(json: laidOut(explanation.json))
+    }
+}
+
+extension Explanation {
+    /// What clients are told.
+    var json: [UInt8] {
+        let lines = lines(file: "rules").map { JSONValue.text($0) }
+        return JSONObject(["allowed": .bool(verdict.isAllowed), "lines": .array(lines)]).bytes
     }
 }

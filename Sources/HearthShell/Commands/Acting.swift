@@ -45,13 +45,14 @@ extension ShellCommand {
 
     static let help = ShellCommand(
         name: "help", synopsis: "[COMMAND]", summary: "Explain the commands, or one of them.",
-        words: .subcommands(names)
+        words: .commands
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         guard let name = arguments.words.first?.text else {
-            let width = names.map(\.count).max() ?? 0
-            return try session.show(.array(names.map { .text($0) })) {
-                ShellCommand.all.map { command in
+            let commands = ShellCommand.all
+            let width = commands.map(\.name.count).max() ?? 0
+            return try session.show(.array(commands.map { .text($0.name) })) {
+                commands.map { command in
                     let name = command.name + String(repeating: " ", count: width - command.name.count)
                     return "  \(session.styled(name, .strong))  \(command.summary)"
                 } + ["", "'help COMMAND' explains one. Keys complete with tab; ^C ends a command, ^D the shell."]
@@ -67,12 +68,6 @@ extension ShellCommand {
             return lines
         }
     }
-
-    private static let names = [
-        "ls", "cd", "pwd", "get", "tree", "query", "count", "watch", "history", "set", "update", "push", "rm", "mv",
-        "cp", "import", "export", "rules", "users", "sessions", "stats", "profile", "databases", "backup", "log", "as",
-        "dry", "help", "exit",
-    ]
 }
 
 extension ShellSession {

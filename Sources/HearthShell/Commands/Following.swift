@@ -20,6 +20,7 @@ extension ShellCommand {
         let changes = try await reporting { () throws(ConnectionError) in
             try await connection.listen(path, query: query)
         }
+        session.out.follow()
         do {
             for try await change in changes {
                 try session.out.write(String(decoding: line.text(of: change), as: UTF8.self))
@@ -55,6 +56,7 @@ extension ShellCommand {
 
 extension ShellSession {
     fileprivate func follow(_ texts: AsyncStream<[UInt8]>, _ left: inout Int) async -> ShellError? {
+        out.follow()
         do throws(ShellError) {
             if !isJSON { try out.line(styled(ProfileLine.head, .dim)) }
             for await text in texts {

@@ -1,5 +1,3 @@
-import Glibc
-import HTTPCodec
 import HearthClient
 import JSONTree
 import JSONWebTokens
@@ -51,17 +49,9 @@ extension ShellSession {
     }
 
     private func contents(of file: String) async throws(ShellError) -> [UInt8] {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { return bytes }
-            bytes += piece[..<count]
-        }
+        try await read(file) { (piece) throws(ImportFailure) in bytes += piece ?? [] }
+        return bytes
     }
 
     fileprivate func checkRules(_ file: String) async throws(ShellError) {
@@ -103,17 +93,8 @@ extension ShellSession {
             question["value"] = try? JSONValue(parsing: json)
         default: throw arguments.misused("an operation is read or write")
         }
-        var call = HTTPCall(self.target.url.address(target: "/.settings/explain.json" + self.target.databaseQuery))
-        call.method = .post
-        call.contentType = "application/json"
-        call.body = question.bytes
-        let answer: [UInt8]
-        do throws(ConnectionError) {
-            let token = try await self.target.credential?.token(on: self.target.loop, options: self.target.options).text
-            call.bearer = token ?? Target.developer
-            answer = try await call.answer(on: self.target.loop, options: self.target.options)
-        } catch { throw ShellError(error) }
-        guard let object = (try? JSONValue(parsing: answer))?.object, let isAllowed = object["allowed"]?.bool else {
+        let answer = try await call("POST", "/.settings/explain.json", question.bytes)
+        guard let object = answer.object, let isAllowed = object["allowed"]?.bool else {
             throw .failed("the server answers what this shell does not understand")
         }
         try show(.object(object)) {
@@ -165,11 +146,6 @@ extension ShellSession {
             }
         }
     }
-}
-
-extension ShellSession.Target {
-    /// Which database an HTTP request is about.
-    fileprivate var databaseQuery: String { url.database.isEmpty ? "" : "?ns=\(url.database)" }
 }
 
 extension JSONPainter {

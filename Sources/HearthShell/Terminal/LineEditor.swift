@@ -11,6 +11,8 @@ final class LineEditor {
         var replaced: Int
         /// Whole replacements, each with what is shown of it in a list.
         var candidates: [(text: String, label: String)]
+
+        static let none = Completion(replaced: 0, candidates: [])
     }
 
     private let editor: OpaquePointer
@@ -45,7 +47,7 @@ final class LineEditor {
         hearth_el_bind(editor, "^I", "hearth-complete")
         hearth_el_bind(editor, "^C", "hearth-interrupt")
         hearth_el_bind(editor, "^R", "em-inc-search-prev")
-        for key in ["\u{1B}[3~"] { hearth_el_bind(editor, key, "ed-delete-next-char") }
+        hearth_el_bind(editor, "\u{1B}[3~", "ed-delete-next-char")
         // What people have bound themselves wins.
         el_source(editor, nil)
     }
@@ -78,6 +80,8 @@ final class LineEditor {
         free(prompt)
         prompt = strdup(text.joined())
         wasInterrupted = false
+        // Before the prompt asks for a line.
+        hearth_el_prepare(editor)
         var count: Int32 = 0
         guard let line = el_gets(editor, &count), count > 0 else { return .end }
         if wasInterrupted { return .interrupted }

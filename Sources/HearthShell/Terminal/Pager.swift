@@ -19,6 +19,9 @@ final class Pager: @unchecked Sendable {
         (rows, held, showsAll) = (0, "", false)
     }
 
+    /// No pages for the rest of the command.
+    func follow() { showsAll = true }
+
     func write(_ text: String) throws(ShellError) {
         if let pipe { return try write(text, to: pipe) }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
@@ -41,10 +44,10 @@ final class Pager: @unchecked Sendable {
 
     /// Waits for a key at the end of a page.
     private func turn(_ size: Terminal.Size) throws(ShellError) {
-        show(Style.dim("-- more: space, one line: enter, all: a, enough: q --", true))
+        let prompt = "\r" + Style.dim("-- more: space, one line: enter, all: a, enough: q --", true)
         defer { show("\r\u{1B}[K") }
         while true {
-            switch Terminal.key() {
+            switch Terminal.key(prompt) {
             case UInt8(ascii: " "), UInt8(ascii: "f"): rows = 0
             case 0x0A, 0x0D, UInt8(ascii: "j"): rows = max(0, rows - 1)
             case UInt8(ascii: "a"), UInt8(ascii: "G"): showsAll = true

@@ -11,6 +11,9 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// A command begins.
     func begin()
 
+    /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
+    func follow()
+
     /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have seen enough.
     func write(_ text: String) throws(ShellError)
 
@@ -28,11 +31,12 @@ extension ShellOutput {
 /// Standard output and standard error. On a terminal long output comes in pages.
 package final class StandardStreams: ShellOutput {
     package let isColoured: Bool
+    private let isTerminal: Bool
     private let pager: Pager?
 
     /// - parameter pages: somebody is there to turn them.
     package init(pages: Bool) {
-        let isTerminal = isatty(STDOUT_FILENO) == 1
+        isTerminal = isatty(STDOUT_FILENO) == 1
         let plain = ["dumb", nil].contains(getenv("TERM").map { String(cString: $0) }) || getenv("NO_COLOR") != nil
         isColoured = isTerminal && !plain
         pager = isTerminal && pages ? Pager() : nil
@@ -42,17 +46,19 @@ package final class StandardStreams: ShellOutput {
 
     package func begin() { pager?.begin() }
 
+    package func follow() { pager?.follow() }
+
     package func write(_ text: String) throws(ShellError) {
-        guard let pager else { return Self.write(text, to: STDOUT_FILENO) }
-        try pager.write(Terminal.harmless(text))
+        let text = isTerminal ? Terminal.harmless(text) : text
+        if let pager { try pager.write(text) } else { Self.write(text, to: STDOUT_FILENO) }
     }
 
     package func end() { pager?.end() }
 
     package func writeError(_ text: String) {
         // Colours are for people who see them.
-        let isTerminal = isatty(STDERR_FILENO) == 1
-        Self.write(Style.error(Terminal.harmless(text), isTerminal && isColoured) + "\n", to: STDERR_FILENO)
+        Self.write(
+            Style.error(Terminal.harmless(text), isColoured && isatty(STDERR_FILENO) == 1) + "\n", to: STDERR_FILENO)
     }
 
     static func write(_ text: String, to descriptor: Int32) {

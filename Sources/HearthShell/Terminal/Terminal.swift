@@ -27,10 +27,11 @@ enum Terminal {
     }
 
     /// The next key, without an echo and without the enter key behind it; nil at the end.
-    static func key() -> UInt8? {
+    static func key(_ prompt: String) -> UInt8? {
         withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
+            StandardStreams.write(prompt, to: STDOUT_FILENO)
             var byte: UInt8 = 0
             while true {
                 let count = read(STDIN_FILENO, &byte, 1)
@@ -41,11 +42,13 @@ enum Terminal {
     }
 
     /// A line; nil at the end, or when it is given up.
-    static func line() -> String? {
+    static func line(_ prompt: String) -> String? {
         var line = ""
         return withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
+            // Not before: what is typed earlier is shown by the terminal, too.
+            StandardStreams.write(prompt, to: STDOUT_FILENO)
             while true {
                 var byte: UInt8 = 0
                 let count = read(STDIN_FILENO, &byte, 1)
@@ -71,12 +74,12 @@ enum Terminal {
 
     /// A line that is not shown while it is typed; nil at the end.
     static func secret(_ prompt: String) -> String? {
-        StandardStreams.write(prompt, to: STDOUT_FILENO)
         defer { StandardStreams.write("\n", to: STDOUT_FILENO) }
         return withMode {
             $0.c_lflag &= ~tcflag_t(ECHO)
         } do: {
-            readLine()
+            StandardStreams.write(prompt, to: STDOUT_FILENO)
+            return readLine()
         }
     }
 

@@ -3,8 +3,7 @@ package final class TerminalPrompter: ShellPrompter {
     package init() {}
 
     package func confirm(_ question: String) -> Bool {
-        StandardStreams.write(Terminal.harmless(question), to: 1)
-        guard let answer = Terminal.line() else { return false }
+        guard let answer = Terminal.line(Terminal.harmless(question)) else { return false }
         return ["y", "yes"].contains(answer.lowercased())
     }
 

@@ -21,6 +21,7 @@ final class MemoryOutput: ShellOutput {
     }
 
     func begin() {}
+    func follow() {}
     func end() {}
 
     func write(_ text: String) throws(ShellError) {
