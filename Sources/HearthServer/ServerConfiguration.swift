@@ -6,6 +6,8 @@ package struct ServerConfiguration: Sendable {
     package var address: SocketAddress
     /// Where administrators are answered; nil for `address` as well. What is administrative exists there only.
     package var adminAddress: SocketAddress?
+    /// Proxies that are believed when they say who asks.
+    package var trustedProxies = TrustedProxies()
     package var dataFolder: String
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.

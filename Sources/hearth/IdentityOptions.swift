@@ -19,6 +19,12 @@ extension IdentityConfiguration {
             }
             publicURL = url
         }
+        if let names = list("tenants") {
+            guard !names.isEmpty, names.allSatisfy(Realm.isValidName) else {
+                throw UsageError(message: "--tenants must be names between commas, not '\(arguments["tenants"] ?? "")'")
+            }
+            options.tenants = names
+        }
         delivery = try Self.delivery(arguments, isDevelopment: isDevelopment)
         if case .none = delivery {
         } else if publicURL == nil, !isDevelopment {
@@ -32,15 +38,44 @@ extension IdentityConfiguration {
 
     private static func delivery(_ arguments: Arguments, isDevelopment: Bool) throws(UsageError) -> CodeDelivery {
         switch (arguments["mail-command"], arguments["smtp"], arguments["mail-from"]) {
-        case (nil, nil, nil): return isDevelopment ? .log : .none
+        case (nil, nil, nil):
+            guard arguments["smtp-user"] == nil else { throw UsageError(message: "--smtp-user needs --smtp") }
+            return isDevelopment ? .log : .none
         case (let command?, nil, nil): return .command(command)
         case (nil, let relay?, let sender?):
-            let parts = relay.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty, let port = UInt16(parts[1]) else {
-                throw UsageError(message: "--smtp must be a host and a port, not '\(relay)'")
-            }
-            return .relay(host: String(parts[0]), port: port, sender: sender)
+            var settings = try relaySettings(relay, sender: sender)
+            settings.credentials = try credentials(arguments)
+            return .relay(settings)
         default: throw UsageError(message: "use --mail-command, or --smtp together with --mail-from")
+        }
+    }
+
+    /// `HOST:PORT`, `smtp://HOST[:PORT]` or `smtps://HOST[:PORT]`, whose ports are 587 and 465 (RFC 8314).
+    private static func relaySettings(_ text: String, sender: String) throws(UsageError) -> SMTPSettings {
+        let usesTLS = text.hasPrefix("smtps://")
+        let hasScheme = usesTLS || text.hasPrefix("smtp://")
+        let address = hasScheme ? text.drop { $0 != ":" }.dropFirst(3) : text[...]
+        let parts = address.split(separator: ":", omittingEmptySubsequences: false)
+        let usualPort: UInt16? = hasScheme ? (usesTLS ? 465 : 587) : nil
+        guard 1...2 ~= parts.count, !parts[0].isEmpty, !parts[0].contains("/"),
+            let port = parts.count == 2 ? UInt16(parts[1]) : usualPort
+        else {
+            throw UsageError(message: "--smtp must be a host and a port, smtp://HOST or smtps://HOST, not '\(text)'")
+        }
+        var settings = SMTPSettings(host: String(parts[0]), port: port, sender: sender)
+        settings.usesTLS = usesTLS
+        return settings
+    }
+
+    private static func credentials(_ arguments: Arguments) throws(UsageError) -> SMTPSettings.Credentials? {
+        switch (arguments["smtp-user"], arguments["smtp-password-file"]) {
+        case (nil, nil): return nil
+        case (let user?, let file?):
+            guard let bytes = FileBytes.read(file) else { throw UsageError(message: "cannot read \(file)") }
+            let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            guard !line.isEmpty else { throw UsageError(message: "\(file) holds no password") }
+            return SMTPSettings.Credentials(user: user, password: String(decoding: line, as: UTF8.self))
+        default: throw UsageError(message: "--smtp-user and --smtp-password-file belong together")
         }
     }
 }

@@ -42,9 +42,15 @@ extension Command {
                 name: "auth-address-max", value: "N", help: "sign-ins of a client address in 15 minutes (default 300)"),
             .init(
                 name: "trust", value: "FILE", help: "providers whose users may sign in, and issuers whose tokens count"),
+            .init(name: "tenants", value: "NAMES", help: "tenants that apps may name, between commas (default: none)"),
             .init(name: "mail-command", value: "COMMAND", help: "sends the mail at its input to $HEARTH_MAIL_TO"),
-            .init(name: "smtp", value: "HOST:PORT", help: "a mail relay that needs no credentials"),
+            .init(name: "smtp", value: "HOST:PORT", help: "a mail relay; smtps://HOST is one with TLS"),
+            .init(name: "smtp-user", value: "NAME", help: "who hands in mails: over STARTTLS, or TLS of smtps://"),
+            .init(name: "smtp-password-file", value: "FILE", help: "the password of --smtp-user, in the first line"),
             .init(name: "mail-from", value: "ADDRESS", help: "the sender of mails, for --smtp"),
+            .init(
+                name: "trusted-proxy", value: "ADDRESSES",
+                help: "proxies whose X-Forwarded-For is believed, addresses or networks between commas"),
             .init(name: "log-level", value: "LEVEL", help: "debug, info (default), warning or error"),
             .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
         ]
@@ -123,6 +129,13 @@ extension ServerConfiguration {
             project = name
         }
         trustFile = arguments["trust"]
+        if let text = arguments["trusted-proxy"] {
+            guard let proxies = TrustedProxies(text) else {
+                throw UsageError(
+                    message: "--trusted-proxy must be addresses like 127.0.0.1 or 10.0.0.0/8, not '\(text)'")
+            }
+            trustedProxies = proxies
+        }
         if !arguments.flag("no-auth") { identity = try IdentityConfiguration(arguments, isDevelopment: isDevelopment) }
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break

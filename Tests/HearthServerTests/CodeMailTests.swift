@@ -1,10 +1,10 @@
-import EventLoop
 import Glibc
 import Identity
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import EventLoop
 @testable import HearthServer
 
 /// Where a command leaves mails.
@@ -67,7 +67,7 @@ struct MailBox {
             "220-hello\r\n220 hello\r\n", "250-me\r\n250 8BITMIME\r\n", "250 ok\r\n", "250 ok\r\n", "354 go on\r\n",
             "250 queued\r\n", "221 bye\r\n",
         ])
-        try SMTPRelay(host: "127.0.0.1", port: relay.port).send("a\r\n.b\r\n", from: "s@x", to: "r@x")
+        try SMTPRelay(relay.settings).send("a\r\n.b\r\n", to: "r@x")
         #expect(
             relay.received()
                 == "EHLO hearth\r\nMAIL FROM:<s@x>\r\nRCPT TO:<r@x>\r\nDATA\r\na\r\n..b\r\n\r\n.\r\nQUIT\r\n")
@@ -77,11 +77,77 @@ struct MailBox {
     func refusal() throws {
         let relay = try ScriptedRelay(["220 hello\r\n", "250 me\r\n", "550 no\r\n"])
         #expect(throws: MailError.self) {
-            try SMTPRelay(host: "127.0.0.1", port: relay.port).send("a", from: "s@x", to: "r@x")
+            try SMTPRelay(relay.settings).send("a", to: "r@x")
         }
         #expect(relay.received() == "EHLO hearth\r\nMAIL FROM:<s@x>\r\n")
         #expect(throws: MailError.self) {
-            try SMTPRelay(host: "127.0.0.1", port: 1).send("a", from: "s@x", to: "r@x")
+            try SMTPRelay(SMTPSettings(host: "127.0.0.1", port: 1, sender: "s@x")).send("a", to: "r@x")
+        }
+    }
+
+    /// What follows the credentials.
+    private static let rest = [
+        "250 ok\r\n", "250 ok\r\n", "354 go on\r\n", "250 queued\r\n", "221 bye\r\n",
+    ]
+    private static let mailText = "MAIL FROM:<s@x>\r\nRCPT TO:<r@x>\r\nDATA\r\na\r\n.\r\nQUIT\r\n"
+    private static let credentials = SMTPSettings.Credentials(user: "ann", password: "sécret")
+
+    @Test("credentials are shown over STARTTLS, or TLS from the start", arguments: [false, true], ["PLAIN", "LOGIN"])
+    func credentials(usesTLS: Bool, way: String) throws {
+        let certificate = TestCertificate()
+        let signIn =
+            way == "PLAIN" ? ["235 ok\r\n"] : ["334 VXNlcm5hbWU6\r\n", "334 UGFzc3dvcmQ6\r\n", "235 ok\r\n"]
+        let hello = "250-me\r\n250 AUTH \(way) X\r\n"
+        let relay = try ScriptedRelay(
+            (usesTLS ? ["220 hello\r\n"] : ["220 hello\r\n", "250-me\r\n250 STARTTLS\r\n", "220 go on\r\n"])
+                + [hello] + signIn + Self.rest, certificate: certificate, encryptsFrom: usesTLS ? 0 : 3)
+        var settings = relay.settings
+        settings.usesTLS = usesTLS
+        settings.credentials = Self.credentials
+        settings.tls = try TLSContext.client(trusting: .file(certificate.certificateFile))
+        try SMTPRelay(settings).send("a", to: "r@x")
+        let shown =
+            way == "PLAIN"
+            ? "AUTH PLAIN AGFubgBzw6ljcmV0\r\n" : "AUTH LOGIN\r\nYW5u\r\nc8OpY3JldA==\r\n"
+        let start = usesTLS ? "" : "EHLO hearth\r\nSTARTTLS\r\n"
+        #expect(relay.received() == start + "EHLO hearth\r\n" + shown + Self.mailText)
+    }
+
+    @Test("credentials are shown to nobody without encryption, and not to whoever has no certificate")
+    func withheld() throws {
+        let plain = try ScriptedRelay(["220 hello\r\n", "250-me\r\n250 AUTH PLAIN\r\n"])
+        var settings = plain.settings
+        settings.credentials = Self.credentials
+        #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
+            ($0 as? MailError)?.reason.contains("does not offer STARTTLS") == true
+        }
+        #expect(plain.received() == "EHLO hearth\r\n")
+        let eager = try ScriptedRelay(["220 hello\r\n", "250 STARTTLS\r\n", "220 go on\r\n250 x\r\n"])
+        settings.port = eager.port
+        #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
+            ($0 as? MailError)?.reason.contains("before TLS has begun") == true
+        }
+        let other = TestCertificate()
+        let stranger = try ScriptedRelay(["220 hello\r\n"], certificate: TestCertificate(), encryptsFrom: 0)
+        settings.port = stranger.port
+        settings.usesTLS = true
+        settings.tls = try TLSContext.client(trusting: .file(other.certificateFile))
+        #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
+            ($0 as? MailError)?.reason.contains("verify the certificate") == true
+        }
+    }
+
+    @Test("a relay that does not take the credentials is quoted, they are not")
+    func refusedCredentials() throws {
+        let certificate = TestCertificate()
+        let relay = try ScriptedRelay(
+            ["220 hello\r\n", "250 AUTH PLAIN\r\n", "535 wrong\r\n"], certificate: certificate, encryptsFrom: 0)
+        var settings = relay.settings
+        settings.usesTLS = true
+        settings.credentials = Self.credentials
+        settings.tls = try TLSContext.client(trusting: .file(certificate.certificateFile))
+        #expect { try SMTPRelay(settings).send("a", to: "r@x") } throws: {
+            ($0 as? MailError)?.reason == "the mail relay 127.0.0.1: it answered 535 wrong, not 235 to the credentials"
         }
     }
 }
@@ -96,7 +162,13 @@ private final class ScriptedRelay {
         let received = Mutex<[UInt8]>([])
     }
 
-    init(_ answers: [String]) throws {
+    var settings: SMTPSettings { SMTPSettings(host: "127.0.0.1", port: port, sender: "s@x") }
+
+    /// - parameter encryptsFrom: the number of the answer that is the first to be encrypted.
+    init(_ answers: [String], certificate: TestCertificate? = nil, encryptsFrom: Int = .max) throws {
+        let tls = try certificate.map {
+            try TLSContext.server(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
+        }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -113,20 +185,27 @@ private final class ScriptedRelay {
         let text = Text()
         self.text = text
         thread = try NamedThread(name: "relay") {
-            let peer = accept(descriptor, nil, nil)
-            for answer in answers {
-                _ = Glibc.send(peer, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
-                let end = answer.hasPrefix("354") ? "\r\n.\r\n" : "\r\n"
-                var input: [UInt8] = []
-                while !input.suffix(end.utf8.count).elementsEqual(end.utf8) {
-                    var byte: UInt8 = 0
-                    guard recv(peer, &byte, 1, 0) == 1 else { break }
-                    input.append(byte)
-                }
-                text.received.withLock { $0 += input }
-            }
-            close(peer)
+            let peer = WaitingConnection(descriptor: accept(descriptor, nil, nil), timeout: .seconds(20))
+            try? Self.answer(answers, peer, tls, encryptsFrom, text)
             close(descriptor)
+        }
+    }
+
+    private static func answer(
+        _ answers: [String], _ peer: WaitingConnection, _ tls: TLSContext?, _ encryptsFrom: Int, _ text: Text
+    ) throws {
+        if encryptsFrom == 0, let tls { try peer.startTLS(tls, serverName: "") }
+        for (number, answer) in answers.enumerated() {
+            try peer.send(Array(answer.utf8))
+            if number + 1 == encryptsFrom, let tls { try peer.startTLS(tls, serverName: "") }
+            let end = answer.hasPrefix("354") ? "\r\n.\r\n" : "\r\n"
+            var input: [UInt8] = []
+            while !input.suffix(end.utf8.count).elementsEqual(end.utf8) {
+                let byte = try peer.receive(maximum: 1)
+                if byte.isEmpty { break }
+                input += byte
+            }
+            text.received.withLock { $0 += input }
         }
     }
 

@@ -19,7 +19,7 @@ final class IdentityClient {
 
     init(
         isDevelopment: Bool = true, hasAdminListener: Bool = false, folder: String? = nil,
-        rules text: String = #"{"rules":{}}"#,
+        rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -34,6 +34,7 @@ final class IdentityClient {
             configure(&identity)
             configuration.identity = identity
             if let folder { configuration.dataFolder = folder }
+            configuration.trustedProxies = trustedProxies
         }
         rest = try server.connectREST()
         admin = hasAdminListener ? try server.connectAdminREST() : rest

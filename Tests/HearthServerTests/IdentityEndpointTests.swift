@@ -305,6 +305,22 @@ import Testing
         #expect(answer.status == 413)
     }
 
+    @Test("tenants are there when the operator has named them, each with accounts of its own")
+    func tenants() throws {
+        let body = #"{"email":"ann@example.com","password":"secret1","tenantId":"shop","returnSecureToken":true}"#
+        let none = try IdentityClient(isDevelopment: false)
+        #expect(try none.post("signUp", body).error == "TENANT_NOT_FOUND")
+        let client = try IdentityClient(isDevelopment: false) { $0.options.tenants = ["shop"] }
+        let user = try client.post("signUp", body)
+        #expect(user["localId"] != nil)
+        let token = try JSONWebToken(parsing: Array(try #require(user["idToken"]).utf8))
+        #expect(token.claims["firebase"]?.object?["tenant"]?.text == "shop")
+        #expect(try client.post("signInWithPassword", body).status == 200)
+        #expect(try client.signIn("ann@example.com").status == 400)
+        #expect(try client.post("signUp", body.replacing("shop", with: "other")).error == "TENANT_NOT_FOUND")
+        #expect(try client.signUp("ann@example.com")["localId"] != user["localId"])
+    }
+
     @Test("in production the doors of the development are closed, and tokens are signed (auth 12)")
     func production() throws {
         let client = try IdentityClient(isDevelopment: false) {

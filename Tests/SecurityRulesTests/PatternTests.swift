@@ -11,7 +11,8 @@ private func compile(_ pattern: String, ignoresCase: Bool = false) throws(Mistak
 private func finds(_ pattern: String, _ text: String, ignoresCase: Bool = false) throws -> Bool? {
     let pattern = try compile(pattern, ignoresCase: ignoresCase)
     var matcher = PatternMatcher()
-    return Array(text.utf8).withUnsafeBytes { matcher.finds(pattern, in: $0) }
+    var left = Int.max
+    return Array(text.utf8).withUnsafeBytes { matcher.finds(pattern, in: $0, left: &left) }
 }
 
 @Suite("Regular expressions")
@@ -169,7 +170,8 @@ struct PatternTests {
             }
             let characters = text.map { UInt32($0) }
             let expected = (0...text.count).contains { naive(form, characters, $0) { _ in true } }
-            let found = text.withUnsafeBytes { matcher.finds(pattern, in: $0) }
+            var left = Int.max
+            let found = text.withUnsafeBytes { matcher.finds(pattern, in: $0, left: &left) }
             #expect(found == expected, "seed \(seed) step \(step)")
         }
     }

@@ -95,9 +95,9 @@ final class CodeMailer: Sendable {
             case .command(let command):
                 let message = mail.message(from: nil, milliseconds: WallClock.milliseconds)
                 try MailCommand(command).run(message, recipient: mail.recipient)
-            case .relay(let host, let port, let sender):
-                let message = mail.message(from: sender, milliseconds: WallClock.milliseconds)
-                try SMTPRelay(host: host, port: port).send(message, from: sender, to: mail.recipient)
+            case .relay(let settings):
+                let message = mail.message(from: settings.sender, milliseconds: WallClock.milliseconds)
+                try SMTPRelay(settings).send(message, to: mail.recipient)
             }
             log.debug("mail.sent", [("kind", mail.kind.rawValue)])
         } catch {

@@ -15,9 +15,15 @@ extension HTTPConnection {
     ) {
         guard let identity = context.services.identity else { return }
         let isSecure = context.services.configuration.tls != nil
+        let client = context.services.configuration.trustedProxies.client(
+            stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
         let request = IdentityRequest(
+<<<<<<< HEAD
             route, head, body: body, from: stream.peer, isSecure: isSecure,
             standing: administers ? .claimed : .client)
+=======
+            route, head, body: body, from: client, isSecure: isSecure, mayAdminister: administers)
+>>>>>>> 4fa5415 (Bound what a decision of the rules looks through; mail relays with credentials; tenants; clients behind trusted proxies)
         work = .beside
         let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
             connection.work = .none

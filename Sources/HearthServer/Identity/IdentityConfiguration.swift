@@ -29,7 +29,7 @@ package struct IdentityConfiguration: Sendable {
         case log
         /// A shell command, with the mail at its input.
         case command(String)
-        case relay(host: String, port: UInt16, sender: String)
+        case relay(SMTPSettings)
         /// Not at all: administrators ask for links.
         case none
     }

@@ -27,16 +27,16 @@ package final class RulesJudge {
     package func decide(
         _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
     ) throws(RuleTreeError) -> Verdict {
-        evaluator.auth = context.auth
-        evaluator.now = Double(context.now)
-        evaluator.before = tree
         defer { rest() }
         switch operation {
         case .read(let path, let query):
+            evaluator.begin(context, in: tree, writing: 0)
             evaluator.query = query
             enter(path)
             return try isGranted(.read) ? .allowed : .denied(Denial(kind: .read, place: path))
         case .write(let assignments):
+            let byteCount = assignments.reduce(0) { $0 + $1.value.bytes.count }
+            evaluator.begin(context, in: tree, writing: byteCount)
             evaluator.query = nil
             evaluator.after.write(assignments, over: tree)
             // In path order, so that neighbours share most of their way.

@@ -4,13 +4,18 @@ import JSONTree
 final class Evaluator {
     /// Of a string that an expression makes: that of the longest string in the tree.
     static let maximumTextByteCount = 10 << 20
+    /// What one decision may look through, in steps of patterns and bytes of strings: so many, and more for each byte of a write.
+    /// They take about a tenth of a second.
+    private static let steps = 8_000_000
+    private static let stepsPerByte = 16
 
     let code: Code
-    var auth: RuleAuth?
-    var now: Double = 0
+    private var auth: RuleAuth?
+    private var now: Double = 0
     var query: RuleQuery?
     /// Before the operation.
-    var before: (any RuleTree)?
+    private var before: (any RuleTree)?
+    private var stepsLeft = 0
     let after = WrittenTree()
 
     /// The encoded path of the operation, or of a place below it. Changes between rules only.
@@ -44,6 +49,14 @@ final class Evaluator {
         place.append(contentsOf: path.encoded[place.count...])
         while (ends.last ?? 0) < place.count { ends.append(path.segmentEnd(from: ends.last ?? 0)) }
         return shared
+    }
+
+    /// Begins with an operation.
+    func begin(_ context: RuleContext, in tree: any RuleTree, writing byteCount: Int) {
+        auth = context.auth
+        now = Double(context.now)
+        before = tree
+        stepsLeft = Self.steps + byteCount * Self.stepsPerByte
     }
 
     /// Lets go of the operation.
@@ -117,10 +130,14 @@ final class Evaluator {
         case .not(let operand): return try !condition(operand)
         case .equal(let a, let b, let isNegated):
             let left = try value(a)
-            return left.equals(try value(b)) != isNegated
+            let right = try value(b)
+            try chargeComparison(left, right)
+            return left.equals(right) != isNegated
         case .order(let order, let a, let b):
             let left = try value(a)
-            return try Self.compare(order, left, try value(b))
+            let right = try value(b)
+            try chargeComparison(left, right)
+            return try Self.compare(order, left, right)
         case .test(let test, let target): return try run(test, try snapshot(target))
         case .hasChildren(let target, let first, let count):
             let parent = try snapshot(target)
@@ -131,10 +148,13 @@ final class Evaluator {
             return true
         case .textTest(let test, let target, let argument):
             let text = try text(target)
-            return text.test(test, try self.text(argument))
+            let found = text.test(test, try self.text(argument), left: &stepsLeft)
+            try charge(0)
+            return found
         case .matches(let target, let pattern):
             let text = try text(target)
-            let found = text.withBytes { matcher.finds(code.patterns[pattern], in: $0) }
+            let found = text.withBytes { matcher.finds(code.patterns[pattern], in: $0, left: &stepsLeft) }
+            try charge(0)
             guard let found else { throw .tooCostly }
             return found
         case .choice(let test, let first, let second):
@@ -162,19 +182,25 @@ final class Evaluator {
             return RuleValue(leaf: json, range)
         case .member(let target, let name): return try member(of: target, name)
         case .index(let target, let place): return try element(of: target, place)
-        case .length(let target): return .number(Double(try text(target).utf16Count))
+        case .length(let target):
+            let text = try text(target)
+            try charge(text.byteCount)
+            return .number(Double(text.utf16Count))
         case .replace(let target, let old, let new):
             let text = try text(target)
             let replaced = text.replacing(
-                try self.text(old), with: try self.text(new), maximum: Self.maximumTextByteCount)
+                try self.text(old), with: try self.text(new), maximum: Self.maximumTextByteCount, left: &stepsLeft)
+            try charge(0)
             guard let replaced else { throw .tooLong }
             return .text(replaced)
-        case .lowercased(let target): return .text(try text(target).mappingCase(isUpper: false))
-        case .uppercased(let target): return .text(try text(target).mappingCase(isUpper: true))
+        case .lowercased(let target): return try mapCase(of: target, isUpper: false)
+        case .uppercased(let target): return try mapCase(of: target, isUpper: true)
         case .negated(let operand): return .number(-(try number(operand)))
         case .add(let a, let b):
             let left = try value(a)
-            return try Self.sum(left, try value(b))
+            let sum = try Self.sum(left, try value(b))
+            if case .text(let text) = sum { try charge(text.byteCount >> 4) }
+            return sum
         case .arithmetic(let arithmetic, let a, let b):
             let left = try number(a)
             return .number(Self.calculate(arithmetic, left, try number(b)))
@@ -183,6 +209,26 @@ final class Evaluator {
         case .bool, .test, .hasChildren, .textTest, .matches, .not, .logical, .equal, .order:
             return .bool(try runCondition(index))
         }
+    }
+
+    // MARK: Steps
+
+    /// Takes steps off those that are left for the decision.
+    private func charge(_ steps: Int) throws(Fault) {
+        stepsLeft -= steps
+        if stepsLeft < 0 { throw .exhausted }
+    }
+
+    /// Strings are compared, and copied, sixteen bytes at a time.
+    private func chargeComparison(_ a: RuleValue, _ b: RuleValue) throws(Fault) {
+        guard case .text(let a) = a, case .text(let b) = b else { return }
+        try charge(min(a.byteCount, b.byteCount) >> 4)
+    }
+
+    private func mapCase(of target: Int, isUpper: Bool) throws(Fault) -> RuleValue {
+        let text = try text(target)
+        try charge(text.byteCount)
+        return .text(text.mappingCase(isUpper: isUpper))
     }
 
     // MARK: Operands

@@ -7,6 +7,8 @@ enum Fault: Error, Hashable {
     case noParent
     case tooLong
     case tooCostly
+    /// All that rules may look at for one decision has been looked at.
+    case exhausted
     /// The evaluator has the reason. No rule's fault, so the operation has no verdict.
     case treeFailed
 }
@@ -21,6 +23,7 @@ extension Fault: CustomStringConvertible {
         case .noParent: "no parent"
         case .tooLong: "the string becomes longer than \(Evaluator.maximumTextByteCount) bytes"
         case .tooCostly: "the regular expression takes too long on this string"
+        case .exhausted: "the rules take too long on this request"
         case .treeFailed: "the data cannot be read"
         }
     }

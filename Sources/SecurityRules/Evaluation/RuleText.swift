@@ -49,33 +49,38 @@ struct RuleText: Sendable {
         }
     }
 
-    func test(_ test: TextTest, _ other: RuleText) -> Bool {
+    /// - parameter left: the steps that there are for searches; below zero when they did not do, and then the answer says
+    ///   nothing.
+    func test(_ test: TextTest, _ other: RuleText, left: inout Int) -> Bool {
         withBytes { text in
             other.withBytes { other in
                 switch test {
-                case .beginsWith: text.starts(withBytes: other)
+                case .beginsWith: return text.starts(withBytes: other)
                 case .endsWith:
-                    text.count >= other.count
+                    return text.count >= other.count
                         && text.part(text.count - other.count..<text.count).equalsBytewise(other)
-                case .contains: text.firstOffset(of: other, from: 0) != nil
+                case .contains: return text.firstOffset(of: other, from: 0, left: &left) != nil
                 }
             }
         }
     }
 
-    /// Every occurrence replaced, from left to right. Nil if the result would be longer than `maximum`. Nothing is found of nothing.
-    func replacing(_ old: RuleText, with new: RuleText, maximum: Int) -> RuleText? {
+    /// Every occurrence replaced, from left to right. Nil if the result would be longer than `maximum`, or if there are not enough steps
+    /// left. Nothing is found of nothing.
+    func replacing(_ old: RuleText, with new: RuleText, maximum: Int, left: inout Int) -> RuleText? {
         guard old.byteCount > 0 else { return self }
         var result: [UInt8] = []
         let isWhole = withBytes { text in
             old.withBytes { old in
                 var start = 0
-                while let found = text.firstOffset(of: old, from: start) {
+                while let found = text.firstOffset(of: old, from: start, left: &left) {
                     result.append(contentsOf: text.part(start..<found))
                     new.withBytes { result.append(contentsOf: $0) }
                     if result.count > maximum { return false }
+                    left -= new.byteCount >> 4
                     start = found + old.count
                 }
+                if left < 0 { return false }
                 result.append(contentsOf: text.part(start..<text.count))
                 return result.count <= maximum
             }
@@ -95,12 +100,17 @@ struct RuleText: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where `other` next occurs. The first byte is looked for first.
-    fileprivate func firstOffset(of other: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    /// Where `other` next occurs. The first byte is looked for first. A step is a byte, or sixteen that are compared at once.
+    fileprivate func firstOffset(of other: UnsafeRawBufferPointer, from start: Int, left: inout Int) -> Int? {
         guard let first = other.first else { return start }
         var offset = start
         while offset + other.count <= count {
-            if self[offset] == first, part(offset..<offset + other.count).equalsBytewise(other) { return offset }
+            left -= 1
+            if self[offset] == first {
+                left -= other.count >> 4
+                if left < 0 { return nil }
+                if part(offset..<offset + other.count).equalsBytewise(other) { return offset }
+            }
             offset += 1
         }
         return nil

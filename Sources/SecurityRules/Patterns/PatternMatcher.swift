@@ -12,7 +12,17 @@ struct PatternMatcher {
     private var steps = 0
 
     /// Whether the pattern matches somewhere in the text. Nil if finding out takes too many steps.
-    mutating func finds(_ pattern: Pattern, in text: UnsafeRawBufferPointer) -> Bool? {
+    ///
+    /// - parameter left: the steps that there are for this search and others; what it takes is taken off.
+    mutating func finds(_ pattern: Pattern, in text: UnsafeRawBufferPointer, left: inout Int) -> Bool? {
+        let found = finds(pattern, in: text, maximum: min(Self.maximumSteps, left))
+        left -= steps
+        return found
+    }
+
+    private mutating func finds(
+        _ pattern: Pattern, in text: UnsafeRawBufferPointer, maximum: Int
+    ) -> Bool? {
         if entered.count < pattern.states.count {
             entered = Array(repeating: -1, count: pattern.states.count)
             round = 0
@@ -36,7 +46,7 @@ struct PatternMatcher {
                 if enter(state + 1, pattern, offset, text.count, isCurrent: false) { return true }
             }
             steps += current.count + 1
-            if steps > Self.maximumSteps { return nil }
+            if steps > maximum { return nil }
             swap(&current, &next)
         }
     }

@@ -1,0 +1,133 @@
+import Glibc
+
+/// A connection for a thread that has nothing else to do: every call waits, for as long as the peer may take. With TLS
+/// from the start, or from some moment on.
+package final class WaitingConnection {
+    /// Why it is of no use any more: one line for people.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    private let descriptor: Int32
+    private let timeout: Duration
+    private var tls: TLSSession?
+
+    /// Connects to the first address of a host that takes it.
+    ///
+    /// - parameter timeout: how long the peer may take to connect, and to do each further thing.
+    package convenience init(host: String, port: UInt16, timeout: Duration) throws(Failure) {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(port), &hints, &list) == 0, let first = list else {
+            throw Failure(description: "\(host) has no address")
+        }
+        defer { freeaddrinfo(list) }
+        for address in sequence(first: first, next: { $0.pointee.ai_next }) {
+            let descriptor = socket(
+                address.pointee.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue),
+                0)
+            guard descriptor >= 0 else { continue }
+            let result = Glibc.connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
+            var code = result == 0 ? 0 : errno
+            if code == EINPROGRESS, Self.wait(for: descriptor, POLLOUT, timeout) {
+                var length = socklen_t(MemoryLayout<Int32>.size)
+                if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) != 0 { code = errno }
+            }
+            if code == 0 {
+                self.init(descriptor: descriptor, timeout: timeout)
+                return
+            }
+            Descriptor.close(descriptor)
+        }
+        throw Failure(description: "\(host):\(port) cannot be reached")
+    }
+
+    /// Takes over a connected socket.
+    init(descriptor: Int32, timeout: Duration) {
+        self.descriptor = descriptor
+        self.timeout = timeout
+        let flags = fcntl(descriptor, F_GETFL)
+        _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+    }
+
+    deinit {
+        tls?.sendCloseNotify()
+        Descriptor.close(descriptor)
+    }
+
+    /// Encrypts from here on. A client checks the peer's certificate for `serverName`.
+    package func startTLS(_ context: TLSContext, serverName: String) throws(Failure) {
+        let session: TLSSession
+        do throws(TLSError) {
+            session = try context.makeSession(descriptor, serverName: serverName)
+        } catch { throw Failure(description: error.description) }
+        while true {
+            let result = session.shakeHands()
+            if result == 1 { break }
+            guard result == -Int(EAGAIN) else { throw failure(result, session) }
+            // It may have to write, too, but in a handshake there is always room for that.
+            try waitForPeer(POLLIN)
+        }
+        tls = session
+    }
+
+    package func send(_ bytes: [UInt8]) throws(Failure) {
+        var sent = 0
+        while sent < bytes.count {
+            let result = bytes[sent...].withUnsafeBytes { rest in
+                tls?.write(rest)
+                    ?? Self.result(Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)))
+            }
+            if result > 0 {
+                sent += result
+            } else if result == -Int(EAGAIN) {
+                try waitForPeer(POLLOUT)
+            } else {
+                throw failure(result, tls)
+            }
+        }
+    }
+
+    /// What has come, up to `maximum` bytes; nothing at the end.
+    package func receive(maximum: Int = 4096) throws(Failure) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: maximum)
+        while true {
+            let result = buffer.withUnsafeMutableBytes { buffer in
+                tls?.read(into: buffer).count ?? Self.result(recv(descriptor, buffer.baseAddress, buffer.count, 0))
+            }
+            if result >= 0 { return Array(buffer[..<result]) }
+            guard result == -Int(EAGAIN) else { throw failure(result, tls) }
+            try waitForPeer(POLLIN)
+        }
+    }
+
+    // MARK: Waiting
+
+    private static func result(_ count: Int) -> Int { count < 0 ? -Int(errno) : count }
+
+    private func waitForPeer(_ event: Int32) throws(Failure) {
+        guard Self.wait(for: descriptor, event, timeout) else { throw Failure(description: "the peer does not answer") }
+    }
+
+    private static func wait(for descriptor: Int32, _ event: Int32, _ timeout: Duration) -> Bool {
+        let end = MonotonicTime.current + timeout
+        while true {
+            var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+            let left = (end - MonotonicTime.current).components
+            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
+            if milliseconds <= 0 { return false }
+            let count = poll(&entry, 1, Int32(clamping: milliseconds))
+            if count > 0 { return true }
+            if count < 0, errno != EINTR { return false }
+        }
+    }
+
+    private func failure(_ result: Int, _ session: TLSSession?) -> Failure {
+        if result == TLSSession.failed, let session { return Failure(description: session.failure.description) }
+        return Failure(
+            description: result == 0 ? "the peer has hung up" : SystemError.text(of: Int32(clamping: -result)))
+    }
+}

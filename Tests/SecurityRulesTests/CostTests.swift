@@ -1,0 +1,56 @@
+import JSONTree
+import Testing
+
+@testable import SecurityRules
+
+/// A decision ends, however much its rules would have to look at.
+@Suite("What a decision may cost", .timeLimit(.minutes(1)))
+struct CostTests {
+    private static func text(_ count: Int, _ character: Character = "a") -> String {
+        String(repeating: character, count: count)
+    }
+
+    @Test(
+        "work on strings beyond the steps of the decision is an error of the rule",
+        arguments: [
+            // One search that compares half of the string at each of its places.
+            "data.child('big').val().contains(data.child('half').val() + 'b')",
+            "data.child('big').val().replace('aa', 'bb').length == 0", "data.child('big').val().contains('ab')",
+            "data.child('big').val().matches(/a.*b/)", "data.child('big').val().toLowerCase() == 'x'",
+            "data.child('big').val().length == 5",
+        ])
+    func exhausted(term: String) throws {
+        let big = Self.text(400_000)
+        let many = (0..<80).map { _ in "(\(term))" }.joined(separator: " || ")
+        let data = "{\"big\":\"\(big)\",\"half\":\"\(Self.text(200_000))\"}"
+        let judge = RulesJudge(try program("{\".read\":\"\(many)\"}"))
+        let told = try judge.explain(.read(.root, nil), try Scene().context(), in: MemoryTree(json(data)))
+        #expect(!told.verdict.isAllowed)
+        #expect(told.summary.contains("the rules take too long on this request"), "\(told.summary.prefix(300))")
+    }
+
+    @Test("each decision has its steps anew")
+    func steps() throws {
+        let leaves = (0..<30).map { "\"k\($0)\":\"\(Self.text(2_000))\"" }.joined(separator: ",")
+        let judge = RulesJudge(
+            try program(
+                "{\"a\":{\".write\":true,\"$k\":{\".validate\":\"newData.val().matches(/^(a|b)*$/) && !newData.val().contains('ab')\"}}}"
+            ))
+        for _ in 0..<20 {
+            let verdict = try judge.decide(
+                .write([assignment("/a", "{\(leaves)}")]), try Scene().context(), in: MemoryTree(.null))
+            #expect(verdict.isAllowed)
+        }
+    }
+
+    @Test("a write of many leaves that each look at a large string ends")
+    func manyLeaves() throws {
+        let leaves = (0..<20_000).map { "\"k\($0)\":1" }.joined(separator: ",")
+        let judge = RulesJudge(
+            try program("{\"a\":{\".write\":true,\"$k\":{\".validate\":\"!root.child('big').val().contains('b')\"}}}"))
+        let tree = MemoryTree(json("{\"big\":\"\(Self.text(1_000_000))\"}"))
+        let operation = RuleOperation.write([assignment("/a", "{\(leaves)}")])
+        let told = try judge.explain(operation, try Scene().context(), in: tree)
+        #expect(!told.verdict.isAllowed && told.summary.contains("the rules take too long on this request"))
+    }
+}
