@@ -55,7 +55,7 @@ let rooms: [Room] = [
 
 /// Programs that a user of the package could write: they see what is public, and nothing else. `hearth-` and the name in
 /// small letters is what they are called. Each has a folder in `Examples`, with its tests in `Tests/ExampleTests`.
-let examples: [String] = []
+let examples = ["Notebooks", "Todo"]
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
 for (index, room) in rooms.enumerated() {
@@ -85,7 +85,9 @@ let exampleTargets: [Target] =
         .testTarget(
             name: "ExampleTests",
             dependencies: dependencies(
-                examples + ["ExampleKit", "TestSupport", "HearthClient", "HearthServer", "Identity", "EventLoop"]),
+                examples + [
+                    "ExampleKit", "TestSupport", "HearthClient", "HearthServer", "Identity", "EventLoop", "TreeStorage",
+                ]),
             swiftSettings: settings),
     ]
 

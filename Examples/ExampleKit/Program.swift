@@ -1,8 +1,7 @@
 @preconcurrency import Glibc
 
 /// A program with commands, and a live screen when it is called without one.
-@MainActor
-public struct Program {
+public struct Program: Sendable {
     /// What one word of the command line does.
     public struct Command: Sendable {
         let name: String
@@ -25,7 +24,7 @@ public struct Program {
     }
 
     /// An option with a value.
-    public struct Option {
+    public struct Option: Sendable {
         let name: String
         let value: String
         let summary: String
@@ -69,6 +68,7 @@ public struct Program {
 
     /// Does what the command line says and ends the process: with 0, 1 if something did not work, or 2 if the command
     /// line makes no sense.
+    @MainActor
     public func run() async -> Never {
         // What is printed is seen at once, also in a pipe.
         setvbuf(stdout, nil, _IOLBF, 0)
@@ -76,6 +76,7 @@ public struct Program {
         exit(code)
     }
 
+    @MainActor
     private func run(_ words: [String]) async -> Int32 {
         let call: Call?
         do throws(Problem) { call = try Call(words, self) } catch {
@@ -138,7 +139,6 @@ public struct Call: Sendable {
     let command: Program.Command?
 
     /// Nil if help was asked for.
-    @MainActor
     init?(_ words: [String], _ program: Program) throws(Problem) {
         var positional: [String] = []
         var rest = words[...]

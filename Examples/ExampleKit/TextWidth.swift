@@ -25,6 +25,12 @@ extension String {
     /// Columns that terminals give it.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
+    /// Cut or filled up with spaces to a width.
+    public func padded(to width: Int) -> String {
+        if columns <= width { return self + String(repeating: " ", count: width - columns) }
+        return Line(self).fitted(to: width - 1).text + "…"
+    }
+
     /// Broken into lines of at most so many columns, between words where that is possible.
     public func wrapped(to width: Int) -> [String] {
         var lines: [String] = []

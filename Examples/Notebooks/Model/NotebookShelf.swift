@@ -1,0 +1,84 @@
+import ExampleKit
+import HearthClient
+import Observation
+
+/// The notebooks of one user.
+@MainActor
+@Observable
+final class NotebookShelf {
+    /// In the order in which they were made; nil until it is known what there is.
+    private(set) var notebooks: [Notebook]?
+    /// Why the notebooks are not kept up to date any more.
+    private(set) var problem: String?
+
+    private let place: DatabaseReference
+    private let welcome: DatabaseReference
+
+    init(_ database: Database, of person: Person) {
+        place = database.reference(withPath: "notebooks").child(person.id)
+        welcome = database.reference(withPath: "welcome")
+    }
+
+    /// Keeps the notebooks up to date until the task is cancelled.
+    ///
+    /// - parameter changed: called with the notebooks, and again whenever they have changed.
+    func follow(changed: @MainActor ([Notebook]) -> Void = { _ in }) async throws {
+        do throws(DatabaseError) {
+            for try await snapshot in place.values() { changed(take(snapshot)) }
+        } catch {
+            problem = error.description
+            throw error
+        }
+    }
+
+    /// Learns the notebooks once.
+    func load() async throws { take(try await place.getData()) }
+
+    @discardableResult
+    private func take(_ snapshot: DataSnapshot) -> [Notebook] {
+        let known = snapshot.children.compactMap(Notebook.init)
+        notebooks = known
+        return known
+    }
+
+    /// Nil for one that is not there, or not any more.
+    func notebook(_ id: String) -> Notebook? { notebooks?.first { $0.id == id } }
+
+    // MARK: Changes
+
+    /// - throws: `FieldProblems` for `name`; `DatabaseError`.
+    func add(_ name: String) async throws {
+        let name = name.trimmed
+        let problem = name.isEmpty ? "A notebook needs a name." : "A name has at most 100 characters."
+        try FieldProblems.check(["name": (1...100).contains(name.utf16.count) ? nil : problem])
+        try await place.childByAutoId().setValue(["name": .string(name), "created": ServerValue.timestamp()])
+    }
+
+    /// - throws: `FieldProblems` for `text`; `DatabaseError`.
+    func write(_ text: String, in notebook: Notebook) async throws {
+        let text = text.trimmed
+        let problem = text.isEmpty ? "The note is empty." : "A note has at most 10000 characters."
+        try FieldProblems.check(["text": (1...10000).contains(text.utf16.count) ? nil : problem])
+        try await notes(of: notebook).childByAutoId()
+            .setValue(["text": .string(text), "date": ServerValue.timestamp()])
+    }
+
+    func delete(_ note: Note, in notebook: Notebook) async throws {
+        try await notes(of: notebook).child(note.id).removeValue()
+    }
+
+    private func notes(of notebook: Notebook) -> DatabaseReference { place.child(notebook.id).child("notes") }
+
+    /// Gives a new user the notebook that the operator has prepared, if there is one.
+    func takeWelcome() async throws {
+        let prepared = try await welcome.getData().value
+        guard let name = prepared["name"].string else { return }
+        let new = place.childByAutoId()
+        var notes: [String: DatabaseValue] = [:]
+        for text in prepared["notes"].array ?? [] {
+            notes[new.childByAutoId().key ?? ""] = ["text": text, "date": ServerValue.timestamp()]
+        }
+        try await new.setValue(
+            ["name": .string(name), "created": ServerValue.timestamp(), "notes": .object(notes)])
+    }
+}

@@ -1,0 +1,75 @@
+import ExampleKit
+
+/// Notebooks and their notes: what the command line can do, and where the screen begins.
+let notebookProgram = Program(
+    "hearth-notebooks", "Notebooks and notes, live wherever their owner is signed in.",
+    commands: Program.accountCommands(signedUp: prepare) + [
+        .init("list", "prints the notebooks") { call in
+            let shelf = try await loadedShelf(call)
+            show(shelf.notebooks ?? [])
+        },
+        .init("add NOTEBOOK", "makes a notebook") { call in
+            try await loadedShelf(call).add(call.required("NOTEBOOK"))
+        },
+        .init("notes NOTEBOOK", "prints the notes of a notebook") { call in
+            let notebook = try find(call, in: try await loadedShelf(call))
+            for (index, note) in notebook.notes.enumerated() { print("\(index + 1)  \(note.date)  \(note.text)") }
+        },
+        .init("write NOTEBOOK TEXT", "adds a note") { call in
+            let shelf = try await loadedShelf(call)
+            try await shelf.write(call.required("TEXT"), in: try find(call, in: shelf))
+        },
+        .init("delete NOTEBOOK NUMBER", "deletes a note") { call in
+            let shelf = try await loadedShelf(call)
+            let notebook = try find(call, in: shelf)
+            guard let number = Int(call.required("NUMBER")), notebook.notes.indices.contains(number - 1) else {
+                throw Problem("there is no note \(call.required("NUMBER")) in \(notebook.name)")
+            }
+            try await shelf.delete(notebook.notes[number - 1], in: notebook)
+        },
+        .init("watch", "prints the notebooks now and whenever they change") { call in
+            let account = try Account(call)
+            let shelf = NotebookShelf(account.database, of: try account.needPerson())
+            try await shelf.follow { notebooks in
+                show(notebooks)
+                print("--")
+            }
+        },
+    ]
+) { call, terminal in
+    let account = try Account(call)
+    async let _ = account.follow()
+    terminal.badge = { account.isOnline ? nil : "no connection" }
+    while let person = try await terminal.welcome("Notebooks", account, asksTwice: true, signedUp: prepare) {
+        try await showNotebooks(of: person, account, on: terminal)
+    }
+}
+
+@MainActor
+private func prepare(_ account: Account, _ person: Person) async throws {
+    try await NotebookShelf(account.database, of: person).takeWelcome()
+}
+
+/// The notebooks of whoever is signed in.
+@MainActor
+private func loadedShelf(_ call: Call) async throws -> NotebookShelf {
+    let account = try Account(call)
+    let shelf = NotebookShelf(account.database, of: try account.needPerson())
+    try await shelf.load()
+    return shelf
+}
+
+@MainActor
+private func find(_ call: Call, in shelf: NotebookShelf) throws -> Notebook {
+    let name = call.required("NOTEBOOK")
+    guard let notebook = shelf.notebooks?.first(where: { $0.name == name }) else {
+        throw Problem("there is no notebook '\(name)'")
+    }
+    return notebook
+}
+
+private func show(_ notebooks: [Notebook]) {
+    for notebook in notebooks {
+        print("\(notebook.name.padded(to: 20))  \(notebook.created)  \(notebook.noteCount)")
+    }
+}

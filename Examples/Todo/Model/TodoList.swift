@@ -1,0 +1,89 @@
+import ExampleKit
+import HearthClient
+import Observation
+
+/// What one user has to do.
+@MainActor
+@Observable
+final class TodoList {
+    /// What is to be done by date and time, then what is done; nil until it is known what there is.
+    private(set) var entries: [Entry]?
+    /// Why the list is not kept up to date any more.
+    private(set) var problem: String?
+
+    private let place: DatabaseReference
+    private let hints: DatabaseReference
+
+    init(_ database: Database, of person: Person) {
+        place = database.reference(withPath: "todos").child(person.id)
+        hints = database.reference(withPath: "welcome")
+    }
+
+    /// Keeps the list up to date until the task is cancelled.
+    ///
+    /// - parameter changed: called with the entries, and again whenever they have changed.
+    func follow(changed: @MainActor ([Entry]) -> Void = { _ in }) async throws {
+        do throws(DatabaseError) {
+            for try await snapshot in place.values() { changed(take(snapshot)) }
+        } catch {
+            problem = error.description
+            throw error
+        }
+    }
+
+    /// Learns the list once.
+    func load() async throws { take(try await place.getData()) }
+
+    @discardableResult
+    private func take(_ snapshot: DataSnapshot) -> [Entry] {
+        let known = snapshot.children.compactMap(Entry.init).sorted()
+        entries = known
+        return known
+    }
+
+    // MARK: Changes
+
+    /// - throws: `FieldProblems` for `date`, `time` and `text`; `DatabaseError`.
+    func add(date: String, time: String, text: String) async throws {
+        var values = try Self.checked(date: date, time: time, text: text)
+        values["done"] = false
+        values["created"] = ServerValue.timestamp()
+        try await place.childByAutoId().setValue(.object(values))
+    }
+
+    /// Changes what an entry says.
+    ///
+    /// - throws: as ``add(date:time:text:)``.
+    func change(_ entry: Entry, date: String, time: String, text: String) async throws {
+        let values = try Self.checked(date: date, time: time, text: text)
+        try await place.child(entry.id).updateChildValues(values)
+    }
+
+    func setDone(_ entry: Entry, _ isDone: Bool) async throws {
+        try await place.child(entry.id).child("done").setValue(.bool(isDone))
+    }
+
+    func delete(_ entry: Entry) async throws { try await place.child(entry.id).removeValue() }
+
+    private static func checked(
+        date: String, time: String, text: String
+    ) throws(FieldProblems) -> [String: DatabaseValue] {
+        let (date, time, text) = (date.trimmed, time.trimmed, text.trimmed)
+        let (day, minute) = (Moment.date(date), Moment.time(time))
+        try FieldProblems.check([
+            "date": date.isEmpty
+                ? "The date is missing." : day == nil ? "There is no such day; 2026-03-01 is one." : nil,
+            "time": time.isEmpty
+                ? "The time is missing." : minute == nil ? "There is no such time; 18:30 is one." : nil,
+            "text": text.isEmpty
+                ? "The content is missing." : text.utf16.count > 500 ? "An entry has at most 500 characters." : nil,
+        ])
+        return ["date": .string(day ?? ""), "time": .string(minute ?? ""), "text": .string(text)]
+    }
+
+    /// Gives a new user the entry that the operator has prepared, if there is one, for today.
+    func takeWelcome() async throws {
+        guard let text = try await hints.getData().value.string else { return }
+        try await add(date: Moment.now.date, time: Moment.now.time, text: text)
+    }
+}

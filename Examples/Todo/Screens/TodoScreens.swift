@@ -1,0 +1,48 @@
+import ExampleKit
+
+/// The list of whoever is signed in, until they make room for somebody else.
+@MainActor
+func showEntries(of person: Person, _ account: Account, on terminal: Terminal) async throws {
+    let list = TodoList(account.database, of: person)
+    async let _ = list.follow()
+    let key = try await terminal.list(
+        { "To do: \(person.name)" }, { account.person == person ? list.entries ?? [] : nil },
+        empty: { list.problem ?? (list.entries == nil ? "One moment…" : "Nothing to do. Press a to add something.") },
+        actions: [
+            .always("a", "add") {
+                try await edit("New entry", date: Moment.now.date, time: "", text: "", on: terminal, save: list.add)
+            },
+            .onItem(.enter, "change") { entry in
+                try await edit("Entry", date: entry.date, time: entry.time, text: entry.text, on: terminal) {
+                    try await list.change(entry, date: $0, time: $1, text: $2)
+                }
+            },
+            .onItem(" ", "done") { entry in
+                try await terminal.perform("Saving…") { try await list.setDone(entry, !entry.isDone) }
+            },
+            .onItem("d", "delete") { entry in
+                guard try await terminal.confirm("Delete '\(entry.text)'?") else { return }
+                try await terminal.perform("Deleting…") { try await list.delete(entry) }
+            },
+            .leave("s", "switch user"), .leave("q", "quit"),
+        ]
+    ) { entry in
+        Line(entry.isDone ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
+            + Line(entry.text, entry.isDone ? .faint : .plain)
+    }
+    if key == "q" { throw Quit() }
+    if key == "s" { try account.signOut() }
+}
+
+@MainActor
+private func edit(
+    _ title: String, date: String, time: String, text: String, on terminal: Terminal,
+    save: @escaping @MainActor (_ date: String, _ time: String, _ text: String) async throws -> Void
+) async throws {
+    let fields = [
+        Field("date", "Date", text: date), Field("time", "Time", text: time), Field("text", "What", text: text),
+    ]
+    try await terminal.form(title, fields) { values in
+        try await save(values["date"] ?? "", values["time"] ?? "", values["text"] ?? "")
+    }
+}

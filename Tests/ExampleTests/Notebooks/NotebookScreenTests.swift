@@ -1,0 +1,136 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Notebooks on a terminal", .timeLimit(.minutes(2)))
+struct NotebookScreenTests {
+    private let server: ExampleServer
+
+    init() throws { server = try ExampleServer("Notebooks", rules: "notebooks") }
+
+    private func signUp(_ name: String, _ terminal: PseudoTerminal) async throws {
+        try await terminal.wait(for: "Create an account")
+        terminal.type(.down, .enter)
+        try await terminal.wait(for: "Once more")
+        terminal.type(.text(name), .enter, .text("\(name)@example.com"), .enter, "secret", .enter, "secret", .enter)
+        try await terminal.wait(for: "Notebooks of \(name)")
+    }
+
+    @Test("are signed up for: an address that is taken is told, and another one asked for")
+    func signUp() async throws {
+        let ann = try server.open("hearth-notebooks", session: "ann")
+        try await signUp("Ann", ann)
+        let bob = try server.open("hearth-notebooks", session: "bob")
+        try await bob.wait(for: "Create an account")
+        bob.type(.down, .enter)
+        try await bob.wait(for: "New account")
+        bob.type("Bob", .enter, "ann@example.com", .enter, "secret", .enter, "secre", .enter)
+        try await bob.wait(for: "This is not the same password.")
+        #expect(!bob.screen.text.contains("secre"), "passwords are hidden")
+        bob.type("t", .enter)
+        let screen = try await bob.wait(for: "There is an account with this address already.")
+        #expect(screen.text.contains("Choose another one."))
+        #expect(screen.cursorLine.contains("ann@example.com"))
+        bob.type(.control("u"), "bob@example.com", .tab, .tab, .enter)
+        try await bob.wait(for: "Notebooks of Bob")
+    }
+
+    @Test("are signed in to; a failure is clear; the session is kept until logout")
+    func signIn() async throws {
+        _ = try await server.signUp("Ann")
+        let first = try server.open("hearth-notebooks", session: "desk")
+        try await first.wait(for: "Sign in")
+        first.type(.enter)
+        try await first.wait(for: "Email address")
+        first.type("ann@example.com", .enter, "wrong", .enter)
+        try await first.wait(for: "The password is wrong.")
+        first.type(.control("u"), "secret-Ann", .enter)
+        try await first.wait(for: "Notebooks of Ann")
+        first.type("q")
+        #expect(try await first.outcome() == 0)
+        let second = try server.open("hearth-notebooks", session: "desk")
+        try await second.wait(for: "Notebooks of Ann")
+        second.type("o")
+        try await second.wait(for: "Create an account")
+        second.type("q")
+        #expect(try await second.outcome() == 0)
+        let third = try server.open("hearth-notebooks", session: "desk")
+        try await third.wait(for: "Create an account")
+    }
+
+    @Test("are added to by two terminals of one user at once, while another user sees only their own")
+    func twoTerminals() async throws {
+        let desk = try server.open("hearth-notebooks", session: "ann")
+        try await signUp("Ann", desk)
+        let phone = try server.open("hearth-notebooks", session: "ann")
+        try await phone.wait(for: "Welcome")
+        let bob = try server.open("hearth-notebooks", session: "bob")
+        try await signUp("Bob", bob)
+        desk.type("a")
+        try await desk.wait(for: "New notebook")
+        desk.type(.enter)
+        try await desk.wait(for: "A notebook needs a name.")
+        desk.type("Trips", .enter)
+        try await phone.wait(for: "Trips")
+        phone.type(.end, .enter)
+        try await phone.wait(for: "No note yet.")
+        phone.type("a")
+        try await phone.wait(for: "New note")
+        phone.type("Rome in May", .enter)
+        try await desk.wait(for: "1 note")
+        desk.type(.end, .enter)
+        try await desk.wait(for: "Rome in May")
+        desk.type("d")
+        try await desk.wait(for: "Delete this note? y/n")
+        desk.type("n", "d", "y")
+        try await phone.wait(for: "No note yet.")
+        try await bob.wait(for: "Welcome")
+        #expect(!bob.screen.text.contains("Trips"))
+    }
+
+    @Test("are there for scripts")
+    func commands() async throws {
+        let name = "hearth-notebooks"
+        let welcome = try await server.run(name, session: "ann", "sign-up", "Ann", "ann@example.com", input: "secret")
+        #expect(welcome.text.hasSuffix("Welcome, Ann."))
+        #expect(!welcome.text.contains("secret"))
+        #expect(try await server.run(name, session: "ann", "add", "Trips").code == 0)
+        #expect(try await server.run(name, session: "ann", "write", "Trips", "Rome").code == 0)
+        #expect(try await server.run(name, session: "ann", "write", "Trips", "Oslo").code == 0)
+        let notes = try await server.run(name, session: "ann", "notes", "Trips").text
+        #expect(notes.contains("1  ") && notes.hasSuffix("Oslo"))
+        #expect(try await server.run(name, session: "ann", "delete", "Trips", "1").code == 0)
+        let list = try await server.run(name, session: "ann", "list").text.split(separator: "\n")
+        #expect(
+            list.count == 2 && list[0].hasPrefix("Welcome ") && list[1].hasPrefix("Trips ")
+                && list[1].hasSuffix("1 note"))
+        for (words, reason) in [
+            (["delete", "Trips", "2"], "there is no note 2 in Trips"),
+            (["notes", "Trip"], "there is no notebook 'Trip'"),
+            (["add", ""], "A notebook needs a name."),
+        ] {
+            let result = try await server.run(name, session: "ann", words: words)
+            #expect(result.text == "hearth-notebooks: \(reason)" && result.code == 1)
+        }
+        let nobody = try await server.run(name, session: "bob", "list")
+        #expect(nobody.text.hasPrefix("hearth-notebooks: nobody is signed in") && nobody.code == 1)
+        let who = try await server.run(name, session: "ann", "who").text
+        #expect(who == "Ann ann@example.com")
+        #expect(try await server.run(name, session: "ann", "sign-out").code == 0)
+        #expect(try await server.run(name, session: "ann", "who").code == 1)
+        let wrong = try await server.run(name, session: "ann", "sign-in", "ann@example.com", input: "wrong!")
+        #expect(wrong.text.hasSuffix("The password is wrong.") && wrong.code == 1)
+        let back = try await server.run(name, session: "ann", "sign-in", "ann@example.com", input: "secret")
+        #expect(back.text.hasSuffix("Welcome back, Ann.") && back.code == 0)
+    }
+
+    @Test("are watched by scripts")
+    func watch() async throws {
+        _ = try await server.signUp("Ann")
+        let words = ["--server", server.url, "--session", server.sessionFile("Ann"), "watch"]
+        let watching = try PseudoTerminal("hearth-notebooks", words)
+        try await watching.wait(for: "--")
+        #expect(try await server.run("hearth-notebooks", session: "Ann", "add", "Trips").code == 0)
+        try await watching.wait(for: "0 notes")
+    }
+}

@@ -1,0 +1,80 @@
+import EventLoop
+import ExampleKit
+import HearthClient
+import HearthServer
+import Identity
+import TestSupport
+import TreeStorage
+
+/// A server with the rules and the seed of an example, on an empty folder.
+final class ExampleServer: Sendable {
+    private let folder = TemporaryFolder()
+    private let server: Server
+
+    /// - parameter rules: the name of a file in `deploy/rules`, without its ending.
+    init(_ example: String, rules: String, isDevelopment: Bool = true) throws {
+        let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
+        var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
+        configuration.isDevelopment = isDevelopment
+        configuration.durability = .process
+        configuration.logLevel = .error
+        configuration.loops = 1
+        configuration.rulesFile = "\(project)/deploy/rules/\(rules).json"
+        var identity = IdentityConfiguration()
+        identity.options.protectsEmails = !isDevelopment
+        identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
+        configuration.identity = identity
+        server = try Server(configuration)
+        try server.seed(from: "\(project)/Examples/\(example)/seed.json")
+    }
+
+    deinit { server.stop() }
+
+    var url: String { "http://\(server.address)" }
+
+    /// A file for a session, which goes with the server.
+    func sessionFile(_ name: String) -> String { "\(folder.path)/\(name).session" }
+
+    /// Somebody with a new account.
+    @MainActor
+    func signUp(_ name: String) async throws -> (account: Account, person: Person) {
+        let account = try Account(server: url, sessionFile: sessionFile(name))
+        try await account.signUp(name: name, email: "\(name.lowercased())@example.com", password: "secret-\(name)")
+        return (account, try account.needPerson())
+    }
+
+    /// A program with the live screen.
+    func open(_ program: String, session: String, columns: Int = 80) throws -> PseudoTerminal {
+        try PseudoTerminal(program, words(session), columns: columns)
+    }
+
+    /// A program with a command, run to its end: what it showed, and its exit code.
+    func run(_ program: String, session: String, _ command: String..., input: String? = nil) async throws -> (
+        text: String, code: Int32
+    ) {
+        try await run(program, session: session, words: command, input: input)
+    }
+
+    func run(_ program: String, session: String, words command: [String], input: String? = nil) async throws -> (
+        text: String, code: Int32
+    ) {
+        let terminal = try PseudoTerminal(program, words(session) + command, rows: 60)
+        if let input {
+            try await terminal.wait(for: "Password:")
+            terminal.type(.text(input), .enter)
+        }
+        let code = try await terminal.outcome()
+        let lines = terminal.screen.lines
+        return (lines[..<(lines.lastIndex { !$0.isEmpty } ?? -1).advanced(by: 1)].joined(separator: "\n"), code)
+    }
+
+    private func words(_ session: String) -> [String] { ["--server", url, "--session", sessionFile(session)] }
+}
+
+extension ExampleServer {
+    /// Somebody who has signed up before.
+    @MainActor
+    func person(_ name: String) throws -> Person? {
+        try Account(server: url, sessionFile: sessionFile(name)).person
+    }
+}

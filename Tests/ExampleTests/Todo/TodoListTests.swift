@@ -1,0 +1,116 @@
+import ExampleKit
+import HearthClient
+import Testing
+
+@testable import Todo
+
+@Suite("To-do lists", .timeLimit(.minutes(1)))
+@MainActor
+struct TodoListTests {
+    private let server: ExampleServer
+
+    init() throws { server = try ExampleServer("Todo", rules: "todo") }
+
+    private func list(_ name: String) async throws -> TodoList {
+        let (account, person) = try await server.signUp(name)
+        return TodoList(account.database, of: person)
+    }
+
+    @Test("have entries with date, time and content: what is due earlier comes first, and what is done last")
+    func add() async throws {
+        let list = try await list("Ann")
+        try await list.add(date: "2026-3-1", time: "18:30", text: " Dinner ")
+        try await list.add(date: "2026-03-01", time: "8:05", text: "Run")
+        try await list.add(date: "2025-12-31", time: "23:00", text: "Fireworks")
+        try await list.load()
+        #expect(list.entries?.map(\.text) == ["Fireworks", "Run", "Dinner"])
+        #expect(
+            list.entries?.map { "\($0.date) \($0.time)" } == [
+                "2025-12-31 23:00", "2026-03-01 08:05", "2026-03-01 18:30",
+            ])
+        try await list.setDone(try #require(list.entries?.first), true)
+        try await list.load()
+        #expect(list.entries?.map(\.text) == ["Run", "Dinner", "Fireworks"])
+        #expect(list.entries?.map(\.isDone) == [false, false, true])
+        try await list.setDone(try #require(list.entries?.last), false)
+        try await list.load()
+        #expect(list.entries?.map(\.isDone) == [false, false, false])
+    }
+
+    @Test(
+        "refuse what is incomplete, and name the field",
+        arguments: [
+            ("", "18:30", "Dinner", ["date": "The date is missing."]),
+            ("2026-03-01", " ", "Dinner", ["time": "The time is missing."]),
+            ("2026-03-01", "18:30", " ", ["text": "The content is missing."]),
+            ("2026-02-29", "18:30", "Dinner", ["date": "There is no such day; 2026-03-01 is one."]),
+            ("2026-03-01", "half past six", "Dinner", ["time": "There is no such time; 18:30 is one."]),
+            (
+                "", "", "",
+                ["date": "The date is missing.", "time": "The time is missing.", "text": "The content is missing."]
+            ),
+            (
+                "2026-03-01", "18:30", String(repeating: "x", count: 501),
+                ["text": "An entry has at most 500 characters."]
+            ),
+        ])
+    func incomplete(date: String, time: String, text: String, problems: [String: String]) async throws {
+        let list = try await list("Ann")
+        await #expect(throws: FieldProblems(problems)) { try await list.add(date: date, time: time, text: text) }
+        try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
+        try await list.load()
+        let entry = try #require(list.entries?.first)
+        await #expect(throws: FieldProblems(problems)) {
+            try await list.change(entry, date: date, time: time, text: text)
+        }
+        try await list.load()
+        #expect(list.entries == [entry])
+    }
+
+    @Test("have entries that are changed and deleted")
+    func change() async throws {
+        let list = try await list("Ann")
+        try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
+        try await list.load()
+        let entry = try #require(list.entries?.first)
+        try await list.setDone(entry, true)
+        try await list.change(entry, date: "2026-03-02", time: "19:00", text: "Supper")
+        try await list.load()
+        #expect(
+            list.entries == [Entry(id: entry.id, date: "2026-03-02", time: "19:00", text: "Supper", isDone: true)])
+        try await list.delete(entry)
+        try await list.load()
+        #expect(list.entries == [])
+    }
+
+    @Test("are each user's own, and live")
+    func owners() async throws {
+        let (account, ann) = try await server.signUp("Ann")
+        let list = TodoList(account.database, of: ann)
+        let other = try Account(server: server.url, sessionFile: server.sessionFile("Ann"))
+        let same = TodoList(other.database, of: ann)
+        try await alongside({ try await same.follow() }) {
+            await until { same.entries == [] }
+            try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
+            await until { same.entries?.map(\.text) == ["Dinner"] }
+        }
+        // Somebody else at the same terminal.
+        try account.signOut()
+        try await account.signUp(name: "Bob", email: "bob@example.com", password: "secret")
+        let bob = TodoList(account.database, of: try account.needPerson())
+        try await bob.load()
+        #expect(bob.entries == [])
+        await #expect(throws: DatabaseError.self) { try await list.load() }
+        await #expect(throws: DatabaseError.self) { try await list.follow() }
+        #expect(list.problem?.contains("permission denied") == true)
+    }
+
+    @Test("begin with what the operator has prepared")
+    func welcome() async throws {
+        let list = try await list("Ann")
+        try await list.takeWelcome()
+        try await list.load()
+        #expect(list.entries?.map(\.text) == ["Add what is to be done (a), and say what is done (space)."])
+        #expect(list.entries?.first?.isDone == false)
+    }
+}
