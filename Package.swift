@@ -86,10 +86,23 @@ let exampleTargets: [Target] =
             name: "ExampleTests",
             dependencies: dependencies(
                 examples + [
-                    "ExampleKit", "TestSupport", "HearthClient", "HearthServer", "Identity", "EventLoop", "TreeStorage",
+                    "Threads", "ThreadsService", "ExampleKit", "TestSupport", "HearthClient", "HearthServer",
+                    "Identity",
+                    "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
     ]
+
+/// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in rooms.
+let threadsRooms = ["HearthClient", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
+let threadsTargets: [Target] = [
+    .executableTarget(
+        name: "ThreadsService", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Service",
+        swiftSettings: settings),
+    .executableTarget(
+        name: "Threads", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
+        swiftSettings: settings),
+]
 
 let package = Package(
     name: "hearth",
@@ -97,6 +110,8 @@ let package = Package(
         .library(name: "HearthClient", targets: ["HearthClient"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
+        .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
+        .executable(name: "hearth-threads", targets: ["Threads"]),
     ] + examples.map { .executable(name: "hearth-\($0.lowercased())", targets: [$0]) },
     targets: [
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
@@ -119,7 +134,7 @@ let package = Package(
             ],
             swiftSettings: settings),
     ]
-        + exampleTargets
+        + exampleTargets + threadsTargets
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
         + rooms.compactMap { room in
             room.testsUse.map { extra in

@@ -43,17 +43,19 @@ public struct Program: Sendable {
     let commands: [Command]
     let screen: @MainActor (Call, Terminal) async throws -> Void
 
+    /// - parameter server: where the server usually is.
     /// - parameter options: besides `--server`, `--session` and `--help`, which all have.
     /// - parameter screen: what it does on a terminal when it is called without a command.
     public init(
-        _ name: String, _ summary: String, options: [Option] = [], commands: [Command],
+        _ name: String, _ summary: String, server: String = "http://127.0.0.1:9000", options: [Option] = [],
+        commands: [Command],
         screen: @escaping @MainActor (Call, Terminal) async throws -> Void
     ) {
         self.name = name
         self.summary = summary
         self.options =
             [
-                Option("server", "URL", "the server", usual: "http://127.0.0.1:9000"),
+                Option("server", "URL", "the server", usual: server),
                 Option("session", "FILE", "where to stay signed in between runs", usual: Self.usualSession(name)),
             ] + options
         self.commands = commands

@@ -47,8 +47,8 @@ package struct HTTPCall: Sendable {
     /// Makes the request, and answers whatever comes, of up to 64 MiB.
     ///
     /// - parameter patience: how long the server may be silent.
-    func anyAnswer(
-        on loop: EventLoop, options: ConnectionOptions, patience: Duration = .seconds(300)
+    package func anyAnswer(
+        on loop: EventLoop, options: ConnectionOptions = ConnectionOptions(), patience: Duration = .seconds(300)
     ) async throws(ConnectionError) -> HTTPAnswer {
         try await HTTPExchange.run(
             self, on: loop, options: options, patience: patience, bodyBytesMax: Self.answerBytesMax,
@@ -57,9 +57,9 @@ package struct HTTPCall: Sendable {
 }
 
 /// A whole answer.
-struct HTTPAnswer: Sendable {
-    var status: HTTPStatus
-    var body: [UInt8] = []
+package struct HTTPAnswer: Sendable {
+    package internal(set) var status: HTTPStatus
+    package internal(set) var body: [UInt8] = []
 
     /// For an answer that is not what was asked for.
     var refusal: ConnectionError {

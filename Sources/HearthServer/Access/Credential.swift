@@ -36,13 +36,3 @@ extension Credential {
         acting = head.query.first("auth_variable_override").map(Array.init)
     }
 }
-
-extension RequestHead {
-    /// The token behind `Bearer`; nil where another scheme is named, which is meant for somebody on the way.
-    var bearer: ArraySlice<UInt8>? {
-        guard let field = headers.first("authorization") else { return nil }
-        let words = field.split(separator: UInt8(ascii: " "))
-        guard words.count == 2, String(decoding: words[0], as: UTF8.self).lowercased() == "bearer" else { return nil }
-        return words[1]
-    }
-}

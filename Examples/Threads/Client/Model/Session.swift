@@ -1,0 +1,90 @@
+import EventLoop
+import ExampleKit
+import JSONWebTokens
+import Observation
+
+/// Who uses the program: logging in and out, and asking the service in the user's name. It is kept in a file, so that
+/// the next run need not ask.
+@MainActor
+@Observable
+final class Session {
+    struct Member: Hashable {
+        let creator: Creator
+        let email: String
+        fileprivate let token: String
+
+        fileprivate init(_ object: JSONObject) throws(Problem) {
+            creator = try Creator(object)
+            email = try object.need("user_email")
+            token = try object.need("token")
+        }
+    }
+
+    /// Who is logged in.
+    private(set) var member: Member?
+    private let service: Service
+    private let file: String
+
+    /// - parameter server: the service's URL.
+    /// - parameter file: where to stay logged in between runs.
+    init(server: String, file: String) throws {
+        service = try Service(url: server)
+        self.file = file
+        // Of another service it is of no use here.
+        guard let bytes = try PrivateFile.read(file), let object = (try? JSONValue(parsing: bytes))?.object,
+            object["service"]?.text == service.url
+        else { return }
+        member = try? Member(object)
+    }
+
+    convenience init(_ call: Call) throws { try self.init(server: call.server, file: call.sessionFile) }
+
+    // MARK: Logging in
+
+    /// - throws: `FieldProblems` for `email` and `password`.
+    func logIn(email: String, password: String) async throws {
+        do {
+            try take(try await service.ask("/api/login", ["email": email, "password": password]))
+        } catch let error as ServiceError where error.isLoggedOut {
+            throw FieldProblems(["password": error.description])
+        }
+    }
+
+    /// - throws: `FieldProblems` for `fname`, `lname`, `email`, `password` and `confirmation`.
+    func signUp(
+        firstName: String, lastName: String, email: String, password: String, confirmation: String
+    ) async throws {
+        try FieldProblems.check([
+            "confirmation": password == confirmation ? nil : "This is not the same password."
+        ])
+        let fields = ["fname": firstName, "lname": lastName, "email": email, "password": password]
+        try take(try await service.ask("/api/signup", fields))
+    }
+
+    private func take(_ answer: JSONObject) throws {
+        let new = try Member(answer)
+        var object = answer
+        object["service"] = .text(service.url)
+        try PrivateFile.replace(file, with: object.bytes)
+        member = new
+    }
+
+    func logOut() throws {
+        try PrivateFile.remove(file)
+        member = nil
+    }
+
+    // MARK: Asking
+
+    /// Asks in the name of whoever is logged in. Who is not any more is logged out.
+    func ask(_ path: String, _ fields: [String: String]? = nil) async throws -> JSONObject {
+        guard let member else { throw Problem("Nobody is logged in.") }
+        do {
+            return try await service.ask(path, fields, token: member.token)
+        } catch let error as ServiceError where error.isLoggedOut {
+            // Somebody else may have logged in meanwhile.
+            if self.member == member { try logOut() }
+            throw error
+        }
+    }
+}

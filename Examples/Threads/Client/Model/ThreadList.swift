@@ -1,0 +1,32 @@
+import ExampleKit
+import Observation
+
+/// The threads of all users. The service does not tell of changes, so they are asked for again after each that is made
+/// here.
+@MainActor
+@Observable
+final class ThreadList {
+    /// From the newest to the oldest; nil until it is known what there is.
+    private(set) var threads: [ThreadItem]?
+    private let session: Session
+
+    init(_ session: Session) { self.session = session }
+
+    func load() async throws {
+        threads = try await session.ask("/api/threads").needList("threads", ThreadItem.init).reversed()
+    }
+
+    /// - throws: `FieldProblems` for `title`.
+    func add(title: String) async throws {
+        _ = try await session.ask("/api/thread/add", ["title": title])
+        try await load()
+    }
+
+    /// Whether it is the user's own.
+    func mayDelete(_ thread: ThreadItem) -> Bool { thread.creator.id == session.member?.creator.id }
+
+    func delete(_ thread: ThreadItem) async throws {
+        _ = try await session.ask("/api/thread/delete/\(thread.id)")
+        try await load()
+    }
+}

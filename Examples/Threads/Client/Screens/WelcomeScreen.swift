@@ -1,0 +1,46 @@
+import ExampleKit
+
+/// Asks who is there, unless somebody is logged in already. Returns when somebody is.
+@MainActor
+func welcome(_ session: Session, on terminal: Terminal) async throws {
+    enum Choice: String, CaseIterable, Identifiable {
+        case logIn = "Log in"
+        case signUp = "Sign up"
+
+        var id: String { rawValue }
+    }
+    let key = try await terminal.list(
+        { "Threads" }, { session.member == nil ? Choice.allCases : nil }, empty: { "" },
+        actions: [
+            .onItem(.enter, "choose") { choice in
+                switch choice {
+                case .logIn: try await logIn(session, on: terminal)
+                case .signUp: try await signUp(session, on: terminal)
+                }
+            },
+            .leave("q", "quit"),
+        ]
+    ) { Line($0.rawValue) }
+    if key == "q" { throw Quit() }
+}
+
+@MainActor
+private func logIn(_ session: Session, on terminal: Terminal) async throws {
+    let fields = [Field("email", "Email address"), Field("password", "Password", isSecret: true)]
+    try await terminal.form("Log in", fields, does: "log in") { values in
+        try await session.logIn(email: values["email"] ?? "", password: values["password"] ?? "")
+    }
+}
+
+@MainActor
+private func signUp(_ session: Session, on terminal: Terminal) async throws {
+    let fields = [
+        Field("fname", "First name"), Field("lname", "Last name"), Field("email", "Email address"),
+        Field("password", "Password", isSecret: true), Field("confirmation", "Once more", isSecret: true),
+    ]
+    try await terminal.form("Sign up", fields, does: "sign up") { values in
+        try await session.signUp(
+            firstName: values["fname"] ?? "", lastName: values["lname"] ?? "", email: values["email"] ?? "",
+            password: values["password"] ?? "", confirmation: values["confirmation"] ?? "")
+    }
+}

@@ -1,0 +1,178 @@
+import HTTPCodec
+import HearthClient
+import JSONWebTokens
+
+/// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose rules
+/// say who may do what.
+final class ThreadsAPI: Sendable {
+    private let auth: Auth
+    private let databases: UserDatabases
+
+    /// - parameter url: the database's.
+    init(url: String, limits: UserDatabases.Limits) throws(AuthError) {
+        var options = AuthOptions()
+        options.requestTimeout = limits.patience
+        auth = try Auth(url: url, options: options)
+        databases = UserDatabases(url: url, limits: limits)
+    }
+
+    func answer(_ request: APIRequest) async -> APIAnswer {
+        do throws(APIFailure) {
+            let route = try Route(request.head)
+            let members =
+                switch route.endpoint {
+                case .logIn: try await logIn(request)
+                case .signUp: try await signUp(request)
+                case .threads: try await threads(request)
+                case .addThread: try await addThread(request)
+                case .deleteThread: try await deleteThread(route.id, request)
+                case .messages: try await messages(route.id, request)
+                case .addMessage: try await addMessage(request)
+                case .deleteMessage: try await deleteMessage(route.id, request)
+                }
+            return APIAnswer(members)
+        } catch {
+            return APIAnswer(error)
+        }
+    }
+
+    /// Lets go of what nobody has used for long: to be called now and then.
+    func closeIdle() { databases.closeIdle() }
+
+    func close() {
+        databases.closeAll()
+        auth.close()
+    }
+
+    // MARK: Accounts
+
+    private func logIn(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        var fields = try request.fields()
+        let email = fields.text("email", lengthMax: 256)
+        let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
+        try fields.check()
+        let token: String
+        let user: User
+        do throws(AuthError) {
+            user = try await auth.signIn(withEmail: email, password: password).user
+            token = try await user.getIDToken()
+        } catch {
+            throw APIFailure(error)
+        }
+        forget(user)
+        let creator = try await databases.perform(as: token) { try await $0.creator(user.uid) }
+        return Self.session(token, email: user.email ?? email, creator)
+    }
+
+    private func signUp(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        var fields = try request.fields()
+        let email = fields.text("email", lengthMax: 256)
+        let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
+        let firstName = fields.text("fname", lengthMax: 100)
+        let lastName = fields.text("lname", lengthMax: 100)
+        try fields.check()
+        let token: String
+        let user: User
+        do throws(AuthError) {
+            user = try await auth.createUser(withEmail: email, password: password).user
+            token = try await user.getIDToken()
+        } catch {
+            throw APIFailure(error)
+        }
+        do throws(APIFailure) {
+            try await databases.perform(as: token) {
+                try await $0.introduce(firstName: firstName, lastName: lastName)
+            }
+        } catch {
+            // Without a name, the account would only be in the way of the next attempt.
+            try? await user.delete()
+            throw error
+        }
+        forget(user)
+        return Self.session(
+            token, email: user.email ?? email, Creator(id: user.uid, firstName: firstName, lastName: lastName))
+    }
+
+    /// The service is nobody: whoever signs in has the token, and comes with it.
+    private func forget(_ user: User) { if auth.currentUser == user { try? auth.signOut() } }
+
+    private static func session(_ token: String, email: String, _ creator: Creator) -> JSONObject {
+        var members = JSONObject(["token": .text(token), "user_email": .text(email)])
+        members.merge(creator.members)
+        return members
+    }
+
+    // MARK: Threads
+
+    private func threads(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        let threads = try await databases.perform(as: try request.token()) { try await $0.threads() }
+        return JSONObject(["threads": .array(threads.map { .object($0.members) })])
+    }
+
+    private func addThread(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        let token = try request.token()
+        var fields = try request.fields()
+        let title = fields.text("title", lengthMax: 200)
+        try fields.check()
+        let thread = try await databases.perform(as: token) { try await $0.addThread(title: title) }
+        return JSONObject(["thread": .object(thread.members)])
+    }
+
+    private func deleteThread(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        try await databases.perform(as: try request.token()) { try await $0.deleteThread(id) }
+        return JSONObject()
+    }
+
+    // MARK: Messages
+
+    private func messages(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        let (thread, messages) = try await databases.perform(as: try request.token()) {
+            try await $0.messages(of: id)
+        }
+        return JSONObject([
+            "thread": .object(thread.members), "messages": .array(messages.map { .object($0.members) }),
+        ])
+    }
+
+    private func addMessage(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        let token = try request.token()
+        var fields = try request.fields()
+        let thread = fields.text("thread_id", lengthMax: 128)
+        let text = fields.text("message", lengthMax: 5000)
+        try fields.check()
+        let message = try await databases.perform(as: token) { try await $0.addMessage(text, to: thread) }
+        return JSONObject(["message": .object(message.members)])
+    }
+
+    private func deleteMessage(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
+        try await databases.perform(as: try request.token()) { try await $0.deleteMessage(id) }
+        return JSONObject()
+    }
+}
+
+extension Creator {
+    fileprivate var members: JSONObject {
+        JSONObject(["user_id": .text(id), "user_fname": .text(firstName), "user_lname": .text(lastName)])
+    }
+}
+
+extension MessageThread {
+    fileprivate var members: JSONObject {
+        var members = JSONObject([
+            "id": .text(id), "title": .text(title), "created_at": .integer(Int64(created)),
+        ])
+        members.merge(creator.members)
+        return members
+    }
+}
+
+extension Message {
+    fileprivate var members: JSONObject {
+        var members = JSONObject([
+            "id": .text(id.text), "thread_id": .text(id.thread), "message": .text(text),
+            "created_at": .integer(Int64(created)),
+        ])
+        members.merge(creator.members)
+        return members
+    }
+}

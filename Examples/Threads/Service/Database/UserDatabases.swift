@@ -1,0 +1,109 @@
+import HTTPCodec
+import HearthClient
+import Synchronization
+
+/// The databases of the users who are active. Each is kept for a while, so that not every request has to connect, and
+/// there is a bound for them.
+final class UserDatabases: Sendable {
+    struct Limits: Sendable {
+        /// Connections at most.
+        var countMax = 200
+        /// How long one is kept that nobody uses.
+        var idleMax = Duration.seconds(300)
+        /// How long a request waits for the database.
+        var patience = Duration.seconds(10)
+    }
+
+    private struct Entry {
+        let user: UserDatabase
+        /// Requests that use it.
+        var uses = 0
+        var lastUse = ContinuousClock.now
+    }
+
+    private let url: String
+    private let limits: Limits
+    /// By their tokens.
+    private let entries = Mutex<[String: Entry]>([:])
+
+    /// - parameter url: the database's.
+    init(url: String, limits: Limits) { (self.url, self.limits) = (url, limits) }
+
+    /// Connections that there are.
+    var count: Int { entries.withLock { $0.count } }
+
+    /// Does something as the user with a token.
+    ///
+    /// - throws: what the work throws; 401 if the token was refused, whatever came of the work then; 503 if the database
+    ///   cannot be reached in time, or too many users are active.
+    func perform<Value: Sendable>(
+        as token: String, _ work: @Sendable (UserDatabase) async throws -> Value
+    ) async throws(APIFailure) -> Value {
+        let user = try begin(token)
+        // What waits for the database fails when it is closed, so nothing of this request goes on behind its answer.
+        let alarm = Task { [limits] in
+            try await Task.sleep(for: limits.patience)
+            user.database.close()
+        }
+        defer { alarm.cancel() }
+        let outcome: Result<Value, APIFailure>
+        do { outcome = .success(try await work(user)) } catch {
+            switch error {
+            case let failure as APIFailure: outcome = .failure(failure)
+            case let error as DatabaseError: outcome = .failure(APIFailure(error))
+            default: outcome = .failure(APIFailure(.internalServerError, "\(error)"))
+            }
+        }
+        let isLost = if case .failure(let failure) = outcome { failure.status == .serviceUnavailable } else { false }
+        end(token, user, isOver: isLost || user.isRefused)
+        if user.isRefused { throw .notLoggedIn }
+        return try outcome.get()
+    }
+
+    private func begin(_ token: String) throws(APIFailure) -> UserDatabase {
+        try entries.withLock { entries throws(APIFailure) in
+            if let known = entries[token]?.user {
+                entries[token]?.uses += 1
+                return known
+            }
+            if entries.count >= limits.countMax {
+                let idle = entries.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
+                guard let idle else { throw APIFailure(.serviceUnavailable, "Too many users are active: try later.") }
+                entries[idle.key]?.user.database.close()
+                entries[idle.key] = nil
+            }
+            let new = try UserDatabase(url: url, token: token)
+            entries[token] = Entry(user: new, uses: 1)
+            return new
+        }
+    }
+
+    /// - parameter isOver: it is of no further use.
+    private func end(_ token: String, _ user: UserDatabase, isOver: Bool) {
+        entries.withLock { entries in
+            guard entries[token]?.user === user else { return }
+            entries[token]?.uses -= 1
+            entries[token]?.lastUse = .now
+            if isOver { entries[token] = nil }
+        }
+        if isOver { user.database.close() }
+    }
+
+    /// Closes those that nobody has used for long: to be called now and then.
+    func closeIdle() {
+        let limit = ContinuousClock.now - limits.idleMax
+        close { $0.uses == 0 && $0.lastUse < limit }
+    }
+
+    /// Closes all.
+    func closeAll() { close { _ in true } }
+
+    private func close(_ isOver: (Entry) -> Bool) {
+        let over = entries.withLock { entries in
+            let over = entries.filter { isOver($0.value) }
+            for token in over.keys { entries[token] = nil }
+            return over
+        }
+        for entry in over.values { entry.user.database.close() }
+    }
+}
