@@ -98,7 +98,7 @@ struct AccountTests {
         try again.signOut()
         #expect(again.person == nil)
         #expect(try Account(server: server.url, sessionFile: server.sessionFile("Ann")).person == nil)
-        #expect(throws: Problem("nobody is signed in: sign-in or sign-up first")) { try again.needPerson() }
+        #expect(throws: Problem("nobody is signed in: sign in first")) { try again.needPerson() }
     }
 
     @Test("follow what happens to the session and the connection")
