@@ -53,9 +53,16 @@ let rooms: [Room] = [
         ]),
 ]
 
-/// Programs that a user of the package could write: they see what is public, and nothing else. `hearth-` and the name in
-/// small letters is what they are called. Each has a folder in `Examples`, with its tests in `Tests/ExampleTests`.
-let examples = ["Notebooks", "Todo"]
+/// Programs that a user of the package could write: they see what is public, and nothing else. Each has a folder in
+/// `Examples`, with its tests in `Tests/ExampleTests`.
+let examples = ["Notebooks", "StudyPlaces", "Todo"]
+/// Those that write their seed themselves, and so have it in the program.
+let seedingExamples: Set = ["StudyPlaces"]
+
+/// As in `hearth-study-places`.
+func programName(_ example: String) -> String {
+    "hearth" + example.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
+}
 
 let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
 for (index, room) in rooms.enumerated() {
@@ -77,7 +84,9 @@ let exampleTargets: [Target] =
     examples.map { name in
         .executableTarget(
             name: name, dependencies: ["HearthClient", "ExampleKit"], path: "Examples/\(name)",
-            exclude: ["README.md", "seed.json", "demo"], packageAccess: false, swiftSettings: settings)
+            exclude: ["README.md", "demo"] + (seedingExamples.contains(name) ? [] : ["seed.json"]),
+            resources: seedingExamples.contains(name) ? [.embedInCode("seed.json")] : [],
+            packageAccess: false, swiftSettings: settings)
     } + [
         .target(
             name: "ExampleKit", dependencies: ["HearthClient"], path: "Examples/ExampleKit", packageAccess: false,
@@ -112,7 +121,7 @@ let package = Package(
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
         .executable(name: "hearth-threads", targets: ["Threads"]),
-    ] + examples.map { .executable(name: "hearth-\($0.lowercased())", targets: [$0]) },
+    ] + examples.map { .executable(name: programName($0), targets: [$0]) },
     targets: [
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(

@@ -109,6 +109,11 @@ public final class Account {
         }
     }
 
+    /// Signs in with what another provider says.
+    public func signIn(with credential: AuthCredential) async throws(AuthError) {
+        person = Person(try await auth.signIn(with: credential).user)
+    }
+
     /// Signs out, on this machine.
     public func signOut() throws {
         try auth.signOut()
@@ -209,6 +214,12 @@ extension Program {
                 try await account.signIn(email: call.required("EMAIL"), password: try call.askPassword())
                 print("Welcome back, \(account.person?.name ?? "").")
             },
+        ] + sessionCommands
+    }
+
+    /// Commands to sign out, and to ask who is signed in.
+    public static var sessionCommands: [Command] {
+        [
             Command("sign-out", "signs out") { call in try Account(call).signOut() },
             Command("who", "prints who is signed in") { call in
                 let person = try Account(call).needPerson()
@@ -223,7 +234,7 @@ extension Account {
     ///
     /// - throws: ``Problem``.
     public func needPerson() throws(Problem) -> Person {
-        guard let person else { throw Problem("nobody is signed in: sign-in or sign-up first") }
+        guard let person else { throw Problem("nobody is signed in: sign in first") }
         return person
     }
 }

@@ -208,9 +208,10 @@ public struct Call: Sendable {
         let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
         let original = settings
         if isTerminal {
-            fputs(prompt, stderr)
             settings.c_lflag &= ~tcflag_t(ECHO)
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+            // Afterwards: what was typed before is thrown away.
+            fputs(prompt, stderr)
         }
         let line = readLine()
         if isTerminal {

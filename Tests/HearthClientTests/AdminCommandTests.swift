@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("The command for administrators' keys", .timeLimit(.minutes(1)))
+@Suite("The command for administrators' keys", .timeLimit(.minutes(15)))
 struct AdminCommandTests {
     private let folder = TemporaryFolder()
 

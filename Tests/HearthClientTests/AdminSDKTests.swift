@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "The official admin SDK for Python", .timeLimit(.minutes(2)),
+    "The official admin SDK for Python", .timeLimit(.minutes(15)),
     .enabled("needs the package firebase-admin, in the Python that HEARTH_PYTHON names") {
         await PythonProcess.has("firebase_admin")
     })

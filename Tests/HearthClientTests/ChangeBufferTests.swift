@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Changes on their way to a reader", .timeLimit(.minutes(1)))
+@Suite("Changes on their way to a reader", .timeLimit(.minutes(15)))
 struct ChangeBufferTests {
     private final class News: Sendable {
         private let heard = Mutex<[ChangeBuffer.News]>([])

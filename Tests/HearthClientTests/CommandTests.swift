@@ -3,7 +3,7 @@ import HearthClient
 import JSONTree
 import Testing
 
-@Suite("The program's commands", .timeLimit(.minutes(1)))
+@Suite("The program's commands", .timeLimit(.minutes(15)))
 struct CommandTests {
     private typealias Outcome = HearthProcess.Outcome
 

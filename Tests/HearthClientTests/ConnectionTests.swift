@@ -6,7 +6,7 @@ import Testing
 import WebSocketCodec
 import WireProtocol
 
-@Suite("A connection and what the server may do to it", .timeLimit(.minutes(1)))
+@Suite("A connection and what the server may do to it", .timeLimit(.minutes(15)))
 struct ConnectionTests {
     private let clients: TestLoop
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TreeStorage
 
-@Suite("Transactions of many clients", .timeLimit(.minutes(2)))
+@Suite("Transactions of many clients", .timeLimit(.minutes(15)))
 struct ContentionTests {
     /// A client that knows the newest value it was told of.
     private final class Buyer: Sendable {

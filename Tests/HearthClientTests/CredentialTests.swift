@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Credentials of commands", .timeLimit(.minutes(1)))
+@Suite("Credentials of commands", .timeLimit(.minutes(15)))
 struct CredentialTests {
     private let folder = TemporaryFolder()
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Clients and a real server", .timeLimit(.minutes(1)))
+@Suite("Clients and a real server", .timeLimit(.minutes(15)))
 struct EndToEndTests {
     // MARK: Operations
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A server whose files may not grow any more, which is how a full disk looks to it.
-@Suite("A server whose disk is full", .timeLimit(.minutes(1)))
+@Suite("A server whose disk is full", .timeLimit(.minutes(15)))
 struct FullDiskTests {
     @Test("refuses writes, answers reads, says why it is not ready, and recovers by itself")
     func fullDisk() async throws {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import WireProtocol
 
-@Suite("Listens and what the server pushes", .timeLimit(.minutes(1)))
+@Suite("Listens and what the server pushes", .timeLimit(.minutes(15)))
 struct ListenTests {
     private let clients: TestLoop
 

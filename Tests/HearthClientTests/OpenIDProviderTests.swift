@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(
-    "Sign-in with a real OpenID provider", .timeLimit(.minutes(2)),
+    "Sign-in with a real OpenID provider", .timeLimit(.minutes(15)),
     .enabled("needs the package oidc-provider-mock, in the Python that HEARTH_PYTHON names") {
         await PythonProcess.has("oidc_provider_mock", "requests")
     })

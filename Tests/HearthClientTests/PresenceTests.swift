@@ -3,7 +3,7 @@ import HearthClient
 import TestSupport
 import Testing
 
-@Suite("What connections leave behind", .timeLimit(.minutes(2)))
+@Suite("What connections leave behind", .timeLimit(.minutes(15)))
 struct PresenceTests {
     @Test("is written when the connection ends, and not when it was cancelled")
     func ending() async throws {

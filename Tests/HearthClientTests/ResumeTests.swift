@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Clients that drop and come back to a server in a process of its own, which is killed under them.
-@Suite("Clients that come back", .timeLimit(.minutes(5)))
+@Suite("Clients that come back", .timeLimit(.minutes(15)))
 struct ResumeTests {
     /// One that wants to know of everything at `/log`, over all its connections.
     private final class Follower: Sendable {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("The command for security rules", .timeLimit(.minutes(1)))
+@Suite("The command for security rules", .timeLimit(.minutes(15)))
 struct RulesCommandTests {
     private let folder = TemporaryFolder()
     private let file: String

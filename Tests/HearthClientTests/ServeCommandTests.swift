@@ -2,7 +2,7 @@ import HearthClient
 import TestSupport
 import Testing
 
-@Suite("The program's server", .timeLimit(.minutes(1)))
+@Suite("The program's server", .timeLimit(.minutes(15)))
 struct ServeCommandTests {
     @Test(
         "what is wrong with the configuration is said in one line",

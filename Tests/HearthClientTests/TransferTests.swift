@@ -9,7 +9,7 @@ import Testing
 import TreeStorage
 import WireProtocol
 
-@Suite("Export, import, backup and restore", .timeLimit(.minutes(5)))
+@Suite("Export, import, backup and restore", .timeLimit(.minutes(15)))
 struct TransferTests {
     private typealias Outcome = HearthProcess.Outcome
 

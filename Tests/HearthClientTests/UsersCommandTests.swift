@@ -5,7 +5,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("The command for users", .timeLimit(.minutes(1)))
+@Suite("The command for users", .timeLimit(.minutes(15)))
 struct UsersCommandTests {
     private let folder = TemporaryFolder()
 

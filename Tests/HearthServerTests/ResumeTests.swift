@@ -4,7 +4,7 @@ import Testing
 @testable import HearthServer
 
 /// Listeners that come back to a server with sockets, threads and files (Protocol.md 18.2).
-@Suite("Resuming", .timeLimit(.minutes(5)))
+@Suite("Resuming", .timeLimit(.minutes(15)))
 struct ResumeTests {
     /// A connection, past its hello.
     private static func connect(_ server: RealtimeTestServer) throws -> RealtimePeer {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("Commands that change data", .timeLimit(.minutes(1)))
+@Suite("Commands that change data", .timeLimit(.minutes(15)))
 struct ChangingTests {
     @Test("set, update, push, rm, mv, cp")
     func changing() async throws {

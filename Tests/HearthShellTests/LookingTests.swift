@@ -3,7 +3,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("Commands that look at data", .timeLimit(.minutes(1)))
+@Suite("Commands that look at data", .timeLimit(.minutes(15)))
 struct LookingTests {
     @Test("places, lists, values, trees, counts")
     func looking() async throws {

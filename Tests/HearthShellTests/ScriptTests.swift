@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("The shell in scripts", .timeLimit(.minutes(1)))
+@Suite("The shell in scripts", .timeLimit(.minutes(15)))
 struct ScriptTests {
     /// Runs `hearth shell` with what a system shell would: words, and a text as its input.
     private func hearth(_ fixture: ShellFixture, _ words: String, input: String? = nil) throws -> (

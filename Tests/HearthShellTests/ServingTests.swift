@@ -9,7 +9,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("Commands about the server", .timeLimit(.minutes(1)))
+@Suite("Commands about the server", .timeLimit(.minutes(15)))
 struct ServingTests {
     private static let rules = """
         {"rules": { // who is who

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("The shell at a terminal", .timeLimit(.minutes(2)))
+@Suite("The shell at a terminal", .timeLimit(.minutes(15)))
 struct TerminalTests {
     private func terminal(
         _ fixture: ShellFixture, _ words: [String] = [], environment: [String: String] = [:]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("The transcript in README.md", .timeLimit(.minutes(1)))
+@Suite("The transcript in README.md", .timeLimit(.minutes(15)))
 struct TranscriptTests {
     /// The block of README.md that begins with a call of the shell, without that line.
     private static let transcript: [Substring] = {

@@ -4,7 +4,7 @@ import Testing
 @testable import SecurityRules
 
 /// A decision ends, however much its rules would have to look at.
-@Suite("What a decision may cost", .timeLimit(.minutes(1)))
+@Suite("What a decision may cost", .timeLimit(.minutes(15)))
 struct CostTests {
     private static func text(_ count: Int, _ character: Character = "a") -> String {
         String(repeating: character, count: count)

@@ -2,7 +2,11 @@ import JSONWebTokens
 
 extension DatabaseValue {
     /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.
-    init(json text: [UInt8]) throws(JSONValueError) { self.init(try JSONValue(parsing: text)) }
+    ///
+    /// - throws: `invalidValue` for what is no JSON text, or a deeper one.
+    public init(json text: [UInt8]) throws(DatabaseError) {
+        do { self.init(try JSONValue(parsing: text)) } catch { throw .invalidValue("\(error)") }
+    }
 
     init(_ value: JSONValue) {
         switch value {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExampleKit
 
-@Suite("Screens", .timeLimit(.minutes(1)))
+@Suite("Screens", .timeLimit(.minutes(15)))
 @MainActor
 struct TerminalTests {
     struct Item: Identifiable {

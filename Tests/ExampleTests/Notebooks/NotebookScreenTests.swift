@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Notebooks on a terminal", .timeLimit(.minutes(2)))
+@Suite("Notebooks on a terminal", .timeLimit(.minutes(15)))
 struct NotebookScreenTests {
     private let server: ExampleServer
 

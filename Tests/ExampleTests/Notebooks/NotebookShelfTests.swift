@@ -4,7 +4,7 @@ import Testing
 
 @testable import Notebooks
 
-@Suite("Notebooks", .timeLimit(.minutes(1)))
+@Suite("Notebooks", .timeLimit(.minutes(15)))
 @MainActor
 struct NotebookShelfTests {
     private let server: ExampleServer

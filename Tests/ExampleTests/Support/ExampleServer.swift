@@ -12,7 +12,8 @@ final class ExampleServer: Sendable {
     private let server: Server
 
     /// - parameter rules: the name of a file in `deploy/rules`, without its ending.
-    init(_ example: String, rules: String, isDevelopment: Bool = true) throws {
+    /// - parameter isSeeded: whether the server writes the seed, and not the program.
+    init(_ example: String, rules: String, isDevelopment: Bool = true, isSeeded: Bool = true) throws {
         let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
         configuration.isDevelopment = isDevelopment
@@ -25,7 +26,7 @@ final class ExampleServer: Sendable {
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
         server = try Server(configuration)
-        try server.seed(from: "\(project)/Examples/\(example)/seed.json")
+        if isSeeded { try server.seed(from: "\(project)/Examples/\(example)/seed.json") }
     }
 
     deinit { server.stop() }

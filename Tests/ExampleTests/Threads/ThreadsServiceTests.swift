@@ -7,7 +7,7 @@ import Testing
 
 @testable import ThreadsService
 
-@Suite("The service of the threads", .timeLimit(.minutes(2)))
+@Suite("The service of the threads", .timeLimit(.minutes(15)))
 struct ThreadsServiceTests {
     @Test("signs up and logs in, by form and by JSON, and the answer says who it is")
     func accounts() async throws {
@@ -279,7 +279,7 @@ struct ThreadsServiceTests {
     }
 }
 
-@Suite("The connections of users", .timeLimit(.minutes(1)))
+@Suite("The connections of users", .timeLimit(.minutes(15)))
 struct UserDatabasesTests {
     private func token(_ uid: String) -> String {
         String(decoding: JSONWebToken.unsigned(JSONObject(["user_id": .text(uid), "sub": .text(uid)])), as: UTF8.self)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Todo
 
-@Suite("To-do lists", .timeLimit(.minutes(1)))
+@Suite("To-do lists", .timeLimit(.minutes(15)))
 @MainActor
 struct TodoListTests {
     private let server: ExampleServer

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("To-do lists on a terminal", .timeLimit(.minutes(2)))
+@Suite("To-do lists on a terminal", .timeLimit(.minutes(15)))
 struct TodoScreenTests {
     private let server: ExampleServer
 

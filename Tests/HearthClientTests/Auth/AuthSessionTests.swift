@@ -2,7 +2,7 @@ import Glibc
 import HearthClient
 import Testing
 
-@Suite("A session that is kept", .timeLimit(.minutes(1)))
+@Suite("A session that is kept", .timeLimit(.minutes(15)))
 struct AuthSessionTests {
     private let server: AccountServer
     private let folder: TestFolder

@@ -2,7 +2,7 @@ import HearthClient
 import HearthServer
 import Testing
 
-@Suite("Signing in", .timeLimit(.minutes(1)))
+@Suite("Signing in", .timeLimit(.minutes(15)))
 struct AuthTests {
     private let server: AccountServer
     private let auth: Auth

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Clients behind a network that breaks", .timeLimit(.minutes(2)))
+@Suite("Clients behind a network that breaks", .timeLimit(.minutes(15)))
 struct ChaosTests {
     /// One client, what it observes, and what it was promised.
     private final class Client: Sendable {

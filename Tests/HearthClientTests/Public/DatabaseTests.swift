@@ -2,7 +2,7 @@ import HearthClient
 import JSONTree
 import Testing
 
-@Suite("A database seen by clients", .timeLimit(.minutes(1)))
+@Suite("A database seen by clients", .timeLimit(.minutes(15)))
 struct DatabaseTests {
     private let server: TestDatabase
 

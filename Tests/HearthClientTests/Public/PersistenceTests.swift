@@ -2,7 +2,7 @@ import HearthClient
 import HearthServer
 import Testing
 
-@Suite("A client that keeps things on disk", .timeLimit(.minutes(1)))
+@Suite("A client that keeps things on disk", .timeLimit(.minutes(15)))
 struct PersistenceTests {
     private let server: TestDatabase
     private let folder: TestFolder

@@ -3,7 +3,7 @@ import HearthClient
 import Synchronization
 import Testing
 
-@Suite("A database and what a server may do to it", .timeLimit(.minutes(1)))
+@Suite("A database and what a server may do to it", .timeLimit(.minutes(15)))
 struct ScriptedDatabaseTests {
     private func open(
         _ server: ScriptedServer, _ configure: (inout DatabaseOptions) -> Void = { _ in }

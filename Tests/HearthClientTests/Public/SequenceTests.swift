@@ -1,7 +1,7 @@
 import HearthClient
 import Testing
 
-@Suite("Events as sequences, values as types", .timeLimit(.minutes(1)))
+@Suite("Events as sequences, values as types", .timeLimit(.minutes(15)))
 struct SequenceTests {
     private let server: TestDatabase
 

@@ -2,7 +2,7 @@ import HearthClient
 import Synchronization
 import Testing
 
-@Suite("Transactions", .timeLimit(.minutes(1)))
+@Suite("Transactions", .timeLimit(.minutes(15)))
 struct TransactionTests {
     private let server: TestDatabase
 

@@ -1,0 +1,97 @@
+import ExampleKit
+
+/// The places, until the user signs out.
+@MainActor
+func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) async throws {
+    async let _ = session.places.follow()
+    async let _ = session.activities.follow()
+    try await terminal.perform("One moment…") { try await session.prepare() }
+    let key = try await terminal.list(
+        { session.title }, { account.person == session.person ? session.places.places : nil },
+        empty: { session.places.problem ?? "No place yet." },
+        actions: [
+            .onItem(.enter, "open") { try await showPlace($0.id, session, on: terminal) },
+            .always("o", "check out") { try await checkOut(session, on: terminal) },
+            .always("a", "activities") { try await showActivities(session, on: terminal) },
+            .always("f", "friend") { try await askFriend(session, on: terminal) },
+            .always("m", "map") { try await showMap(session, on: terminal) },
+            .leave("s", "sign out"), .leave("q", "quit"),
+        ]
+    ) { place in
+        Line(place.name.padded(to: 24), .bold)
+            + Line(place.seats.padded(to: 12), place.isFull ? .wrong : .well) + Line(place.hours, .faint)
+    }
+    if key == "q" { throw Quit() }
+    if key == "s" { try account.signOut() }
+}
+
+/// All about a place, until the user goes back or the place is no more.
+@MainActor
+private func showPlace(_ id: String, _ session: Session, on terminal: Terminal) async throws {
+    let _: Bool? = try await terminal.show { _ in
+        guard let place = session.places.place(id) else { return nil }
+        let isHere = session.activities.current?.location == id
+        let rows = [
+            ("Address", place.address), ("Coordinates", "\(place.latitude), \(place.longitude)"),
+            ("Opening hours", place.hours), ("Student card", place.needsStudentCard ? "needed" : "not needed"),
+            ("Free seats", place.seats),
+        ]
+        let lines = rows.map { Line($0.padded(to: 15), .faint) + Line($1) }
+        let here = isHere ? ["", Line("You are here.", .well)] : []
+        return Page(
+            place.name, lines + here,
+            hints: [isHere ? ("o", "check out") : ("c", "check in"), (.escape, "back")])
+    } press: { key in
+        switch key {
+        case "c":
+            guard let place = session.places.place(id) else { return nil }
+            try await terminal.perform("Taking a seat…") { try await session.activities.checkIn(at: place) }
+        case "o": try await checkOut(session, on: terminal)
+        case .escape: return true
+        default: break
+        }
+        return nil
+    }
+}
+
+@MainActor
+private func checkOut(_ session: Session, on terminal: Terminal) async throws {
+    try await terminal.perform("Checking out…") { try await session.activities.checkOut() }
+}
+
+/// Where the user has been, until they go back.
+@MainActor
+private func showActivities(_ session: Session, on terminal: Terminal) async throws {
+    try await terminal.list(
+        { "Activities of \(session.person.name)" }, { session.activities.activities },
+        empty: { session.activities.problem ?? "None yet. Check in at a place." },
+        actions: [
+            .always("o", "check out") { try await checkOut(session, on: terminal) },
+            .onItem("d", "delete") { activity in
+                guard try await terminal.confirm("Delete this activity?") else { return }
+                try await terminal.perform("Deleting…") { try await session.activities.delete(activity) }
+            },
+            .leave(.escape, "back"),
+        ]
+    ) { session.line($0) }
+}
+
+extension Session {
+    fileprivate var title: String {
+        guard let activity = activities.current else { return "Study places: \(person.name)" }
+        return "Study places: \(person.name) at \(places.name(of: activity.location)) since \(activity.started.time)"
+    }
+
+    /// An activity on one line.
+    func line(_ activity: Activity) -> Line {
+        Line("\(activity.started)  ", .faint) + Line(places.name(of: activity.location).padded(to: 24), .bold)
+            + (activity.length.map { Line($0) } ?? Line("now", .well))
+    }
+
+    /// A map of the places with the user and the friend.
+    func map(_ size: Size) -> [Line] {
+        PlaceMap(
+            places.places, own: activities.current?.location, friend: friends.status?.location, size: size
+        ).lines
+    }
+}

@@ -1,0 +1,33 @@
+import ExampleKit
+import HearthClient
+
+/// Asks for a provider and what it says about the user, unless somebody is signed in already.
+///
+/// - returns: who it is; nil if the user wants to leave.
+@MainActor
+func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
+    if let why = account.auth.sessionEndError { terminal.message = Line(why.message + ".", .wrong) }
+    try await terminal.list(
+        { "Study places" }, { account.person == nil ? Provider.allCases : nil }, empty: { "" },
+        actions: [
+            .onItem(.enter, "sign in") { provider in
+                try await terminal.form(
+                    provider.name, [Field("token", "Token", isSecret: true)], does: "sign in"
+                ) { values in
+                    try await account.signIn(provider, token: values["token"] ?? "")
+                }
+            },
+            .onItem("d", "demo identity") { provider in
+                try await terminal.form(
+                    "\(provider.name), made up", [Field("name", "Your name"), Field("email", "Email address")],
+                    does: "sign in"
+                ) { values in
+                    try await account.signInForDemo(
+                        provider, name: values["name"] ?? "", email: values["email"] ?? "")
+                }
+            },
+            .leave("q", "quit"),
+        ]
+    ) { Line("Sign in with \($0.name)") }
+    return account.person
+}

@@ -1,0 +1,106 @@
+import ExampleKit
+import HearthClient
+
+/// Places to study, and who is where: what the command line can do, and where the screen begins.
+let studyPlacesProgram = Program(
+    "hearth-study-places", "Places to study: free seats, live; one's own visits; where friends are.",
+    commands: [
+        .init("sign-in PROVIDER", "signs in with facebook, campus or google; asks for the provider's token") { call in
+            let account = try Account(call)
+            try await account.signIn(try provider(call), token: try call.askPassword("Token: "))
+            try await welcome(account)
+        },
+        .init("sign-in-demo PROVIDER NAME EMAIL", "signs in as somebody made up, on a server in development") { call in
+            let account = try Account(call)
+            try await account.signInForDemo(
+                try provider(call), name: call.required("NAME"), email: call.required("EMAIL"))
+            try await welcome(account)
+        },
+    ] + Program.sessionCommands + [
+        .init("places", "prints the places: free seats, student card, hours") { call in
+            let session = try session(call)
+            try await session.places.load()
+            for place in session.places.places {
+                let card = place.needsStudentCard ? "card" : ""
+                print("\(place.name.padded(to: 22))\(place.seats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
+            }
+        },
+        .init("watch", "prints the free seats of each place now and whenever they change") { call in
+            try await session(call).places.follow { print("\($0.name): \($0.seats)") }
+        },
+        .init("check-in PLACE", "takes a seat") { call in
+            let session = try session(call)
+            try await session.places.load()
+            let place = try session.place(call.required("PLACE"))
+            try await session.activities.checkIn(at: place)
+            print("You have a seat at \(place.name).")
+        },
+        .init("check-out", "frees the seat") { call in
+            let session = try session(call)
+            try await session.activities.load()
+            try await session.activities.checkOut()
+        },
+        .init("activities", "prints where you have been, and are") { call in
+            let session = try await loaded(call)
+            for (index, activity) in session.activities.activities.enumerated() {
+                print("\(index + 1)  \(session.line(activity).text)")
+            }
+        },
+        .init("delete NUMBER", "deletes an activity") { call in
+            let session = try await loaded(call)
+            let activities = session.activities.activities
+            guard let number = Int(call.required("NUMBER")), activities.indices.contains(number - 1) else {
+                throw Problem("there is no activity \(call.required("NUMBER"))")
+            }
+            try await session.activities.delete(activities[number - 1])
+        },
+        .init("friend EMAIL", "prints where a friend is, or was today") { call in
+            let session = try session(call)
+            let status = try await session.friends.find(call.required("EMAIL"))
+            try await session.places.load()
+            print(status.sentence(call.required("EMAIL"), name: session.places.name))
+        },
+        .init("map [EMAIL]", "draws the places, you, and a friend") { call in
+            let session = try await loaded(call)
+            if let email = call["EMAIL"] { try await session.friends.find(email) }
+            for line in session.map(Size(columns: 78, rows: 20)) + [PlaceMap.legend] { print(line.text) }
+        },
+    ]
+) { call, terminal in
+    let account = try Account(call)
+    async let _ = account.follow()
+    terminal.badge = { account.isOnline ? nil : "no connection" }
+    while let person = try await signIn(account, on: terminal) {
+        try await showPlaces(Session(account.database, of: person), account, on: terminal)
+    }
+}
+
+@MainActor
+private func provider(_ call: Call) throws -> Provider {
+    guard let provider = Provider(rawValue: call.required("PROVIDER")) else {
+        throw Problem("the providers are: " + Provider.allCases.map(\.id).joined(separator: ", "))
+    }
+    return provider
+}
+
+@MainActor
+private func welcome(_ account: Account) async throws {
+    let person = try account.needPerson()
+    try await Session(account.database, of: person).prepare()
+    print("Welcome, \(person.name).")
+}
+
+@MainActor
+private func session(_ call: Call) throws -> Session {
+    let account = try Account(call)
+    return Session(account.database, of: try account.needPerson())
+}
+
+/// With places and activities.
+@MainActor
+private func loaded(_ call: Call) async throws -> Session {
+    let session = try session(call)
+    try await session.places.load()
+    try await session.activities.load()
+    return session
+}

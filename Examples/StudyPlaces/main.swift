@@ -1,0 +1,3 @@
+import ExampleKit
+
+await studyPlacesProgram.run()

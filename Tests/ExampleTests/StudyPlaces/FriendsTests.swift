@@ -1,0 +1,99 @@
+import ExampleKit
+import HearthClient
+import Testing
+
+@testable import StudyPlaces
+
+@Suite("Friends", .timeLimit(.minutes(15)))
+@MainActor
+struct FriendsTests {
+    private let server: ExampleServer
+
+    init() throws { server = try ExampleServer("StudyPlaces", rules: "study-places") }
+
+    @Test("are found by their addresses: unknown, nothing today, checked in now and where, finished today")
+    func statuses() async throws {
+        let bob = try await server.student("Bob", at: Students.morning + 40 * Students.minute)
+        #expect(try await bob.friends.find("ann@example.com") == .unknown)
+        let ann = try await server.student("Ann")
+        try await ann.prepare()
+        #expect(try await bob.friends.find(" Ann@Example.com ") == .nothingToday)
+        try await ann.activities.checkIn(at: try #require(try await ann.known("philologicum")))
+        let here = try await bob.friends.find("ann@example.com")
+        #expect(here.location == "philologicum")
+        try await ann.activities.load()
+        #expect(here == .checkedIn(try #require(ann.activities.current)))
+        let later = try await server.student("Ann", at: Students.morning + 30 * Students.minute)
+        try await later.activities.load()
+        try await later.activities.checkOut()
+        try await later.activities.load()
+        #expect(try await bob.friends.find("ann@example.com") == .finishedToday(later.activities.activities[0]))
+        let tomorrow = try await server.student("Bob", at: Students.morning + 24 * 60 * Students.minute)
+        #expect(try await tomorrow.friends.find("ann@example.com") == .nothingToday)
+    }
+
+    @Test("are followed while they come and go")
+    func live() async throws {
+        let (ann, bob) = (try await server.student("Ann"), try await server.student("Bob"))
+        try await ann.prepare()
+        let place = try #require(try await ann.known("philologicum"))
+        try await alongside({ try await bob.friends.follow("ann@example.com") }) {
+            await until { bob.friends.status == .nothingToday }
+            try await ann.activities.checkIn(at: place)
+            await until { bob.friends.status?.location == place.id }
+            try await ann.activities.load()
+            try await ann.activities.checkOut()
+            await until {
+                guard case .finishedToday(let activity)? = bob.friends.status else { return false }
+                return activity.location == place.id
+            }
+        }
+    }
+
+    @Test("show no more than where they were last")
+    func limits() async throws {
+        let ann = try await server.student("Ann")
+        let bob = try Account(server: server.url)
+        try await bob.signInForDemo(.google, name: "Bob", email: "bob@example.com")
+        let others = Activities(bob.database, of: ann.person) { Students.morning }
+        await #expect(throws: DatabaseError.self) { try await others.load() }
+        await #expect(throws: DatabaseError.self) { try await others.follow() }
+        #expect(others.problem?.contains("permission denied") == true)
+        await #expect(throws: DatabaseError.self) {
+            try await bob.database.reference(withPath: "emails").getData()
+        }
+    }
+
+    @Test("have an address")
+    func addresses() async throws {
+        let bob = try await server.student("Bob")
+        await #expect(throws: FieldProblems(["email": "The email address is missing."])) {
+            try await bob.friends.find(" ")
+        }
+        for address in ["a/b@example.com", "nobody", String(repeating: "x", count: 800)] {
+            #expect(try await bob.friends.find(address) == .unknown, "\(address)")
+        }
+    }
+
+    @Test("need not have one to sign in")
+    func withoutAddress() async throws {
+        let account = try Account(server: server.url)
+        try await account.signIn(.campus, token: #"{"sub":"c1","name":"Nemo"}"#)
+        let person = try account.needPerson()
+        #expect(person.name == "Nemo" && person.email == nil)
+        try await Session(account.database, of: person).prepare()
+        await #expect(throws: FieldProblems(["token": "The token is missing."])) {
+            try await account.signIn(.facebook, token: " ")
+        }
+    }
+
+    @Test(
+        "are told in a sentence",
+        arguments: [
+            (FriendStatus.unknown, "Nobody here has the address a@b."),
+            (.nothingToday, "a@b has not been anywhere today."),
+        ])
+    func sentences(status: FriendStatus, sentence: String) {
+        #expect(status.sentence("a@b") { $0 } == sentence)
+    }
+}
