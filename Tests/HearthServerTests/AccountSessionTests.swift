@@ -66,6 +66,27 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
+    @Test("a revocation ends sessions whose tokens were issued in the very second, and none that begin behind it")
+    func revocationInTheSecond() throws {
+        let folder = TemporaryFolder()
+        let client = try Self.client(folder)
+        let access = try client.accessToken(try AdministratorKey(folder: folder.path).assertion())["access_token"]
+        let bearer = ["Authorization: Bearer \(try #require(access))"]
+        let user = try Self.signUp(client, "a@example.com")
+        let peer = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "auth", #"{"cred":"\#(user.token)"}"#)
+        #expect(try peer.receiveMessage()?.contains(user.id) == true)
+        let revocation = #"{"localId":"\#(user.id)","validSince":"\#(WallClock.milliseconds / 1000)"}"#
+        let target = "/identitytoolkit.googleapis.com/v1/projects/hearth/accounts:update"
+        #expect(try client.ask("POST", target, revocation, bearer).status == 200)
+        #expect(try peer.receiveMessage()?.contains(#""a":"ac""#) == true)
+        #expect(try peer.receive() == .close(1008, reason: "the user's tokens were revoked"))
+        #expect(try client.rest.ask("GET", "/\(user.id).json?auth=\(user.token)").status == 401)
+        let again = try #require(try client.signIn("a@example.com")["idToken"])
+        #expect(try client.rest.ask("GET", "/\(user.id).json?auth=\(again)").status == 200)
+    }
+
     /// The claims of a token, or its header.
     private static func part(_ index: Int, of token: String) throws -> JSONObject {
         let text = token.split(separator: ".", omittingEmptySubsequences: false)[index]
@@ -85,6 +106,14 @@ import Testing
         return parts.joined(separator: ".")
     }
 
+    /// A token that says that it is signed with a shared secret, for which its maker takes the server's public key.
+    private static func confused(_ claims: JSONObject, _ keyID: String, secret: [UInt8]) throws -> String {
+        let header = Base64.url.encode(Array(#"{"alg":"HS256","kid":"\#(keyID)","typ":"JWT"}"#.utf8))
+        let signed = header + [UInt8(ascii: ".")] + Base64.url.encode(claims.bytes)
+        let signature = Base64.url.encode(Cryptography.hmacSHA256(signed, key: secret))
+        return String(decoding: signed + [UInt8(ascii: ".")] + signature, as: UTF8.self)
+    }
+
     @Test("no token but one's own opens anything: none, another's, unsigned, forged, expired")
     func attackers() throws {
         let folder = TemporaryFolder()
@@ -97,14 +126,20 @@ import Testing
         let keyID = try #require(try Self.part(0, of: victim.token)["kid"]?.text)
         let key = try SigningKey.make()
         let now = WallClock.milliseconds / 1000
-        var claims = try Self.part(1, of: victim.token)
-        claims["exp"] = .integer(now + 600)
+        let claims = try Self.part(1, of: victim.token)
+        // What only the server itself could have made, an hour ago.
+        let own = try KeyStore(folder: folder.path, now: now).signingKey(now: now)
+        var past = claims
+        past["iat"] = .integer(now - 3601)
+        past["exp"] = .integer(now - 1)
+        let expired = String(decoding: try JSONWebToken.signed(past, with: own), as: UTF8.self)
         let unsigned = try Self.forge(attacker.token, header: #"{"alg":"none","kid":"\#(keyID)"}"#, claims: asVictim)
         let tokens: [String] = [
             attacker.token, try Self.forge(attacker.token, claims: asVictim), unsigned,
             unsigned.split(separator: ".").dropLast().joined(separator: ".") + ".",
             try Self.forge(attacker.token, header: #"{"alg":"HS256","kid":"\#(keyID)"}"#, claims: asVictim),
-            String(decoding: try JSONWebToken.signed(claims, with: key), as: UTF8.self), "owner", "ya29.x", "x.y.z",
+            String(decoding: try JSONWebToken.signed(claims, with: key), as: UTF8.self), expired,
+            try Self.confused(claims, keyID, secret: own.verificationKey.publicPEM()), "owner", "ya29.x", "x.y.z",
             "%00",
         ]
         #expect(try client.rest.ask("PUT", "/\(victim.id).json?auth=\(victim.token)", [], "1").status == 200)
@@ -128,8 +163,18 @@ import Testing
             _ = try peer.receiveMessage()
             #expect(try peer.receiveMessage()?.contains("permission_denied") == true, "\(token)")
             peer.hangUp()
+            if token == attacker.token { continue }
+            for operation in ["lookup", "update", "delete"] {
+                let body = #"{"idToken":"\#(token)","displayName":"x","localId":"\#(victim.id)"}"#
+                #expect(try client.post(operation, body).status == 400, "\(operation) \(token)")
+            }
         }
+        // Naming somebody beside one's own token changes oneself.
+        let named = #"{"idToken":"\#(attacker.token)","localId":"\#(victim.id)","displayName":"x"}"#
+        #expect(try client.post("update", named)["localId"] == attacker.id)
         #expect(try client.rest.ask("GET", "/\(victim.id).json?auth=\(victim.token)").text == "1")
+        let seen = try client.post("lookup", #"{"idToken":"\#(victim.token)"}"#).members["users"]?.array?.first?.object
+        #expect(seen?["localId"]?.text == victim.id && seen?["displayName"] == nil)
     }
 
     @Test("the public listener has nothing for administrators, whatever they show, but the data")

@@ -18,12 +18,7 @@ extension HTTPConnection {
         let client = context.services.configuration.trustedProxies.client(
             stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
         let request = IdentityRequest(
-<<<<<<< HEAD
-            route, head, body: body, from: stream.peer, isSecure: isSecure,
-            standing: administers ? .claimed : .client)
-=======
-            route, head, body: body, from: client, isSecure: isSecure, mayAdminister: administers)
->>>>>>> 4fa5415 (Bound what a decision of the rules looks through; mail relays with credentials; tenants; clients behind trusted proxies)
+            route, head, body: body, from: client, isSecure: isSecure, standing: administers ? .claimed : .client)
         work = .beside
         let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
             connection.work = .none
