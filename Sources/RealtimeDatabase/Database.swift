@@ -133,10 +133,11 @@ package final class Database {
         if !orphans.isEmpty { payOrphans(in: &turn) }
         var count = 0
         while count < requests.count, turn.readBytes <= readBytesMax {
-            let start = turn.outputs.count
-            observer?.begin()
-            run(requests[count], in: &turn)
-            observer?.end(requests[count], turn.outputs[start...])
+            if let observer {
+                run(requests[count], in: &turn, seenBy: observer)
+            } else {
+                run(requests[count], in: &turn)
+            }
             count += 1
         }
         pending.append(
@@ -181,6 +182,19 @@ package final class Database {
         var principal = Principal.nobody
         /// Bytes of the values that were read, to be sent or to be compared.
         var readBytes = 0
+    }
+
+    private func run(_ request: Request, in turn: inout Turn, seenBy observer: any RequestObserver) {
+        let start = turn.outputs.count
+        observer.begin()
+        run(request, in: &turn)
+        let isUnindexed =
+            switch request.operation {
+            case .get(let path, let query?, _), .listenQuery(let path, let query, _, _, _, _):
+                !hasIndex(for: query, at: path)
+            default: false
+            }
+        observer.end(request, turn.outputs[start...], isUnindexed: isUnindexed)
     }
 
     func run(_ request: Request, in turn: inout Turn) {

@@ -229,18 +229,21 @@ struct AdministrationTests {
         _ = try desk.admin(#"{"c":"stats"}"#)
         #expect(try desk.ask("admin", #"{"c":"profile","on":true}"#).status == "ok")
         for value in 0..<3 { try user.ask("p", #"{"p":"a","d":\#(value)}"#) }
-        try user.ask("q", #"{"p":"b","q":{"i":"n"},"t":1,"h":""}"#)
+        try user.ask("q", #"{"p":"b","q":{"i":"n","l":2},"t":1,"h":""}"#)
         var counts: [String: Int64] = [:]
+        var unindexed: [String] = []
         while counts.count < 2 || counts["set /a ann"] != 3 {
             let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
             try #require(push["a"]?.text == "prof")
             for line in push["b"]?.object?["d"]?.array ?? [] {
                 let line = try #require(line.object)
                 let name = "\(line["op"]?.text ?? "") \(line["path"]?.text ?? "") \(line["uid"]?.text ?? "")"
+                if line["unindexed"] != nil { unindexed.append(name) }
                 counts[name, default: 0] += line["count"]?.integer ?? 0
             }
         }
         #expect(counts == ["set /a ann": 3, "listen query /b ann": 1])
+        #expect(unindexed == ["listen query /b ann"])
         // Whoever has stopped hears no more, although others go on.
         #expect(try desk.ask("admin", #"{"c":"profile","on":false}"#).status == "ok")
         desk.pushes = []

@@ -36,13 +36,16 @@ final class Profiler: RequestObserver {
         var failed: Int64 = 0
         var unindexed: Int64 = 0
 
+        mutating func add(_ change: Change) {
+            bytes += change.assignments.reduce(0) { $0 + Int64($1.value.bytes.count) }
+        }
+
         mutating func add(_ reply: Reply) {
             switch reply {
             case .value(let value): bytes += Int64(value.bytes.count)
             case .failed(.denied): denied += 1
             case .failed: failed += 1
-            case .listeningUnindexed, .listeningAt(_, recovered: _, unindexed: true): unindexed += 1
-            case .done, .listening, .listeningAt, .explained: break
+            case .done, .listening, .listeningUnindexed, .listeningAt, .explained: break
             }
         }
     }
@@ -54,7 +57,7 @@ final class Profiler: RequestObserver {
 
     func begin() { start = MonotonicTime.current }
 
-    func end(_ request: Request, _ outputs: ArraySlice<Output>) {
+    func end(_ request: Request, _ outputs: ArraySlice<Output>, isUnindexed: Bool) {
         guard let (operation, path) = request.operation.name, !watchers.contains(request.connection) else { return }
         let line = Line(operation: operation, path: path, principal: request.principal)
         guard sums.count < Self.linesMax || sums[line] != nil else {
@@ -65,9 +68,11 @@ final class Profiler: RequestObserver {
         sum.count += 1
         sum.nanoseconds += MonotonicTime.current.nanoseconds - start.nanoseconds
         sum.bytes += Int64(request.operation.byteCount)
+        if isUnindexed { sum.unindexed += 1 }
         for output in outputs {
             switch output {
             case .initial(_, _, let value, _): sum.bytes += Int64(value.bytes.count)
+            case .initialQuery(_, let push): if case .change(let change) = push.content { sum.add(change) }
             case .reply(request.connection, request.number, let reply): sum.add(reply)
             default: break
             }

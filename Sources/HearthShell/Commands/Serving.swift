@@ -96,17 +96,13 @@ extension ShellSession {
         func bytes(_ name: String, in object: JSONObject? = nil) -> String {
             "\(ByteText(Int(clamping: number(name, in: object))))"
         }
-        let seconds =
-            switch figures["cpu"] {
-            case .double(let value)?: Int(value)
-            default: Int(number("cpu"))
-            }
+        let seconds = (figures["cpu"].flatMap { if case .double(let value) = $0 { value } else { nil } } ?? 0) * 10
         var lines = [
             "up        \(Moment.duration(number("uptime")))",
             "clients   sessions \(number("sessions")), event streams \(number("eventStreams")), "
                 + "connections \(number("connections"))",
             "memory    \(bytes("memory")), requests in flight \(bytes("requestBytes"))",
-            "cpu       \(seconds) s, \(number("loops")) event loops", "",
+            "cpu       \(seconds.rounded() / 10) s, \(number("loops")) event loops", "",
         ]
         let databases = figures["databases"]?.array?.compactMap(\.object) ?? []
         let rows = databases.map { entry in
