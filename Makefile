@@ -1,11 +1,12 @@
-# make run     build the server and start it in development mode with a sample database
-# make test    build and run all tests
-# make build   build the release binary: .build/release/hearth
-# make lint    check the formatting
-# make smoke   start the release binary and use it once
-# make fuzz    run every fuzz target for SECONDS (default 5) each
-# make bench   measure the release binary (see BENCHMARKS.md)
-# make format  format the sources in place
+# make run        build the server and start it in development mode with a sample database
+# make test       build and run all tests
+# make build      build the release binary: .build/release/hearth
+# make lint       check the formatting
+# make smoke      start the release binary and use it once
+# make fuzz       run every fuzz target for SECONDS (default 5) each
+# make bench      measure the release binary (see BENCHMARKS.md)
+# make examples   run each example program against a server of its own (see Examples/README.md)
+# make format     format the sources in place
 
 SWIFT ?= swift
 # Exclusive access is checked while tests run; in the release binary the checks at run time cost some per cent.
@@ -13,7 +14,7 @@ RELEASE = -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclu
 HEARTH = .build/release/hearth
 SECONDS ?= 5
 
-.PHONY: run test build lint smoke fuzz bench format packages
+.PHONY: run test build lint smoke fuzz bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -36,6 +37,10 @@ fuzz: packages
 
 bench: build
 	$(HEARTH) bench all
+
+examples: packages
+	$(SWIFT) build $(RELEASE)
+	scripts/examples .build/release
 
 format:
 	$(SWIFT) format --recursive --parallel --in-place Package.swift Sources Examples Tests Fuzz

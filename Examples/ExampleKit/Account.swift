@@ -55,8 +55,11 @@ public final class Account {
 
     private func followConnection() async {
         let connected = database.reference(withPath: ".info/connected").values(as: Bool.self)
-        // It ends with the task, or with the database.
-        try? await { for try await isOnline in connected { self.isOnline = isOnline ?? false } }()
+        do {
+            for try await isOnline in connected { self.isOnline = isOnline ?? false }
+        } catch {
+            isOnline = false
+        }
     }
 
     // MARK: Signing up and in

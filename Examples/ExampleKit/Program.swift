@@ -204,19 +204,11 @@ public struct Call: Sendable {
 
     /// Asks for a password: on a terminal without showing it, otherwise it is the next line of the input.
     public func askPassword(_ prompt: String = "Password: ") throws(Problem) -> String {
-        var settings = termios()
-        let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
-        let original = settings
-        if isTerminal {
-            settings.c_lflag &= ~tcflag_t(ECHO)
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
-            // Afterwards: what was typed before is thrown away.
-            fputs(prompt, stderr)
-        }
+        let isHidden = TerminalMode.hideInput()
+        if isHidden { fputs(prompt, stderr) }
         let line = readLine()
-        if isTerminal {
-            var original = original
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
+        if isHidden {
+            TerminalMode.leave()
             fputs("\n", stderr)
         }
         guard let line else { throw Problem("a password is needed, at the terminal or as a line of the input") }

@@ -1,4 +1,5 @@
 import Glibc
+import HearthClient
 import Observation
 import Synchronization
 
@@ -138,7 +139,8 @@ public final class Terminal {
             if !redraw.isPosted.exchange(true, ordering: .relaxed) { post(.changed) }
         }
         guard let page = drawn.0 else { return false }
-        var text = "\u{1B}[?25l"
+        // Shown at once, by terminals that know the mode 2026.
+        var text = "\u{1B}[?2026h\u{1B}[?25l"
         for (index, line) in page.laidOut(in: size, badge: drawn.1, message: message).enumerated() {
             text += "\u{1B}[\(index + 1);1H"
             for piece in line.pieces { text += piece.style.sequence + piece.text }
@@ -147,6 +149,7 @@ public final class Terminal {
         if let (row, column) = page.cursor, row < Page.rows(in: size), column + 1 < size.columns {
             text += "\u{1B}[\(row + 3);\(column + 2)H\u{1B}[?25h"
         }
+        text += "\u{1B}[?2026l"
         if text != shown { output(text) }
         shown = text
         return true
@@ -154,8 +157,8 @@ public final class Terminal {
 
     // MARK: Doing
 
-    /// Does something that takes its time, while the page stays alive. Esc ends the waiting. What went wrong is shown as
-    /// the message.
+    /// Does something that takes its time, while the page stays alive. Esc ends the waiting; a write that waits for the
+    /// server goes on. What went wrong is shown as the message.
     ///
     /// - parameter what: shown meanwhile, such as `Saving…`.
     /// - returns: whether it was done.
@@ -186,8 +189,13 @@ public final class Terminal {
             case .resized, .changed: break
             case .finished:
                 message = nil
-                if case .failure(let error) = await task.result { return error }
-                return nil
+                switch await task.result {
+                case .success: return nil
+                case .failure(DatabaseError.cancelled):
+                    message = "The server has not answered yet; it is told as soon as there is a connection."
+                    return nil
+                case .failure(let error): return error
+                }
             }
         }
     }

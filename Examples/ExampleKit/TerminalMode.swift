@@ -1,13 +1,14 @@
 import Glibc
 import Synchronization
 
-/// The mode in which a terminal hands over each key as it comes and echoes nothing, on the screen that leaves the other
-/// one as it was. However the program ends, except by SIGKILL, the terminal is given back as it was found.
+/// How the terminal of this program takes keys. However the program ends, except by SIGKILL, the terminal is given back as
+/// it was found.
 enum TerminalMode {
     private static let isOn = Atomic(false)
 
-    // Both are written before `isOn` is set, by the only caller of `enter`, and read when it was found set.
+    // All are written before `isOn` is set, by whoever changes the mode, one at a time, and read when it was found set.
     nonisolated(unsafe) private static var original = termios()
+    nonisolated(unsafe) private static var isFullScreen = false
     nonisolated(unsafe) private static var bell: Int32 = -1
     /// What was done about signals before, by their numbers.
     nonisolated(unsafe) private static let handlers = UnsafeMutablePointer<sigaction>.allocate(capacity: 32)
@@ -16,7 +17,16 @@ enum TerminalMode {
         SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
     ]
 
-    /// Switches to it; called once.
+    /// Echoes nothing of what is typed; false if the input is no terminal.
+    static func hideInput() -> Bool {
+        guard tcgetattr(STDIN_FILENO, &original) == 0 else { return false }
+        var hidden = original
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        change(to: &hidden)
+        return true
+    }
+
+    /// Hands over each key as it comes and echoes nothing, on the screen that leaves the other one as it was. Called once.
     ///
     /// - returns: a pipe that gives a byte whenever the size has changed; nil if input and output are no terminal.
     static func enter() -> Int32? {
@@ -25,14 +35,7 @@ enum TerminalMode {
             pipe(&ends) == 0
         else { return nil }
         bell = ends[1]
-        for number in ending {
-            handle(number) { number in
-                TerminalMode.leave()
-                // Whoever was asked before ends the program, when this one returns.
-                sigaction(number, &TerminalMode.handlers[Int(number)], nil)
-                raise(number)
-            }
-        }
+        isFullScreen = true
         handle(SIGWINCH) { _ in
             let before = errno
             var byte: UInt8 = 0
@@ -41,10 +44,22 @@ enum TerminalMode {
         }
         var raw = original
         cfmakeraw(&raw)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw)
-        isOn.store(true, ordering: .releasing)
+        change(to: &raw)
         write("\u{1B}[?1049h\u{1B}[?25l")
         return ends[0]
+    }
+
+    private static func change(to settings: inout termios) {
+        for number in ending {
+            handle(number) { number in
+                TerminalMode.leave()
+                // Whoever was asked before ends the program, when this one returns.
+                sigaction(number, &TerminalMode.handlers[Int(number)], nil)
+                raise(number)
+            }
+        }
+        isOn.store(true, ordering: .releasing)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
 
     private static func handle(_ number: Int32, with handler: @escaping @convention(c) (Int32) -> Void) {
@@ -57,8 +72,10 @@ enum TerminalMode {
     /// Gives the terminal back; any number of times, from any thread and from signal handlers.
     static func leave() {
         guard isOn.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        let sequence: StaticString = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
-        _ = Glibc.write(STDOUT_FILENO, sequence.utf8Start, sequence.utf8CodeUnitCount)
+        if isFullScreen {
+            let sequence: StaticString = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
+            _ = Glibc.write(STDOUT_FILENO, sequence.utf8Start, sequence.utf8CodeUnitCount)
+        }
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
     }
 

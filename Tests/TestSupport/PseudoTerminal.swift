@@ -58,6 +58,9 @@ package final class PseudoTerminal: Sendable {
     }
 
     private struct State {
+        /// After all that was read.
+        var written: TerminalScreen
+        /// The same, unless the program is in the middle of drawing: then what was shown before.
         var screen: TerminalScreen
         var waiters: [Waiter] = []
         /// Nil while the program runs; then its exit code, or the negated number of the signal that ended it.
@@ -68,7 +71,7 @@ package final class PseudoTerminal: Sendable {
     private final class Shared: Sendable {
         let state: Mutex<State>
 
-        init(_ screen: TerminalScreen) { state = Mutex(State(screen: screen)) }
+        init(_ screen: TerminalScreen) { state = Mutex(State(written: screen, screen: screen)) }
     }
 
     private let program: String
@@ -168,7 +171,10 @@ package final class PseudoTerminal: Sendable {
 
     /// Changes the size; the program is told by a signal.
     package func resize(columns: Int, rows: Int) {
-        shared.state.withLock { $0.screen.resize(columns: columns, rows: rows) }
+        shared.state.withLock { state in
+            state.written.resize(columns: columns, rows: rows)
+            state.screen.resize(columns: columns, rows: rows)
+        }
         Self.set(columns, rows, on: master)
     }
 
@@ -245,13 +251,17 @@ package final class PseudoTerminal: Sendable {
             let count = Glibc.read(master, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { break }
-            shared.state.withLock { $0.screen.write(buffer[..<count]) }
+            shared.state.withLock { state in
+                state.written.write(buffer[..<count])
+                if !state.written.isDrawing { state.screen = state.written }
+            }
         }
         var end = siginfo_t()
         while waitid(P_PID, id_t(process), &end, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         shared.state.withLock { state in
             var status: Int32 = 0
             waitpid(process, &status, 0)
+            state.screen = state.written
             state.exitCode = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
             _ = settle(&state, program)
         }

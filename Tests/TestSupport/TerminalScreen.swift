@@ -8,6 +8,8 @@ package struct TerminalScreen: Sendable {
     package private(set) var cursor = (row: 0, column: 0)
     /// Whether the program has switched to the screen that leaves the other as it was.
     package private(set) var isAlternate = false
+    /// Whether the program is in the middle of what it wants to be shown at once (mode 2026).
+    package private(set) var isDrawing = false
     /// Lines that have left the first screen at its top.
     package private(set) var scrolled: [String] = []
 
@@ -169,7 +171,12 @@ package struct TerminalScreen: Sendable {
 
     private mutating func control(_ final: UInt8, _ text: [UInt8]) {
         if text.first == UInt8(ascii: "?") {
-            if text.dropFirst() == Array("1049".utf8)[...] { showAlternate(final == UInt8(ascii: "h")) }
+            let isOn = final == UInt8(ascii: "h")
+            switch String(decoding: text.dropFirst(), as: UTF8.self) {
+            case "1049": showAlternate(isOn)
+            case "2026": isDrawing = isOn
+            default: break
+            }
             return
         }
         let parameters = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)

@@ -17,6 +17,17 @@ struct ScreenProgramTests {
         #expect(terminal.readsLines)
     }
 
+    @Test("show what is typed again after a password that is not given")
+    func password() async throws {
+        let terminal = try PseudoTerminal(
+            "hearth-notebooks", ["--server", "http://127.0.0.1:1", "--session", "/nonexistent", "sign-in", "a@x.org"])
+        try await terminal.wait(for: "Password:")
+        terminal.type("hidden", .control("c"))
+        #expect(try await terminal.outcome() == -SIGINT)
+        #expect(terminal.readsLines)
+        #expect(!terminal.screen.text.contains("hidden"))
+    }
+
     @Test("are drawn anew when the terminal changes its size")
     func resized() async throws {
         let terminal = try PseudoTerminal(

@@ -87,6 +87,17 @@ struct PseudoTerminalTests {
         #expect(try await terminal.outcome() == 5)
     }
 
+    @Test("is seen before and after what it draws at once, not in between")
+    func drawing() async throws {
+        let script = "printf 'old\\033[?2026h\\r'; printf 'new'; read x; printf ' and all\\033[?2026l'; read x"
+        let terminal = try PseudoTerminal("/bin/sh", ["-c", script])
+        await #expect(throws: PseudoTerminal.Failure.self) {
+            try await terminal.wait(for: "new", within: .milliseconds(50))
+        }
+        terminal.type(.enter)
+        try await terminal.wait(for: "and all")
+    }
+
     @Test("that shows something else is a failure which says what, in time")
     func late() async throws {
         let terminal = try PseudoTerminal("/bin/cat")

@@ -1,3 +1,4 @@
+import HearthClient
 import Observation
 import TestSupport
 import Testing
@@ -195,6 +196,11 @@ struct TerminalTests {
                         try Task.checkCancellation()
                     }
                 },
+                .always("l", "later") {
+                    // As a write does that is still in the queue.
+                    let isDone = try await user.terminal.perform("Writing…") { throw DatabaseError.cancelled }
+                    model.name = isDone ? "Later" : "Never"
+                },
                 .leave("q", "quit"),
             ])
         user.press("w")
@@ -208,6 +214,8 @@ struct TerminalTests {
         await user.wait(for: "Waiting…")
         user.press(.escape)
         await user.wait(for: "Stopped.")
+        user.press("l")
+        await user.wait { $0.text.contains("not answered yet") && $0.text.contains("Later") }
         user.press("q")
         _ = try await shown.value
     }

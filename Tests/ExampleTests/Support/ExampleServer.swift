@@ -8,25 +8,27 @@ import TreeStorage
 
 /// A server with the rules and the seed of an example, on an empty folder.
 final class ExampleServer: Sendable {
+    /// Where the project is.
+    static let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
+
     private let folder = TemporaryFolder()
     private let server: Server
 
     /// - parameter rules: the name of a file in `deploy/rules`, without its ending.
     /// - parameter isSeeded: whether the server writes the seed, and not the program.
     init(_ example: String, rules: String, isDevelopment: Bool = true, isSeeded: Bool = true) throws {
-        let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
         configuration.isDevelopment = isDevelopment
         configuration.durability = .process
         configuration.logLevel = .error
         configuration.loops = 1
-        configuration.rulesFile = "\(project)/deploy/rules/\(rules).json"
+        configuration.rulesFile = "\(Self.project)/deploy/rules/\(rules).json"
         var identity = IdentityConfiguration()
         identity.options.protectsEmails = !isDevelopment
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)
         configuration.identity = identity
         server = try Server(configuration)
-        if isSeeded { try server.seed(from: "\(project)/Examples/\(example)/seed.json") }
+        if isSeeded { try server.seed(from: "\(Self.project)/Examples/\(example)/seed.json") }
     }
 
     deinit { server.stop() }
