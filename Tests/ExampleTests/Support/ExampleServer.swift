@@ -47,8 +47,12 @@ final class ExampleServer: Sendable {
     }
 
     /// A program with the live screen.
-    func open(_ program: String, session: String, columns: Int = 80) throws -> PseudoTerminal {
-        try PseudoTerminal(program, words(session), columns: columns)
+    ///
+    /// - parameter service: the URL of the service that it uses instead of the server.
+    func open(
+        _ program: String, session: String, at service: String? = nil, columns: Int = 80
+    ) throws -> PseudoTerminal {
+        try PseudoTerminal(program, words(session, service), columns: columns)
     }
 
     /// A program with a command, run to its end: what it showed, and its exit code.
@@ -58,10 +62,10 @@ final class ExampleServer: Sendable {
         try await run(program, session: session, words: command, input: input)
     }
 
-    func run(_ program: String, session: String, words command: [String], input: String? = nil) async throws -> (
-        text: String, code: Int32
-    ) {
-        let terminal = try PseudoTerminal(program, words(session) + command, rows: 60)
+    func run(
+        _ program: String, session: String, at service: String? = nil, words command: [String], input: String? = nil
+    ) async throws -> (text: String, code: Int32) {
+        let terminal = try PseudoTerminal(program, words(session, service) + command, rows: 60)
         if let input {
             try await terminal.wait(for: "Password:")
             terminal.type(.text(input), .enter)
@@ -71,7 +75,9 @@ final class ExampleServer: Sendable {
         return (lines[..<(lines.lastIndex { !$0.isEmpty } ?? -1).advanced(by: 1)].joined(separator: "\n"), code)
     }
 
-    private func words(_ session: String) -> [String] { ["--server", url, "--session", sessionFile(session)] }
+    private func words(_ session: String, _ service: String?) -> [String] {
+        ["--server", service ?? url, "--session", sessionFile(session)]
+    }
 }
 
 extension ExampleServer {

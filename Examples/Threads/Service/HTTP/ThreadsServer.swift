@@ -36,7 +36,7 @@ final class ThreadsServer: Sendable {
     }
 
     private static func closeIdle(_ api: ThreadsAPI, on loop: EventLoop) {
-        loop.schedule(after: .seconds(30)) {
+        loop.schedule(after: .seconds(30)) { [unowned loop] in
             api.closeIdle()
             closeIdle(api, on: loop)
         }
