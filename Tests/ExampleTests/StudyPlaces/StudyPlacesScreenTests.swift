@@ -58,6 +58,7 @@ struct StudyPlacesScreenTests {
         ann.type("o")
         try await bob.wait(for: "ann@example.com was at Studio Schwabing today")
         try await bob.waitUntilGone("★")
+        try await ann.waitUntilGone("Checking out…")
         ann.type(.escape, "a")
         try await ann.wait(for: "Activities of Ann")
         try await ann.wait(for: "0 min")
@@ -65,6 +66,7 @@ struct StudyPlacesScreenTests {
         try await ann.wait(for: "Delete this activity?")
         ann.type("y")
         try await ann.wait(for: "None yet.")
+        try await ann.waitUntilGone("Deleting…")
         try await bob.wait(for: "ann@example.com has not been anywhere today.")
 
         bob.resize(columns: 80, rows: 24)
