@@ -19,25 +19,25 @@ let studyPlacesProgram = Program(
     ] + Program.sessionCommands + [
         .init("places", "prints the places: free seats, student card, hours") { call in
             let session = try session(call)
-            try await session.places.load()
+            try await session.places.live.load()
             for place in session.places.places {
                 let card = place.needsStudentCard ? "card" : ""
                 print("\(place.name.padded(to: 22))\(place.seats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
             }
         },
         .init("watch", "prints the free seats of each place now and whenever they change") { call in
-            try await session(call).places.follow { print("\($0.name): \($0.seats)") }
+            try await session(call).places.live.follow { print("\($0.name): \($0.seats)") }
         },
         .init("check-in PLACE", "takes a seat") { call in
             let session = try session(call)
-            try await session.places.load()
-            let place = try session.place(call.required("PLACE"))
+            try await session.places.live.load()
+            let place = try session.places.place(meantBy: call.required("PLACE"))
             try await session.activities.checkIn(at: place)
             print("You have a seat at \(place.name).")
         },
         .init("check-out", "frees the seat") { call in
             let session = try session(call)
-            try await session.activities.load()
+            try await session.activities.live.load()
             try await session.activities.checkOut()
         },
         .init("activities", "prints where you have been, and are") { call in
@@ -57,7 +57,7 @@ let studyPlacesProgram = Program(
         .init("friend EMAIL", "prints where a friend is, or was today") { call in
             let session = try session(call)
             let status = try await session.friends.find(call.required("EMAIL"))
-            try await session.places.load()
+            try await session.places.live.load()
             print(status.sentence(call.required("EMAIL"), name: session.places.name))
         },
         .init("map [EMAIL]", "draws the places, you, and a friend") { call in
@@ -100,7 +100,7 @@ private func session(_ call: Call) throws -> Session {
 @MainActor
 private func loaded(_ call: Call) async throws -> Session {
     let session = try session(call)
-    try await session.places.load()
-    try await session.activities.load()
+    try await session.places.live.load()
+    try await session.activities.live.load()
     return session
 }

@@ -1,14 +1,11 @@
 import ExampleKit
 import HearthClient
-import Observation
 
 /// Where a user has been, and is.
 @MainActor
-@Observable
 final class Activities {
-    /// Why the activities are not kept up to date any more.
-    private(set) var problem: String?
-    private var known = LiveItems<Activity>(Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
+    /// The newest first.
+    let live: LiveItems<Activity>
 
     private let reference: DatabaseReference
     private let places: DatabaseReference
@@ -18,26 +15,14 @@ final class Activities {
         reference = database.reference(withPath: "activities").child(person.id)
         places = database.reference(withPath: "locations")
         self.now = now
+        live = LiveItems(reference, Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
     }
 
     /// The newest first.
-    var activities: [Activity] { known.items }
+    var activities: [Activity] { live.items }
 
     /// Where the user is.
     var current: Activity? { activities.first(where: \.isOpen) }
-
-    /// Keeps the activities up to date until the task is cancelled.
-    func follow() async throws {
-        do throws(DatabaseError) {
-            for try await event in reference.childEvents() { known.take(event) }
-        } catch {
-            problem = error.description
-            throw error
-        }
-    }
-
-    /// Learns the activities once.
-    func load() async throws { known.take(try await reference.getData()) }
 
     // MARK: Changes
 
@@ -63,8 +48,11 @@ final class Activities {
         guard let current else { throw Problem("You are not checked in.") }
         try await toTheEnd { [self] in
             let duration = max(try await now() - current.start, 0)
-            let ended = try await reference.child(current.id).child("duration")
-                .committing { $0.isNull ? .int(Int64(duration)) : nil }
+            let ended = try await reference.child(current.id).child("duration").committing { value in
+                guard value.isNull else { return false }
+                value = .int(Int64(duration))
+                return true
+            }
             // Otherwise the user did so elsewhere at the same time.
             if ended { try await changeSeats(of: current.location, by: 1) }
         }
@@ -82,9 +70,10 @@ final class Activities {
         let new: DatabaseValue = ["location": .string(place.id), "start": .int(Int64(try await now()))]
         return try await reference.committing { value in
             var all = value.object ?? [:]
-            guard !all.contains(where: { Activity($0.key, $0.value)?.isOpen == true }) else { return nil }
+            guard !all.contains(where: { Activity($0.key, $0.value)?.isOpen == true }) else { return false }
             all[id] = new
-            return .object(all)
+            value = .object(all)
+            return true
         }
     }
 
@@ -94,35 +83,14 @@ final class Activities {
         let seats = places.child(place).child("seats")
         let total = try await seats.child("total").getData().value.int ?? 0
         return try await seats.child("available").committing { value in
-            guard let available = value.int, (0...max(total, 0)).contains(available + change) else { return nil }
-            return .int(Int64(available + change))
+            guard let available = value.int, (0...max(total, 0)).contains(available + change) else { return false }
+            value = .int(Int64(available + change))
+            return true
         }
     }
 
     /// Does what must not be left halfway, even if nobody waits for it any more.
     private func toTheEnd(_ work: @escaping @MainActor () async throws -> Void) async throws {
         try await Task { try await work() }.value
-    }
-}
-
-extension DatabaseReference {
-    /// Changes a value by a transaction, however many others do the same.
-    ///
-    /// - parameter change: the new value; nil to leave it as it is.
-    /// - returns: whether it was changed.
-    fileprivate func committing(
-        _ change: @escaping @Sendable (DatabaseValue) -> DatabaseValue?
-    ) async throws(DatabaseError) -> Bool {
-        while true {
-            do throws(DatabaseError) {
-                return try await runTransactionBlock(withLocalEvents: false) { data in
-                    guard let value = change(data.value) else { return .abort() }
-                    data.value = value
-                    return .success(withValue: data)
-                }.isCommitted
-            } catch {
-                guard error == .tooManyRetries else { throw error }
-            }
-        }
     }
 }

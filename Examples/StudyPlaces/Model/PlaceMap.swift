@@ -40,7 +40,13 @@ struct PlaceMap {
     /// From the top.
     var lines: [Line] {
         zip(characters, styles).map { characters, styles in
-            zip(characters, styles).reduce(Line("")) { $0 + Line(String($1.0), $1.1) }
+            var line = Line("")
+            var start = 0
+            for end in styles.indices where end + 1 == styles.count || styles[end + 1] != styles[start] {
+                line = line + Line(String(characters[start...end]), styles[start])
+                start = end + 1
+            }
+            return line
         }
     }
 

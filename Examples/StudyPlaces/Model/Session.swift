@@ -22,15 +22,6 @@ struct Session {
         try await places.seed()
         try await friends.enter(person)
     }
-
-    /// The place with a name, or a key.
-    ///
-    /// - throws: ``Problem``.
-    func place(_ text: String) throws(Problem) -> Place {
-        let found = places.places.first { $0.id == text || $0.name.lowercased() == text.lowercased() }
-        guard let found else { throw Problem("there is no place '\(text)'") }
-        return found
-    }
 }
 
 extension Account {

@@ -3,12 +3,12 @@ import ExampleKit
 /// The places, until the user signs out.
 @MainActor
 func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) async throws {
-    async let _ = session.places.follow()
-    async let _ = session.activities.follow()
-    try await terminal.perform("One moment…") { try await session.prepare() }
+    async let _ = session.places.live.follow()
+    async let _ = session.activities.live.follow()
+    async let _ = prepare(session, on: terminal)
     let key = try await terminal.list(
         { session.title }, { account.person == session.person ? session.places.places : nil },
-        empty: { session.places.problem ?? "No place yet." },
+        empty: { session.places.live.problem ?? "No place yet." },
         actions: [
             .onItem(.enter, "open") { try await showPlace($0.id, session, on: terminal) },
             .always("o", "check out") { try await checkOut(session, on: terminal) },
@@ -23,6 +23,13 @@ func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) a
     }
     if key == "q" { throw Quit() }
     if key == "s" { try account.signOut() }
+}
+
+@MainActor
+private func prepare(_ session: Session, on terminal: Terminal) async {
+    do { try await session.prepare() } catch {
+        if !Task.isCancelled { terminal.message = Line(Problem.text(of: error), .wrong) }
+    }
 }
 
 /// All about a place, until the user goes back or the place is no more.
@@ -64,7 +71,7 @@ private func checkOut(_ session: Session, on terminal: Terminal) async throws {
 private func showActivities(_ session: Session, on terminal: Terminal) async throws {
     try await terminal.list(
         { "Activities of \(session.person.name)" }, { session.activities.activities },
-        empty: { session.activities.problem ?? "None yet. Check in at a place." },
+        empty: { session.activities.live.problem ?? "None yet. Check in at a place." },
         actions: [
             .always("o", "check out") { try await checkOut(session, on: terminal) },
             .onItem("d", "delete") { activity in

@@ -21,12 +21,12 @@ struct FriendsTests {
         try await ann.activities.checkIn(at: try #require(try await ann.known("philologicum")))
         let here = try await bob.friends.find("ann@example.com")
         #expect(here.location == "philologicum")
-        try await ann.activities.load()
+        try await ann.activities.live.load()
         #expect(here == .checkedIn(try #require(ann.activities.current)))
         let later = try await server.student("Ann", at: Students.morning + 30 * Students.minute)
-        try await later.activities.load()
+        try await later.activities.live.load()
         try await later.activities.checkOut()
-        try await later.activities.load()
+        try await later.activities.live.load()
         #expect(try await bob.friends.find("ann@example.com") == .finishedToday(later.activities.activities[0]))
         let tomorrow = try await server.student("Bob", at: Students.morning + 24 * 60 * Students.minute)
         #expect(try await tomorrow.friends.find("ann@example.com") == .nothingToday)
@@ -41,7 +41,7 @@ struct FriendsTests {
             await until { bob.friends.status == .nothingToday }
             try await ann.activities.checkIn(at: place)
             await until { bob.friends.status?.location == place.id }
-            try await ann.activities.load()
+            try await ann.activities.live.load()
             try await ann.activities.checkOut()
             await until {
                 guard case .finishedToday(let activity)? = bob.friends.status else { return false }
@@ -56,9 +56,9 @@ struct FriendsTests {
         let bob = try Account(server: server.url)
         try await bob.signInForDemo(.google, name: "Bob", email: "bob@example.com")
         let others = Activities(bob.database, of: ann.person) { Students.morning }
-        await #expect(throws: DatabaseError.self) { try await others.load() }
-        await #expect(throws: DatabaseError.self) { try await others.follow() }
-        #expect(others.problem?.contains("permission denied") == true)
+        await #expect(throws: DatabaseError.self) { try await others.live.load() }
+        await #expect(throws: DatabaseError.self) { try await others.live.follow() }
+        #expect(others.live.problem?.contains("permission denied") == true)
         await #expect(throws: DatabaseError.self) {
             try await bob.database.reference(withPath: "emails").getData()
         }

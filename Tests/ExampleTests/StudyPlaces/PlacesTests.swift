@@ -12,7 +12,7 @@ struct PlacesTests {
         let server = try ExampleServer("StudyPlaces", rules: "study-places", isSeeded: false)
         var sessions: [Session] = []
         for name in ["Ann", "Bob", "Cem", "Dora"] { sessions.append(try await server.student(name)) }
-        try await sessions[0].places.load()
+        try await sessions[0].places.live.load()
         #expect(sessions[0].places.places.isEmpty)
         let seeders = sessions.map { session in Task { try await session.places.seed() } }
         var didSeed = 0
@@ -29,16 +29,16 @@ struct PlacesTests {
     func details() async throws {
         let server = try ExampleServer("StudyPlaces", rules: "study-places")
         let session = try await server.student("Ann")
-        try await session.places.load()
+        try await session.places.live.load()
         let places = session.places.places
         #expect(places.map(\.name).first == "Café Isar" && places == places.sorted { $0.name < $1.name })
-        let place = try session.place("university library")
+        let place = try session.places.place(meantBy: "university library")
         #expect(place.id == "university-library" && place.address == "Geschwister-Scholl-Platz 1, 80539 München")
         #expect(place.latitude == 48.15079 && place.longitude == 11.58112)
         #expect(place.hours == "Mon–Fri 8:00–22:00, Sat–Sun 9:00–18:00" && place.needsStudentCard)
         #expect(place.totalSeats == 120 && place.availableSeats == 120)
-        #expect(try session.place("city-library").needsStudentCard == false)
-        #expect(throws: Problem("there is no place 'Moon'")) { try session.place("Moon") }
+        #expect(try session.places.place(meantBy: "city-library").needsStudentCard == false)
+        #expect(throws: Problem("there is no place 'Moon'")) { try session.places.place(meantBy: "Moon") }
     }
 
     @Test("tell of each seat that is taken or freed, wherever they are watched")
@@ -48,7 +48,7 @@ struct PlacesTests {
         let bob = try await server.student("Bob")
         var told: [Int] = []
         let watch: @MainActor () async throws -> Void = {
-            try await bob.places.follow { place in
+            try await bob.places.live.follow { place in
                 if place.id == "cafe-isar" { told.append(place.availableSeats) }
             }
         }
@@ -56,7 +56,7 @@ struct PlacesTests {
             await until { bob.places.places.count == 8 }
             try await ann.activities.checkIn(at: try #require(bob.places.place("cafe-isar")))
             await until { bob.places.place("cafe-isar")?.availableSeats == 13 }
-            try await ann.activities.load()
+            try await ann.activities.live.load()
             try await ann.activities.checkOut()
             await until { bob.places.place("cafe-isar")?.availableSeats == 14 }
             #expect(bob.places.places.map(\.name) == bob.places.places.map(\.name).sorted())

@@ -23,7 +23,7 @@ extension Session {
     /// A place with what is known of it now.
     @MainActor
     func known(_ id: String) async throws -> Place? {
-        try await places.load()
+        try await places.live.load()
         return places.place(id)
     }
 }
