@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("Demos of the examples", .timeLimit(.minutes(2)))
+@Suite("Demos of the examples", .timeLimit(.minutes(15)))
 struct DemoTests {
     /// All examples that have a demo.
     static let examples = TemporaryFolder.files(in: ExampleServer.project + "/Examples")

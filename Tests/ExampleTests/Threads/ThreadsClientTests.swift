@@ -6,7 +6,7 @@ import Testing
 
 @testable import Threads
 
-@Suite("The client of the threads", .timeLimit(.minutes(1)))
+@Suite("The client of the threads", .timeLimit(.minutes(15)))
 @MainActor
 struct ThreadsClientTests {
     private let house: ThreadsHouse

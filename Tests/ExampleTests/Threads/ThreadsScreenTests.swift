@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Threads on a terminal", .timeLimit(.minutes(2)))
+@Suite("Threads on a terminal", .timeLimit(.minutes(15)))
 struct ThreadsScreenTests {
     private let house: ThreadsHouse
 
