@@ -132,11 +132,12 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         if !orphans.isEmpty { payOrphans(in: &turn) }
         var count = 0
-        while count < requests.count, turn.readBytes <= readBytesMax {
+        let span = requests.span
+        while count < span.count, turn.readBytes <= readBytesMax {
             if let observer {
-                run(requests[count], in: &turn, seenBy: observer)
+                run(span[count], in: &turn, seenBy: observer)
             } else {
-                run(requests[count], in: &turn)
+                run(span[count], in: &turn)
             }
             count += 1
         }
@@ -161,19 +162,17 @@ package final class Database {
         if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
-    /// Everything that may be said now, in order.
-    package func takeReady() -> [Output] {
-        guard let first = pending.first, first.sequence <= durableSequence else { return [] }
-        if pending.count == 1 {
-            let outputs = pending[0].outputs
-            pending.removeAll(keepingCapacity: true)
-            return outputs
-        }
+    /// Everything that may be said now, in order: what each turn has to say.
+    package func takeReadyTurns() -> [[Output]] {
         let count = pending.firstIndex { $0.sequence > durableSequence } ?? pending.count
-        let outputs = pending[..<count].flatMap(\.outputs)
+        if count == 0 { return [] }
+        let outputs = pending[..<count].map(\.outputs)
         pending.removeFirst(count)
         return outputs
     }
+
+    /// The same as one list.
+    package func takeReady() -> [Output] { takeReadyTurns().flatMap(\.self) }
 
     struct Turn {
         var record: LogRecord
@@ -199,7 +198,7 @@ package final class Database {
 
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
-        turn.principal = request.principal
+        if turn.principal !== request.principal { turn.principal = request.principal }
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply

@@ -52,6 +52,11 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// The answer to a request that succeeded and has nothing to say.
+    package static func appendDone(number: Int64, to out: inout [UInt8]) {
+        out.append(#"{"t":"d","d":{"r":"#, decimal: number, #","b":{"s":"ok","d":""}}}"#)
+    }
+
     /// The answer to a request that succeeded, with data that is always the same.
     package static func appendResponse(number: Int64, literal: StaticString, to out: inout [UInt8]) {
         appendResponseHead(number: number, to: &out)

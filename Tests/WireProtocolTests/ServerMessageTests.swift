@@ -156,4 +156,14 @@ struct ServerMessageTests {
         pieces += "7".utf8 + ServerMessageWriter.responseTail
         #expect(pieces == whole)
     }
+
+    @Test(
+        "the answer that is written in one piece is the one that is put together",
+        arguments: [0, 7, 10, 1_234_567_890, -1, .max, .min] as [Int64])
+    func done(number: Int64) {
+        var (whole, pieces) = ([UInt8](), [UInt8]())
+        ServerMessageWriter.appendDone(number: number, to: &whole)
+        ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &pieces)
+        #expect(whole == pieces)
+    }
 }

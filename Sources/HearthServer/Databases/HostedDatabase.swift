@@ -214,14 +214,16 @@ final class HostedDatabase {
     }
 
     private func release() {
-        let outputs = database.takeReady()
-        guard !outputs.isEmpty else { return }
+        let turns = database.takeReadyTurns()
+        guard !turns.isEmpty else { return }
         var builder = makeBuilder()
-        for output in outputs {
-            builder.add(output)
-            if builder.byteCount > host.limits.turnReadBytesMax {
-                builder.finish(host.deliver)
-                builder = makeBuilder()
+        for outputs in turns {
+            for index in outputs.indices {
+                builder.add(outputs[index])
+                if builder.byteCount > host.limits.turnReadBytesMax {
+                    builder.finish(host.deliver)
+                    builder = makeBuilder()
+                }
             }
         }
         builder.finish(host.deliver)

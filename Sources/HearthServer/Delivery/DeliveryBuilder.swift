@@ -206,7 +206,7 @@ struct DeliveryBuilder {
 
     private static func append(_ reply: Reply, number: Int64, to out: inout [UInt8]) {
         switch reply {
-        case .done: ServerMessageWriter.appendResponse(number: number, literal: "\"\"", to: &out)
+        case .done: ServerMessageWriter.appendDone(number: number, to: &out)
         case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
         case .listeningUnindexed:
             ServerMessageWriter.appendResponse(number: number, literal: #"{"w":["no_index"]}"#, to: &out)

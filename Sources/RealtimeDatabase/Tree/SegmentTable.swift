@@ -33,8 +33,11 @@ struct SegmentTable<Node: SegmentKeyed> {
         guard count > 0 else { return nil }
         let hash = Self.hash(segment)
         var index = hash & (slots.count - 1)
-        while let node = slots[index].node {
-            if slots[index].hash == hash, Self.equal(node.segment, segment) { return node }
+        // Only a node with the same hash is touched.
+        while slots[index].node != nil {
+            if slots[index].hash == hash, let node = slots[index].node, Self.equal(node.segment, segment) {
+                return node
+            }
             index = (index + 1) & (slots.count - 1)
         }
         return nil
