@@ -95,7 +95,8 @@ let exampleTargets: [Target] =
             name: "ExampleTests",
             dependencies: dependencies(
                 examples + [
-                    "Threads", "ThreadsService", "ExampleKit", "TestSupport", "HearthClient", "HearthServer",
+                    "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit", "TestSupport",
+                    "HearthClient", "HearthServer",
                     "Identity",
                     "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
                 ]),
@@ -113,6 +114,16 @@ let threadsTargets: [Target] = [
         swiftSettings: settings),
 ]
 
+/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather.
+let weatherTargets: [Target] = [
+    .executableTarget(
+        name: "AccountsWeather", dependencies: ["HearthClient", "ExampleKit", "COpenSSL"],
+        path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
+    .executableTarget(
+        name: "WeatherFeeder", dependencies: ["HearthClient", "HTTPCodec", "EventLoop"],
+        path: "Examples/AccountsWeather/Feeder", swiftSettings: settings),
+]
+
 let package = Package(
     name: "hearth",
     products: [
@@ -121,6 +132,8 @@ let package = Package(
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
         .executable(name: "hearth-threads", targets: ["Threads"]),
+        .executable(name: "hearth-accounts-weather", targets: ["AccountsWeather"]),
+        .executable(name: "hearth-weather-feeder", targets: ["WeatherFeeder"]),
     ] + examples.map { .executable(name: programName($0), targets: [$0]) },
     targets: [
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
@@ -143,7 +156,7 @@ let package = Package(
             ],
             swiftSettings: settings),
     ]
-        + exampleTargets + threadsTargets
+        + exampleTargets + threadsTargets + weatherTargets
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
         + rooms.compactMap { room in
             room.testsUse.map { extra in

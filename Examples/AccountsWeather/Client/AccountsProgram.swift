@@ -1,0 +1,116 @@
+import ExampleKit
+
+/// Accounts that only their owner can read, and the weather: what the command line can do, and where the screen begins.
+let accountsProgram = Program(
+    "hearth-accounts-weather", "Your accounts, sealed, on all your devices; and the weather, for everybody.",
+    options: [.init("online", "yes|no", "whether to connect; what is changed without is sent later", usual: "yes")],
+    commands: [
+        .init("weather", "prints the weather") { call in
+            try await WeatherStation(login(call).database).follow { weather in
+                print(weather?.line ?? "The weather is not known.")
+                throw Quit()
+            }
+        },
+        .init("watch-weather", "prints the weather now and whenever it changes") { call in
+            try await WeatherStation(login(call).database).follow { print($0?.line ?? "The weather is not known.") }
+        },
+        .init("create USER", "makes a login; asks for the password") { call in
+            let login = try login(call)
+            try await login.create(call.required("USER"), password: try call.askPassword())
+            try await login.vault?.load()
+            print("Welcome, \(login.userName ?? "").")
+        },
+        .init("sign-in USER", "makes a login that there is usable on this device; asks for the password") { call in
+            let login = try login(call)
+            try await login.signIn(call.required("USER"), password: try call.askPassword())
+            try await login.vault?.load()
+            print("Welcome back, \(login.userName ?? "").")
+        },
+        .init("list", "prints the accounts; asks for the password, as all that follow do") { call in
+            let vault = try await vault(call)
+            for entry in vault.entries ?? [] {
+                print("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
+            }
+        },
+        .init("add NAME USER", "adds an account; asks for its password as well") { call in
+            let vault = try await vault(call)
+            let password = try call.askPassword("Password of the account: ")
+            try await vault.add(name: call.required("NAME"), userName: call.required("USER"), password: password)
+            try await settle(vault, call)
+        },
+        .init("edit NAME USER", "changes user name and password of an account; asks for the latter as well") { call in
+            let vault = try await vault(call)
+            var entry = try find(call, in: vault)
+            entry.userName = call.required("USER")
+            entry.password = try call.askPassword("Password of the account: ")
+            try await vault.save(entry)
+            try await settle(vault, call)
+        },
+        .init("delete NAME", "deletes an account") { call in
+            let vault = try await vault(call)
+            try await vault.delete(try find(call, in: vault))
+            try await settle(vault, call)
+        },
+        .init("sync", "waits until the server has what was changed here") { call in
+            try await settle(try await vault(call), call)
+        },
+        .init("delete-login", "deletes the login and all its accounts, here and on the server") { call in
+            let login = try login(call)
+            let password = try await signIn(login, call)
+            try await login.delete(password: password)
+        },
+    ]
+) { call, terminal in
+    let login = try login(call)
+    let station = WeatherStation(login.database)
+    async let _ = login.follow()
+    async let _ = station.follow()
+    terminal.badge = { login.isOnline ? nil : "no connection" }
+    while let vault = try await signIn(login, station, on: terminal) {
+        try await showAccounts(vault, login, on: terminal)
+    }
+}
+
+private func isOnline(_ call: Call) -> Bool { call.required("online") != "no" }
+
+@MainActor
+private func login(_ call: Call) throws -> Login {
+    try Login(server: call.server, file: call.sessionFile, startsOnline: isOnline(call))
+}
+
+/// - returns: the password.
+@MainActor
+private func signIn(_ login: Login, _ call: Call) async throws -> String {
+    guard let userName = login.userName else { throw Problem("nobody has a login here: create one or sign in first") }
+    let password = try call.askPassword()
+    try await login.signIn(userName, password: password)
+    return password
+}
+
+/// What the user of this device has, with what the server knows if it can be asked.
+@MainActor
+private func vault(_ call: Call) async throws -> Vault {
+    let login = try login(call)
+    _ = try await signIn(login, call)
+    guard let vault = login.vault else { throw Problem("nobody is signed in") }
+    if isOnline(call) { _ = try await vault.settle(within: patience) }
+    try await vault.load()
+    return vault
+}
+
+@MainActor
+private func settle(_ vault: Vault, _ call: Call) async throws {
+    let isSettled = isOnline(call) ? try await vault.settle(within: patience) : false
+    print(isSettled ? "The server has it." : "Kept here; the server is told when there is a connection.")
+}
+
+private let patience = Duration.seconds(5)
+
+@MainActor
+private func find(_ call: Call, in vault: Vault) throws -> Entry {
+    let name = call.required("NAME")
+    guard let entry = vault.entries?.first(where: { $0.name == name }) else {
+        throw Problem("there is no account '\(name)'")
+    }
+    return entry
+}

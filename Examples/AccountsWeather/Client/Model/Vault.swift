@@ -1,0 +1,133 @@
+import ExampleKit
+import HearthClient
+import Observation
+
+/// An account somewhere, as it is kept.
+struct Entry: Identifiable, Hashable {
+    let id: String
+    var name: String
+    var userName: String
+    var password: String
+}
+
+/// The accounts of one user. They are on disk and on the server, sealed; only here they are open.
+///
+/// Changes take effect at once and are kept; the server is told when it can be reached.
+@MainActor
+@Observable
+final class Vault {
+    /// By their names; nil until it is known what there is.
+    private(set) var entries: [Entry]?
+    /// What does not open, because it was sealed with another key or changed by somebody.
+    private(set) var sealedCount = 0
+    /// What went wrong last.
+    private(set) var problem: String?
+
+    private let place: DatabaseReference
+    private let key: SealingKey
+
+    init(_ database: Database, userID: String, key: SealingKey) {
+        place = database.reference(withPath: "accounts").child(userID)
+        self.key = key
+    }
+
+    /// Keeps the accounts up to date until the task is cancelled.
+    ///
+    /// - parameter changed: called with the accounts, and again whenever they have changed.
+    func follow(changed: @MainActor ([Entry]) -> Void = { _ in }) async throws {
+        do throws(DatabaseError) {
+            for try await snapshot in place.values() { changed(take(snapshot)) }
+        } catch {
+            problem = error.description
+            throw error
+        }
+    }
+
+    /// Learns the accounts once: those that are known here.
+    func load() async throws {
+        for try await snapshot in place.values() {
+            take(snapshot)
+            break
+        }
+    }
+
+    @discardableResult
+    private func take(_ snapshot: DataSnapshot) -> [Entry] {
+        let children = snapshot.children
+        let opened = children.compactMap(open).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+        sealedCount = children.count - opened.count
+        entries = opened
+        return opened
+    }
+
+    private func open(_ snapshot: DataSnapshot) -> Entry? {
+        guard let id = snapshot.key, let sealed = snapshot.value.string, let text = key.open(sealed, for: id),
+            let value = try? DatabaseValue(json: Array(text.utf8)), let name = value["name"].string
+        else { return nil }
+        return Entry(
+            id: id, name: name, userName: value["userName"].string ?? "", password: value["password"].string ?? "")
+    }
+
+    // MARK: Changes
+
+    /// - throws: `FieldProblems` for `name` and `password`; `DatabaseError`.
+    func add(name: String, userName: String, password: String) async throws {
+        try await save(
+            Entry(id: place.childByAutoId().key ?? "", name: name, userName: userName, password: password))
+    }
+
+    /// Keeps an account as it is now.
+    ///
+    /// - throws: as `add`.
+    func save(_ entry: Entry) async throws {
+        let name = entry.name.trimmed
+        let parts = [name, entry.userName, entry.password]
+        try FieldProblems.check([
+            "name": name.isEmpty ? "An account needs a name." : nil,
+            "password": parts.contains { $0.utf8.count > 1000 } ? "At most 1000 characters each." : nil,
+        ])
+        let value: DatabaseValue = [
+            "name": .string(name), "userName": .string(entry.userName), "password": .string(entry.password),
+        ]
+        try await write(.string(try key.seal(value.description, for: entry.id)), to: entry.id)
+    }
+
+    func delete(_ entry: Entry) async throws { try await write(.null, to: entry.id) }
+
+    /// Returns when it is kept on this device.
+    private func write(_ value: DatabaseValue, to id: String) async throws {
+        let child = place.child(id)
+        child.setValue(value) { [weak self] error, _ in
+            guard let error else { return }
+            Task { @MainActor in self?.problem = error.description }
+        }
+        for try await _ in child.values() { break }
+    }
+
+    /// Deletes all on the server.
+    func deleteAll() async throws {
+        let known = try await place.getData().children.compactMap(\.key)
+        guard !known.isEmpty else { return }
+        try await place.updateChildValues(Dictionary(uniqueKeysWithValues: known.map { ($0, .null) }))
+    }
+
+    /// Waits until the server has all changes that were made here before.
+    ///
+    /// - returns: false if it cannot be reached for so long.
+    func settle(within limit: Duration) async throws -> Bool {
+        // The server answers in order, so when it has answered to the removal of nothing, it has the rest.
+        let nothing = place.child("nothing")
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await nothing.removeValue()
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+}

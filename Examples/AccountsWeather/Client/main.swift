@@ -1,0 +1,3 @@
+import ExampleKit
+
+await accountsProgram.run()

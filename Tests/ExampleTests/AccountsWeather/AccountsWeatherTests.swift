@@ -1,0 +1,195 @@
+import ExampleKit
+import Glibc
+import HearthClient
+import TestSupport
+import Testing
+
+@testable import AccountsWeather
+
+@Suite("AccountsWeather: accounts", .timeLimit(.minutes(15)))
+@MainActor
+struct AccountsWeatherTests {
+    private let server: ExampleServer
+    private let password = "correct horse"
+
+    init() throws { server = try ExampleServer("AccountsWeather", rules: "accounts-weather") }
+
+    private func login(_ device: String, isOnline: Bool = true) throws -> Login {
+        try Login(server: server.url, file: server.sessionFile(device), startsOnline: isOnline)
+    }
+
+    private func created(_ device: String) async throws -> (login: Login, vault: Vault) {
+        let login = try login(device)
+        try await login.create("ann", password: password)
+        return (login, try #require(login.vault))
+    }
+
+    private func signedIn(_ device: String) async throws -> (login: Login, vault: Vault) {
+        let login = try login(device)
+        try await login.signIn("ann", password: password)
+        return (login, try #require(login.vault))
+    }
+
+    @Test("are sealed: what the server and the files of the device hold tells nothing of them")
+    func sealing() async throws {
+        let (login, vault) = try await created("desk")
+        try await vault.add(name: "Bank", userName: "ann.lee", password: "s3cret-of-bank")
+        #expect(try await vault.settle(within: .seconds(20)))
+        try await vault.load()
+        #expect(vault.entries?.map(\.password) == ["s3cret-of-bank"])
+        let all = try Database(url: server.url, options: asOwner).reference()
+        let kept = try await all.getData().value.description
+        #expect(kept.contains("accounts"))
+        var texts = [kept]
+        login.database.close()
+        for ending in ["", ".settings", ".store", ".entries"] {
+            let path = server.sessionFile("desk") + ending
+            var information = stat()
+            #expect(stat(path, &information) == 0, "\(path)")
+            if [".settings", ".store", ""].contains(ending) { #expect(information.st_mode & 0o077 == 0, "\(path)") }
+            texts.append(String(decoding: try #require(contents(of: path)), as: UTF8.self))
+        }
+        for text in texts {
+            for secret in ["Bank", "ann.lee", "s3cret-of-bank", password] { #expect(!text.contains(secret)) }
+        }
+    }
+
+    private var asOwner: DatabaseOptions {
+        var options = DatabaseOptions()
+        options.tokenProvider = { _ in "owner" }
+        return options
+    }
+
+    private func contents(of path: String) -> [UInt8]? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        return [UInt8](unsafeUninitializedCapacity: 1 << 22) { $1 = fread($0.baseAddress, 1, $0.count, file) }
+    }
+
+    @Test("open with the right password alone, with and without the server")
+    func wrongPassword() async throws {
+        let (desk, vault) = try await created("desk")
+        try await vault.add(name: "Bank", userName: "ann", password: "x")
+        desk.signOut()
+        #expect(desk.vault == nil)
+        let wrong = FieldProblems(["password": "The password is wrong."])
+        await #expect(throws: wrong) { try await desk.signIn("ann", password: "wrong horse") }
+        let phone = try login("phone")
+        await #expect(throws: wrong) { try await phone.signIn("ann", password: "wrong horse") }
+        #expect(desk.vault == nil && phone.vault == nil)
+        try await desk.signIn("Ann ", password: password)
+        #expect(desk.vault != nil)
+        for (user, password, problems) in [
+            ("an n", "long enough", ["user": "A name has 1 to 40 letters and digits."]),
+            ("bob", "short", ["password": "A password has at least 8 characters."]),
+            ("ann", "long enough", ["user": "This name is taken. Sign in, or choose another one."]),
+        ] {
+            await #expect(throws: FieldProblems(problems)) { try await phone.create(user, password: password) }
+        }
+        await #expect(throws: FieldProblems(["user": "There is no login with this name."])) {
+            try await phone.signIn("bob", password: "long enough")
+        }
+    }
+
+    @Test("that were sealed elsewhere, or for another place, do not open")
+    func places() async throws {
+        let keys = try await MasterKeys.derived(userName: "ann", password: password)
+        let other = try await MasterKeys.derived(userName: "bob", password: password)
+        let sealed = try keys.sealing.seal("text", for: "a")
+        #expect(keys.sealing.open(sealed, for: "a") == "text")
+        #expect(keys.sealing.open(sealed, for: "b") == nil)
+        #expect(other.sealing.open(sealed, for: "a") == nil)
+        #expect(try keys.sealing.seal("text", for: "a") != sealed)
+        #expect(keys.sealing.open(try keys.sealing.seal("", for: ""), for: "") == "")
+        let bytes = try #require(Base64Text.decode(sealed))
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            #expect(keys.sealing.open(Base64Text.encode(changed), for: "a") == nil, "\(index)")
+        }
+        for text in ["", "=", "====", "abc", "ab!d", "YQ=="] { #expect(keys.sealing.open(text, for: "a") == nil) }
+        for count in 0...5 {
+            let bytes = [UInt8](repeating: 0, count: count)
+            #expect(Base64Text.decode(Base64Text.encode(bytes)) == bytes)
+        }
+    }
+
+    @Test("edited without a network on two devices arrive on both")
+    func twoDevices() async throws {
+        let (desk, deskVault) = try await created("desk")
+        let (phone, phoneVault) = try await signedIn("phone")
+        try await deskVault.add(name: "Bank", userName: "ann", password: "1")
+        try await alongside({ try await deskVault.follow() }) {
+            try await alongside({ try await phoneVault.follow() }) {
+                await until { deskVault.entries?.count == 1 && phoneVault.entries?.count == 1 }
+                desk.database.goOffline()
+                phone.database.goOffline()
+                try await deskVault.add(name: "Mail", userName: "a", password: "2")
+                var bank = try #require(phoneVault.entries?.first)
+                bank.password = "3"
+                try await phoneVault.save(bank)
+                try await phoneVault.add(name: "Library", userName: "b", password: "4")
+                #expect(try await deskVault.settle(within: .milliseconds(50)) == false)
+                await until { deskVault.entries?.map(\.name) == ["Bank", "Mail"] }
+                await until { phoneVault.entries?.map(\.password) == ["3", "4"] }
+                desk.database.goOnline()
+                phone.database.goOnline()
+                await until { deskVault.entries?.map(\.password) == ["3", "4", "2"] }
+                await until { phoneVault.entries == deskVault.entries }
+                try await phoneVault.delete(bank)
+                await until { deskVault.entries?.map(\.name) == ["Library", "Mail"] }
+            }
+        }
+    }
+
+    @Test("need a name, and have parts that are not too long")
+    func fields() async throws {
+        let (_, vault) = try await created("desk")
+        await #expect(throws: FieldProblems(["name": "An account needs a name."])) {
+            try await vault.add(name: " ", userName: "", password: "")
+        }
+        await #expect(throws: FieldProblems(["password": "At most 1000 characters each."])) {
+            try await vault.add(name: "x", userName: "", password: String(repeating: "x", count: 1001))
+        }
+    }
+
+    @Test("go with the login when it is deleted, here and on the server")
+    func delete() async throws {
+        let (login, vault) = try await created("desk")
+        try await vault.add(name: "Bank", userName: "ann", password: "x")
+        await #expect(throws: FieldProblems(["password": "The password is wrong."])) {
+            try await login.delete(password: "wrong horse")
+        }
+        #expect(login.userName == "ann")
+        try await login.delete(password: password)
+        #expect(login.userName == nil && login.vault == nil)
+        #expect(access(server.sessionFile("desk") + ".store", F_OK) != 0)
+        let accounts = try Database(url: server.url, options: asOwner).reference(withPath: "accounts")
+        #expect(try await accounts.getData().value == .null)
+        try await login.create("ann", password: "another horse")
+        #expect(login.vault != nil)
+    }
+
+    @Test("are used on a terminal, below the weather")
+    func screens() async throws {
+        let terminal = try server.open("hearth-accounts-weather", session: "desk", columns: 100)
+        try await terminal.wait(for: "Charlotte: clear sky, 21.5 °C")
+        terminal.type(.down, .enter)
+        try await terminal.wait(for: "Once more")
+        terminal.type("ann", .enter, "correct horse", .enter, "correct horse", .enter)
+        try await terminal.wait(for: "No account yet.")
+        terminal.type("a")
+        try await terminal.wait(for: "New account")
+        terminal.type("Bank", .enter, "ann.lee", .enter, "s3cret", .enter)
+        try await terminal.wait(for: "ann.lee")
+        #expect(!terminal.screen.text.contains("s3cret"))
+        terminal.type("s")
+        try await terminal.wait(for: "Bank: s3cret")
+        terminal.type("d", "y")
+        try await terminal.wait(for: "No account yet.")
+        terminal.type("o")
+        try await terminal.wait(for: "Sign in")
+        terminal.type("q")
+        #expect(try await terminal.outcome() == 0)
+    }
+}

@@ -1,0 +1,63 @@
+import ExampleKit
+import HearthClient
+import TestSupport
+import Testing
+
+@testable import AccountsWeather
+@testable import WeatherFeeder
+
+@Suite("Weather feeder", .timeLimit(.minutes(15)))
+@MainActor
+struct WeatherFeederTests {
+    private let server: ExampleServer
+
+    init() throws { server = try ExampleServer("AccountsWeather", rules: "accounts-weather") }
+
+    @Test("writes what a file and what an address says, which everybody sees")
+    func feed() async throws {
+        let station = WeatherStation(try Database(url: server.url))
+        let feeder = try Feeder(server: server.url, keyFile: nil)
+        // The server itself has a forecast in JSON at an address.
+        var options = DatabaseOptions()
+        options.tokenProvider = { _ in "owner" }
+        let forecasts = try Database(url: server.url, options: options).reference(withPath: "weather/source")
+        try await forecasts.setValue([
+            "city": "Charlotte", "symbol": "❄", "description": "snow", "temperature": -3, "at": 1,
+        ])
+        try await alongside({ try await station.follow() }) {
+            await until { station.weather?.line == "☀ Charlotte: clear sky, 21.5 °C" }
+            _ = try await feeder.feed(from: "\(ExampleServer.project)/Examples/AccountsWeather/forecast.json")
+            await until { station.weather?.line == "☂ Charlotte: light rain, 17.5 °C" }
+            _ = try await feeder.feed(from: "\(server.url)/weather/source.json")
+            await until { station.weather?.line == "❄ Charlotte: snow, -3.0 °C" }
+        }
+    }
+
+    @Test("says what is wrong with a forecast")
+    func forecasts() throws {
+        #expect(
+            try Forecast(Array(#"{"city":"New York","symbol":"","description":"","temperature":1}"#.utf8)).key
+                == "new-york")
+        for text in [
+            "", "[]", "{}", #"{"city":"","symbol":"","description":"","temperature":1}"#,
+            #"{"city":"x","symbol":"","description":"","temperature":"1"}"#,
+        ] {
+            #expect(throws: Forecast.Failure.self, "\(text)") { try Forecast(Array(text.utf8)) }
+        }
+    }
+
+    @Test("is a program: once, or again and again although the source is not there")
+    func program() async throws {
+        let file = "\(ExampleServer.project)/Examples/AccountsWeather/forecast.json"
+        let once = try PseudoTerminal("hearth-weather-feeder", ["--server", server.url, file])
+        #expect(try await once.outcome() == 0)
+        #expect(once.screen.text.contains("Charlotte: light rain, 17.5 °C"))
+        let missing = try PseudoTerminal("hearth-weather-feeder", ["--server", server.url, "/nowhere"])
+        #expect(try await missing.outcome() == 1)
+        #expect(missing.screen.text.contains("/nowhere cannot be read"))
+        let wrong = try PseudoTerminal("hearth-weather-feeder", ["--every", "0", file])
+        #expect(try await wrong.outcome() == 2)
+        let every = try PseudoTerminal("hearth-weather-feeder", ["--server", server.url, "--every", "1", "/nowhere"])
+        try await every.wait(for: "cannot be read")
+    }
+}
