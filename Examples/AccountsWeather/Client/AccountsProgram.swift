@@ -15,59 +15,69 @@ let accountsProgram = Program(
             try await WeatherStation(login(call).database).follow { print($0?.line ?? "The weather is not known.") }
         },
         .init("create USER", "makes a login; asks for the password") { call in
-            let login = try login(call)
-            try await login.create(call.required("USER"), password: try call.askPassword())
-            try await login.vault?.load()
-            print("Welcome, \(login.userName ?? "").")
+            try await use(call) { login in
+                try await login.create(call.required("USER"), password: try call.askPassword())
+                try await login.vault?.load()
+                print("Welcome, \(login.userName ?? "").")
+            }
         },
         .init("sign-in USER", "makes a login that there is usable on this device; asks for the password") { call in
-            let login = try login(call)
-            try await login.signIn(call.required("USER"), password: try call.askPassword())
-            try await login.vault?.load()
-            print("Welcome back, \(login.userName ?? "").")
+            try await use(call) { login in
+                try await login.signIn(call.required("USER"), password: try call.askPassword())
+                try await login.vault?.load()
+                print("Welcome back, \(login.userName ?? "").")
+            }
         },
         .init("list", "prints the accounts; asks for the password, as all that follow do") { call in
-            let vault = try await vault(call)
-            for entry in vault.entries ?? [] {
-                print("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
+            try await useVault(call) { vault in
+                for entry in vault.entries ?? [] {
+                    print("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
+                }
             }
         },
         .init("add NAME USER", "adds an account; asks for its password as well") { call in
-            let vault = try await vault(call)
-            let password = try call.askPassword("Password of the account: ")
-            try await vault.add(name: call.required("NAME"), userName: call.required("USER"), password: password)
-            try await settle(vault, call)
+            try await useVault(call) { vault in
+                let password = try call.askPassword("Password of the account: ")
+                try await vault.add(name: call.required("NAME"), userName: call.required("USER"), password: password)
+                try await settle(vault, call)
+            }
         },
         .init("edit NAME USER", "changes user name and password of an account; asks for the latter as well") { call in
-            let vault = try await vault(call)
-            var entry = try find(call, in: vault)
-            entry.userName = call.required("USER")
-            entry.password = try call.askPassword("Password of the account: ")
-            try await vault.save(entry)
-            try await settle(vault, call)
+            try await useVault(call) { vault in
+                var entry = try find(call, in: vault)
+                entry.userName = call.required("USER")
+                entry.password = try call.askPassword("Password of the account: ")
+                try await vault.save(entry)
+                try await settle(vault, call)
+            }
         },
         .init("delete NAME", "deletes an account") { call in
-            let vault = try await vault(call)
-            try await vault.delete(try find(call, in: vault))
-            try await settle(vault, call)
+            try await useVault(call) { vault in
+                try await vault.delete(try find(call, in: vault))
+                try await settle(vault, call)
+            }
         },
         .init("sync", "waits until the server has what was changed here") { call in
-            try await settle(try await vault(call), call)
+            try await useVault(call) { vault in
+                try await settle(vault, call)
+            }
         },
         .init("delete-login", "deletes the login and all its accounts, here and on the server") { call in
-            let login = try login(call)
-            let password = try await signIn(login, call)
-            try await login.delete(password: password)
+            try await use(call) { login in
+                let password = try await signIn(login, call)
+                try await login.delete(password: password)
+            }
         },
     ]
 ) { call, terminal in
-    let login = try login(call)
-    let station = WeatherStation(login.database)
-    async let _ = login.follow()
-    async let _ = station.follow()
-    terminal.badge = { login.isOnline ? nil : "no connection" }
-    while let vault = try await signIn(login, station, on: terminal) {
-        try await showAccounts(vault, login, on: terminal)
+    try await use(call) { login in
+        let station = WeatherStation(login.database)
+        async let _ = login.follow()
+        async let _ = station.follow()
+        terminal.badge = { login.isOnline ? nil : "no connection" }
+        while let vault = try await signIn(login, station, on: terminal) {
+            try await showAccounts(vault, login, on: terminal)
+        }
     }
 }
 
@@ -87,15 +97,26 @@ private func signIn(_ login: Login, _ call: Call) async throws -> String {
     return password
 }
 
-/// What the user of this device has, with what the server knows if it can be asked.
+/// Does something with the login; what was learnt meanwhile is kept.
 @MainActor
-private func vault(_ call: Call) async throws -> Vault {
+private func use(_ call: Call, _ work: @MainActor (Login) async throws -> Void) async throws {
     let login = try login(call)
-    _ = try await signIn(login, call)
-    guard let vault = login.vault else { throw Problem("nobody is signed in") }
-    if isOnline(call) { _ = try await vault.settle(within: patience) }
-    try await vault.load()
-    return vault
+    do { try await work(login) } catch {
+        await login.close()
+        throw error
+    }
+    await login.close()
+}
+
+/// The same with what the user of this device has, and what the server knows if it can be asked.
+@MainActor
+private func useVault(_ call: Call, _ work: @MainActor (Vault) async throws -> Void) async throws {
+    try await use(call) { login in
+        _ = try await signIn(login, call)
+        guard let vault = login.vault else { throw Problem("nobody is signed in") }
+        try await vault.load(askingFor: isOnline(call) ? patience : nil)
+        try await work(vault)
+    }
 }
 
 @MainActor

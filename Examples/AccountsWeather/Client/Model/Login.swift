@@ -44,6 +44,12 @@ final class Login {
         for try await isOnline in connected { self.isOnline = isOnline ?? false }
     }
 
+    /// Ends the connection. Returns when all that was seen is on disk.
+    func close() async {
+        // An observer hears of the end when that is so.
+        do { for try await _ in database.reference(withPath: ".info/connected").values() { database.close() } } catch {}
+    }
+
     /// Makes a login, here and on the server.
     ///
     /// - parameter confirmation: the password once more, if it was asked for twice.

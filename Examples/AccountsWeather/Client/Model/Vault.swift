@@ -44,9 +44,13 @@ final class Vault {
     }
 
     /// Learns the accounts once: those that are known here.
-    func load() async throws {
+    ///
+    /// - parameter limit: how long to wait for what the server knows besides; nil not to ask it.
+    func load(askingFor limit: Duration? = nil) async throws {
         for try await snapshot in place.values() {
             take(snapshot)
+            // The server answers in order: when it has answered to a write, it has told what this loop listens to.
+            if let limit, try await settle(within: limit) { try await load() }
             break
         }
     }
