@@ -288,7 +288,7 @@ struct UserDatabasesTests {
     @Test("are kept and used again, up to their number; then the one goes that was not used for longest")
     func bound() async throws {
         let server = try ExampleServer("Threads", rules: "message-threads")
-        let users = UserDatabases(url: server.url, limits: .init(countMax: 2))
+        let users = UserDatabases(url: server.url, limits: .init(countMax: 2, patience: .seconds(600)))
         defer { users.closeAll() }
         func database(_ uid: String) async throws -> ObjectIdentifier {
             try await users.perform(as: token(uid)) { user in
@@ -309,7 +309,7 @@ struct UserDatabasesTests {
     @Test("are not taken from those who use them")
     func inUse() async throws {
         let server = try ExampleServer("Threads", rules: "message-threads")
-        let users = UserDatabases(url: server.url, limits: .init(countMax: 1))
+        let users = UserDatabases(url: server.url, limits: .init(countMax: 1, patience: .seconds(600)))
         defer { users.closeAll() }
         let bob = token("bob")
         try await users.perform(as: token("ann")) { ann in
@@ -324,8 +324,8 @@ struct UserDatabasesTests {
     @Test("are closed when nobody has used them for long")
     func idle() async throws {
         let server = try ExampleServer("Threads", rules: "message-threads")
-        let patient = UserDatabases(url: server.url, limits: .init())
-        let impatient = UserDatabases(url: server.url, limits: .init(idleMax: .zero))
+        let patient = UserDatabases(url: server.url, limits: .init(patience: .seconds(600)))
+        let impatient = UserDatabases(url: server.url, limits: .init(idleMax: .zero, patience: .seconds(600)))
         for users in [patient, impatient] {
             try await users.perform(as: token("ann")) { _ = try await $0.threads() }
             users.closeIdle()
