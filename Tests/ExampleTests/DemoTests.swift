@@ -14,7 +14,7 @@ struct DemoTests {
         let terminal = try PseudoTerminal(
             "/bin/bash", ["\(ExampleServer.project)/scripts/examples", binaries.joined(), example], columns: 120,
             rows: 120)
-        #expect(try await terminal.outcome(within: .seconds(100)) == 0, "\(terminal.screen.text)")
+        #expect(try await terminal.outcome(within: .seconds(600)) == 0, "\(terminal.screen.text)")
         #expect(terminal.screen.text.contains("examples: ok"))
     }
 
