@@ -30,48 +30,23 @@ extension [UInt8] {
 
     /// Appends a number between two texts, in one piece: most answers are of this form.
     mutating func append(_ before: StaticString, decimal number: Int64, _ after: StaticString) {
-        let countMax = before.utf8CodeUnitCount + 20 + after.utf8CodeUnitCount
-        withUnsafeTemporaryAllocation(byteCount: countMax, alignment: 1) { piece in
-            // Filled from the end. Invariant: a number has at most 20 bytes, so what is before it fits.
-            var start = countMax
-            func prepend(_ text: StaticString) {
-                start -= text.utf8CodeUnitCount
-                piece[start...].copyMemory(from: text)
+        let (before, after) = (before.bytes, after.bytes)
+        withDecimal(number) { digits in
+            let digitsEnd = before.count + digits.count
+            withUnsafeTemporaryAllocation(byteCount: digitsEnd + after.count, alignment: 1) { piece in
+                piece.copyMemory(from: before)
+                UnsafeMutableRawBufferPointer(rebasing: piece[before.count..<digitsEnd]).copyMemory(from: digits)
+                UnsafeMutableRawBufferPointer(rebasing: piece[digitsEnd...]).copyMemory(from: after)
+                append(contentsOf: UnsafeRawBufferPointer(piece))
             }
-            prepend(after)
-            var rest = number.magnitude
-            repeat {
-                start -= 1
-                piece[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if number < 0 {
-                start -= 1
-                piece[start] = UInt8(ascii: "-")
-            }
-            prepend(before)
-            append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[start...]))
         }
     }
 
-    mutating func append(decimal value: Int64) {
-        if value < 0 { append(UInt8(ascii: "-")) }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var rest = value.magnitude
-            var start = 20
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            append(contentsOf: digits[start...])
-        }
-    }
+    mutating func append(decimal value: Int64) { appendDecimal(value, to: &self) }
 }
 
-extension Slice<UnsafeMutableRawBufferPointer> {
-    fileprivate func copyMemory(from text: StaticString) {
-        UnsafeMutableRawBufferPointer(rebasing: self)
-            .copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+extension StaticString {
+    fileprivate var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }
