@@ -1,13 +1,13 @@
-/// Clients that listen to rooms, lose their connections all at once, and come back one after the other as fast as they are let, while a
-/// writer goes on. Each room counts its changes, so every client can tell that it gets each one once and in order.
+/// Clients that listen to rooms, lose their connections all at once, and come back as fast as they are let, while a writer goes on. Each
+/// room counts its changes, so every client can tell that it gets each one once and in order.
 struct ReconnectStorm {
     static let rooms = 100
     static let objects = 100
     /// Changes of each room while the clients are away.
     static let missed = 10
     private static let writesInFlight = 16
-    /// Clients that come back before what came for others is looked at.
-    private static let opensPerTurn = 8
+    /// Clients that come back at the same time, before what came for others is looked at.
+    private static let opensPerTurn = 64
     private static let roomBase = 1_000
 
     struct Outcome {
@@ -70,7 +70,7 @@ struct ReconnectStorm {
         probe.begin(at: start)
         let load = try WebSocketLoad(target)
         while load.count < clients.count {
-            for _ in 0..<min(Self.opensPerTurn, clients.count - load.count) { try comeBack(on: load) }
+            try comeBack(min(Self.opensPerTurn, clients.count - load.count), on: load)
             _ = try load.turn(timeoutMilliseconds: 0) { (client, bytes) throws(BenchError) in try take(bytes, client) }
             try keepWriting(through: .max)
         }
@@ -141,12 +141,14 @@ struct ReconnectStorm {
         payload.prefix(answer.count).elementsEqual(answer)
     }
 
-    private mutating func comeBack(on load: WebSocketLoad) throws(BenchError) {
-        let client = load.count
-        clients[client].begun = Clock.now
-        try load.open(1)
-        let rest = resumes ? #""since":"\#(String(decoding: positions[client], as: UTF8.self))""# : #""h":"""#
-        try load.send(Self.listen(to: client % Self.rooms, rest), on: client)
+    private mutating func comeBack(_ count: Int, on load: WebSocketLoad) throws(BenchError) {
+        let coming = load.count..<load.count + count
+        for client in coming { clients[client].begun = Clock.now }
+        try load.open(count)
+        for client in coming {
+            let rest = resumes ? #""since":"\#(String(decoding: positions[client], as: UTF8.self))""# : #""h":"""#
+            try load.send(Self.listen(to: client % Self.rooms, rest), on: client)
+        }
     }
 
     private mutating func take(_ bytes: UnsafeRawBufferPointer, _ index: Int) throws(BenchError) {

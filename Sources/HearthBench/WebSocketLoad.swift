@@ -35,14 +35,20 @@ final class WebSocketLoad {
     /// Connections; they are named by their index.
     var count: Int { descriptors.count }
 
-    /// Opens further connections, one after the other.
+    /// Connections that are opened at the same time.
+    private static let openingMax = 64
+
+    /// Opens further connections.
     func open(_ count: Int) throws(BenchError) {
-        for _ in 0..<count {
-            let index = descriptors.count
-            let descriptor = try WebSocketOpening.open(target.address, index: index)
-            descriptors.append(descriptor)
-            let result = linux_epoll_add(epoll, descriptor, Self.readable, UInt32(index), 0)
-            guard result >= 0 else { throw BenchError("watch a socket", code: Int(result)) }
+        let end = descriptors.count + count
+        while descriptors.count < end {
+            let first = descriptors.count
+            descriptors += try WebSocketOpening.open(
+                target.address, indices: first..<min(first + Self.openingMax, end))
+            for index in first..<descriptors.count {
+                let result = linux_epoll_add(epoll, descriptors[index], Self.readable, UInt32(index), 0)
+                guard result >= 0 else { throw BenchError("watch a socket", code: Int(result)) }
+            }
         }
     }
 

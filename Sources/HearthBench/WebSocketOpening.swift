@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Opens one WebSocket connection and waits for the target's first message.
+/// Opens WebSocket connections and waits for the target's first message on each.
 package enum WebSocketOpening {
     /// From one source address, so many connections to one port; Linux has 28,232 ports for it unless told otherwise.
     private static let connectionsPerSource = 20_000
@@ -20,16 +20,21 @@ package enum WebSocketOpening {
         \r\n
         """.utf8)
 
-    /// The descriptor of the `index`th connection, open and with the hello read.
-    static func open(_ address: IPv4Address, index: Int) throws(BenchError) -> Int32 {
-        let descriptor = linux_socket(AF_INET)
-        guard descriptor >= 0 else { throw BenchError("make a socket", code: Int(descriptor)) }
+    /// The descriptors of connections by index, all opened at the same time, upgraded and with the hello read.
+    static func open(_ address: IPv4Address, indices: Range<Int>) throws(BenchError) -> [Int32] {
+        var descriptors: [Int32] = []
         do throws(BenchError) {
-            try connect(descriptor, address, index)
-            try upgrade(descriptor)
-            return descriptor
+            for index in indices {
+                let descriptor = linux_socket(AF_INET)
+                guard descriptor >= 0 else { throw BenchError("make a socket", code: Int(descriptor)) }
+                descriptors.append(descriptor)
+                try connect(descriptor, address, index)
+            }
+            for descriptor in descriptors { try askForUpgrade(descriptor) }
+            for descriptor in descriptors { try takeUpgrade(descriptor) }
+            return descriptors
         } catch {
-            close(descriptor)
+            for descriptor in descriptors { close(descriptor) }
             throw error
         }
     }
@@ -46,15 +51,18 @@ package enum WebSocketOpening {
         }
         let result = address.withSystemAddress { linux_connect(descriptor, $0, $1) }
         guard result >= 0 || result == -EINPROGRESS else { throw BenchError("connect", code: Int(result)) }
+    }
+
+    private static func askForUpgrade(_ descriptor: Int32) throws(BenchError) {
         try wait(descriptor, POLLOUT)
         let failure = linux_get_option(descriptor, SOL_SOCKET, SO_ERROR)
         guard failure == 0 else { throw BenchError("connect", code: -Int(failure)) }
-    }
-
-    private static func upgrade(_ descriptor: Int32) throws(BenchError) {
         guard linux_send(descriptor, request, request.count) == request.count else {
             throw BenchError("the request for an upgrade was not taken")
         }
+    }
+
+    private static func takeUpgrade(_ descriptor: Int32) throws(BenchError) {
         var answer: [UInt8] = []
         while true {
             try wait(descriptor, POLLIN)
