@@ -34,7 +34,7 @@ extension Database {
     }
 
     /// Visits some children for a scan. Answers the requests that need not wait for it any more; they must be admitted again.
-    package func scanSome(childrenMax: Int = 500) -> [Request] {
+    package func scanSome(childrenMax: Int = 200) -> [Request] {
         guard let live = scanning.first, tornBy == nil else { return [] }
         do throws(StorageError) {
             try live.scan?.step(rows, live.path, childrenMax: childrenMax)

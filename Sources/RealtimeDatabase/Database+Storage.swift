@@ -64,7 +64,6 @@ extension Database {
             sweepable = later.numbers
             sweepableLater = nil
         }
-        rows.trim()
     }
 
     // MARK: Recovery

@@ -65,12 +65,12 @@ final class ClearableTable {
     /// Whether dead rows are still there.
     var isClearing: Bool { !clearing.keys.isEmpty }
 
-    /// Removes some dead rows, in a transaction of its own.
-    func clearSome() throws(StorageError) {
+    /// Removes some dead rows, in a transaction of its own. Answers how many rows it looked at.
+    func clearSome() throws(StorageError) -> Int {
         let next = try connection.prepare("SELECT lower, upper, sequence FROM \(clearedName) ORDER BY lower LIMIT 1")
         guard try next.step() else {
             clearing.removeAll()
-            return
+            return 0
         }
         let (lower, upper, before) = (next.blob(0), next.blob(1), next.integer(2))
         next.reset()
@@ -84,7 +84,9 @@ final class ClearableTable {
         select.bind(3, clearedPerStep)
         var dead: [[UInt8]] = []
         var last: [UInt8]?
+        var count = 0
         while try select.step() {
+            count += 1
             last = select.blob(0)
             if select.integer(1) < before { dead.append(last ?? []) }
         }
@@ -99,6 +101,7 @@ final class ClearableTable {
         }
         progress = last.map { (lower, before, $0 + [0]) }
         if last == nil { clearing.remove(lower) }
+        return count
     }
 }
 

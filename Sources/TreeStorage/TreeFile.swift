@@ -112,9 +112,10 @@ package final class TreeFile: @unchecked Sendable {
     /// Whether dead rows are still in the file.
     package var isClearing: Bool { rows.isClearing || entries.isClearing }
 
-    /// Removes some dead rows, in a transaction of its own. Called while there is nothing to apply.
-    package func clearSome() throws(StorageError) {
-        if rows.isClearing { try rows.clearSome() } else { try entries.clearSome() }
+    /// Removes some dead rows, in a transaction of its own. Answers how many rows it looked at.
+    @discardableResult
+    package func clearSome() throws(StorageError) -> Int {
+        rows.isClearing ? try rows.clearSome() : try entries.clearSome()
     }
 
     /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a transaction of its own. Answers

@@ -79,6 +79,25 @@ struct TreeRowsTests {
         }
     }
 
+    @Test("cuts off what is removed at once, and takes it apart step by step")
+    func cutting() throws {
+        let rows = TreeRows(store: MemoryRowStore())
+        let children = (0..<5000).map { #""\#($0)":{"deep":"\#(String(repeating: "x", count: 3000))","n":1}"# }
+        try rows.set(CanonicalJSON(stringLiteral: "{\(children.joined(separator: ","))}"), at: "wide")
+        let full = rows.residentBytes
+        try rows.set(.null, at: "wide")
+        #expect(try rows.read(.root) == .null)
+        var last = rows.residentBytes
+        #expect(last > full - 1000)
+        while rows.trimBacklog > 0 {
+            rows.trim(looks: 10)
+            #expect(rows.residentBytes >= last - 10 * 4000)
+            last = rows.residentBytes
+        }
+        #expect(last < 1000)
+        #expect(rows.accountingProblem == nil)
+    }
+
     @Test("keeps to its memory when it is only read")
     func readingIsTrimmed() throws {
         let store = MemoryRowStore(

@@ -22,12 +22,13 @@ final class RowNode: SegmentKeyed {
     /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until the store has
     /// no such rows any more, it cannot be asked about places below.
     var clearedIn: UInt64 = 0
-    /// The node was removed from the tree; a list may still name it.
-    var isDetached = false
     /// The generation of the last change, 0 for a node that is as the store has it.
     var changedIn: UInt64 = 0
-    /// The sweep during which the node was last used.
-    var usedIn: UInt32 = 0
+    /// The node was used since it was last looked at for whether it can leave memory.
+    var isRecent = false
+    /// Links of ``NodeRing``, nil outside it.
+    unowned(unsafe) var nextInRing: RowNode?
+    unowned(unsafe) var previousInRing: RowNode?
     /// The node lost something below it since the last freeze.
     var isShrunk = false
 
@@ -61,5 +62,5 @@ final class RowNode: SegmentKeyed {
     }
 
     /// About what the node costs in memory besides its children, in bytes.
-    var footprint: Int { 176 + segment.count + value.bytes.count }
+    var footprint: Int { 192 + segment.count + value.bytes.count }
 }

@@ -46,7 +46,8 @@ struct SegmentTable<Node: SegmentKeyed> {
     /// Adds a node whose segment must not be in the table yet.
     mutating func insert(_ node: Node) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
-        place(node, hash: node.segment.withUnsafeBytes { Self.hash($0) })
+        let hash = node.segment.withUnsafeBytes { Self.hash($0) }
+        slots[freeSlot(for: hash)] = Slot(hash: hash, node: node)
         count += 1
         order?.insert(node)
     }
@@ -77,10 +78,16 @@ struct SegmentTable<Node: SegmentKeyed> {
         slots[hole].node = nil
     }
 
-    mutating func removeAll() {
-        slots = []
-        count = 0
+    /// Takes out the node in the last place of all. Once begun, nothing else can be done with the table until it is empty. Amortised O(1).
+    mutating func takeLast() -> Node? {
         order = nil
+        while let slot = slots.popLast() {
+            guard let node = slot.node else { continue }
+            count -= 1
+            return node
+        }
+        slots = []
+        return nil
     }
 
     /// All nodes, in no particular order.
@@ -117,17 +124,18 @@ struct SegmentTable<Node: SegmentKeyed> {
     private static var keptInOrderAbove: Int { 64 }
 
     private mutating func grow() {
-        let old = slots
-        slots = Array(repeating: Slot(hash: 0, node: nil), count: max(4, old.count * 2))
-        for slot in old {
-            if let node = slot.node { place(node, hash: slot.hash) }
+        var old = Array(repeating: Slot(hash: 0, node: nil), count: max(4, slots.count * 2))
+        swap(&old, &slots)
+        // Slots are moved: nodes are not touched, which may be far away and very many.
+        for index in old.indices where old[index].node != nil {
+            swap(&old[index], &slots[freeSlot(for: old[index].hash)])
         }
     }
 
-    private mutating func place(_ node: Node, hash: Int) {
+    private func freeSlot(for hash: Int) -> Int {
         var index = hash & (slots.count - 1)
         while slots[index].node != nil { index = (index + 1) & (slots.count - 1) }
-        slots[index] = Slot(hash: hash, node: node)
+        return index
     }
 
     private static func hash(_ segment: UnsafeRawBufferPointer) -> Int { SegmentHash.of(segment) }

@@ -12,7 +12,7 @@ extension TreeRows {
     func freezeChanged() -> (generation: UInt64, changes: RowChanges) {
         var changes = RowChanges()
         changes.rows.reserveCapacity(changed.count)
-        for node in changed where !node.isDetached {
+        for node in changed where holds(node) {
             let key = node.key
             if node.clearedIn == generation {
                 changes.cleared.append(KeyRange(lower: key, upper: Path.subtreeEnd(of: key)))
@@ -26,57 +26,30 @@ extension TreeRows {
             }
         }
         defer {
-            changed.removeAll(keepingCapacity: changed.capacity < 1 << 16)
+            unapplied.append((generation, changed))
+            changed = []
             changedBytes = 0
             generation += 1
         }
         return (generation, changes)
     }
 
-    /// The store now holds everything up to this generation; nodes may be let go again.
-    package func applied(_ generation: UInt64) {
-        appliedGeneration = generation
-    }
-
-    /// Lets go of nodes that the store has and that were not used lately, when memory is above the budget. Called
-    /// between turns. Cost: O(nodes in memory), paid for by the growth since the last time.
-    package func trim() {
-        guard residentBytes > trimAbove else { return }
-        let clearing = store.clearing
-        trimChildren(of: root, keepingRecent: true, clearing)
-        if residentBytes > residentBytesMax / 2 { trimChildren(of: root, keepingRecent: false, clearing) }
-        sweep &+= 1
-        trimAbove = max(residentBytesMax, residentBytes + residentBytesMax / 4)
-    }
-
-    private func trimChildren(of node: RowNode, keepingRecent: Bool, _ clearing: Set<[UInt8]>) {
-        if node.clearedIn > 0 {
-            if node.clearedIn > appliedGeneration || !clearing.isEmpty && clearing.contains(node.key) { return }
-            node.clearedIn = 0
-        }
-        var leaving: [RowNode] = []
-        node.children.forEach { child in
-            trimChildren(of: child, keepingRecent: keepingRecent, clearing)
-            let isApplied = child.changedIn <= appliedGeneration
-            let isRecent = keepingRecent && child.usedIn == sweep
-            if isApplied, !isRecent, child.children.isEmpty, child.clearedIn == 0 { leaving.append(child) }
-        }
-        guard !leaving.isEmpty else { return }
-        for child in leaving {
-            node.children.remove(child.segment)
-            residentBytes -= child.footprint
-            child.isDetached = true
-            child.parent = nil
-        }
-        node.isComplete = false
-    }
+    /// With more known children than this, a node that shrank is looked at again later: what was removed leaves memory some time, and until
+    /// then all of them would have to be put in order.
+    private static let orderedMax = 1000
 
     /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only. A node that becomes
     /// one row makes its parent a candidate.
     private func repackShrunk() throws(StorageError) {
+        var later: [RowNode] = []
+        defer { shrunk += later }
         while let node = shrunk.popLast() {
+            if holds(node), node.children.count > Self.orderedMax {
+                later.append(node)
+                continue
+            }
             node.isShrunk = false
-            if node.isDetached || node.state != .spread { continue }
+            if node.state != .spread || !holds(node) { continue }
             if knownBytes(below: node, exceed: packing.repackBytesMax) { continue }
             let key = node.key
             var joiner = RowJoiner(base: key.count)

@@ -24,7 +24,7 @@ extension TreeRows {
             add(child, to: place.node)
             replace(child, with: value)
         }
-        if value.isNull { try removeEmptyHeaders(above: place.node) }
+        if value.isNull, !path.isRoot { try removeEmptyHeaders(above: place.node) }
     }
 
     /// Sets the priority of an existing node; null removes it. Answers false where there is no data.
@@ -65,10 +65,8 @@ extension TreeRows {
         if let parent = node.parent, wasSpread || value.isNull || value.bytes.count < node.value.bytes.count {
             noteShrunk(parent)
         }
-        if wasSpread {
-            detachChildren(of: node)
-            node.clearedIn = generation
-        }
+        let node = node.children.isEmpty ? node : renew(node)
+        if wasSpread { node.clearedIn = generation }
         change(node) { node in
             node.state = .packed
             node.isComplete = false
@@ -104,17 +102,6 @@ extension TreeRows {
         }
     }
 
-    private func detachChildren(of node: RowNode) {
-        node.children.forEach { child in
-            detachChildren(of: child)
-            residentBytes -= child.footprint
-            if child.changedIn == generation { changedBytes -= child.footprint }
-            child.isDetached = true
-            child.parent = nil
-        }
-        node.children.removeAll()
-    }
-
     /// A spread node with a priority keeps a row of its own; when its last child goes, so must that row.
     private func removeEmptyHeaders(above node: RowNode) throws(StorageError) {
         var next: RowNode? = node
@@ -130,14 +117,6 @@ extension TreeRows {
         if node.state == .spread, !node.isShrunk {
             node.isShrunk = true
             shrunk.append(node)
-        }
-    }
-
-    func markChanged(_ node: RowNode) {
-        if node.changedIn != generation {
-            node.changedIn = generation
-            changed.append(node)
-            changedBytes += node.footprint
         }
     }
 }

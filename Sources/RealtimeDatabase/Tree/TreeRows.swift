@@ -42,11 +42,19 @@ package final class TreeRows {
     var changed: [RowNode] = []
     /// Spread nodes that lost something in the current generation.
     var shrunk: [RowNode] = []
-    var sweep: UInt32 = 1
-    /// Memory above which the next ``trim()`` has work to do. Above the budget while changed nodes cannot go.
-    var trimAbove: Int
+    /// Those that changed in earlier generations, which the store does not have yet.
+    var unapplied: [(generation: UInt64, nodes: [RowNode])] = []
+    /// The same for generations that the store has, in any order, not looked at yet.
+    var settled: [[RowNode]] = []
+    var settledCount = 0
+    /// Nodes that are as the store has them, but for those in ``settled``.
+    var ring = NodeRing()
+    /// Nodes that are in no tree any more, and whose children have yet to be taken apart.
+    var cutOff: [RowNode] = []
+    /// Looks at nodes of the ring that ``trim(looks:)`` has yet to make for those that came in.
+    var looksOwed = 0
 
-    /// About the memory of all nodes, in bytes.
+    /// About the memory of all nodes, in bytes, also of what was cut off and not taken apart yet.
     package internal(set) var residentBytes = 0
     /// About the memory of nodes that changed since the last freeze, in bytes.
     package internal(set) var changedBytes = 0
@@ -55,7 +63,6 @@ package final class TreeRows {
         self.store = store
         self.packing = packing
         self.residentBytesMax = residentBytesMax
-        trimAbove = residentBytesMax
         residentBytes = root.footprint
     }
 
@@ -95,7 +102,10 @@ package final class TreeRows {
                 let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path[..<end]))
                 let segment = Array(path[used..<end])
                 let child = RowNode(segment: segment, parent: remembering ? node : nil, state: state, value: value)
-                if remembering { add(child, to: node) }
+                if remembering {
+                    add(child, to: node)
+                    enterRing(child)
+                }
                 node = child
             }
             used = end
@@ -105,7 +115,7 @@ package final class TreeRows {
 
     func child(of node: RowNode, _ segment: UnsafeRawBufferPointer) -> RowNode? {
         let child = node.children[segment]
-        child?.usedIn = sweep
+        child?.isRecent = true
         return child
     }
 
@@ -121,12 +131,6 @@ package final class TreeRows {
             }
         case .some: return (.spread, .null)
         }
-    }
-
-    func add(_ child: RowNode, to parent: RowNode) {
-        child.usedIn = sweep
-        parent.children.insert(child)
-        residentBytes += child.footprint
     }
 
     // MARK: Reading

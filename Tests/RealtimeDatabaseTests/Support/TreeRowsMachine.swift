@@ -122,7 +122,10 @@ extension TreeRows {
         func visit(_ node: RowNode) {
             resident += node.footprint
             if node.changedIn == generation { changedNow += node.footprint }
-            if node.isDetached { problem = "a node in the tree is detached" }
+            if let next = node.nextInRing {
+                if next.previousInRing !== node { problem = "the ring is broken" }
+                if node.changedIn > appliedGeneration { problem = "a changed node is in the ring" }
+            }
             if node.state != .spread, !node.children.isEmpty { problem = "a node with children is not spread" }
             node.children.forEach { child in
                 if child.parent !== node { problem = "a node does not know its parent" }
@@ -130,6 +133,16 @@ extension TreeRows {
             }
         }
         visit(root)
+        if let problem { return problem }
+        func visitCutOff(_ node: RowNode) {
+            if holds(node) { problem = "a node that was cut off is in the tree" }
+            node.children.forEach { child in
+                resident += child.footprint
+                if child.changedIn == generation { changedNow += child.footprint }
+                visitCutOff(child)
+            }
+        }
+        cutOff.forEach(visitCutOff)
         if resident != residentBytes { problem = "residentBytes is \(residentBytes), should be \(resident)" }
         if changedNow != changedBytes { problem = "changedBytes is \(changedBytes), should be \(changedNow)" }
         return problem

@@ -1,0 +1,155 @@
+import JSONTree
+
+/// What is in memory, and how it leaves: in steps, so that no request waits for the memory of others.
+///
+/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those that are as the store
+/// has them and go when they are not used. What was cut off from the tree is taken apart.
+extension TreeRows {
+    func add(_ child: RowNode, to parent: RowNode) {
+        parent.children.insert(child)
+        residentBytes += child.footprint
+    }
+
+    /// A node is as the store has it.
+    func enterRing(_ node: RowNode) {
+        ring.insert(node)
+        // One for it, and one for another that may have to go instead.
+        looksOwed += 2
+    }
+
+    func markChanged(_ node: RowNode) {
+        if node.changedIn != generation {
+            node.changedIn = generation
+            ring.remove(node)
+            changed.append(node)
+            changedBytes += node.footprint
+        }
+    }
+
+    /// Puts an empty node in the place of one, and cuts that one off with everything below it, whatever its size. O(1).
+    func renew(_ node: RowNode) -> RowNode {
+        let new = RowNode(segment: node.segment, parent: node.parent, state: .packed, value: .null)
+        forget(node)
+        if let parent = node.parent {
+            parent.children.remove(node.segment)
+            add(new, to: parent)
+            node.parent = nil
+        } else {
+            root = new
+            residentBytes += new.footprint
+        }
+        cutOff.append(node)
+        return new
+    }
+
+    /// Whether a node is in the tree, and not in something that was cut off. O(depth).
+    func holds(_ node: RowNode) -> Bool {
+        var top = node
+        while let parent = top.parent { top = parent }
+        return top === root
+    }
+
+    /// The store now holds everything up to this generation; nodes may be let go again.
+    package func applied(_ generation: UInt64) {
+        appliedGeneration = generation
+        let count = unapplied.prefix { $0.generation <= generation }.count
+        for (_, nodes) in unapplied[..<count] {
+            settled.append(nodes)
+            settledCount += nodes.count
+        }
+        unapplied.removeFirst(count)
+    }
+
+    /// The store has no obsolete rows any more: what had to stay in memory because of them can go.
+    package func storeIsCleared() { looksOwed += ring.count }
+
+    /// Looks at nodes that ``trim(looks:)`` has to make, at least.
+    package var trimBacklog: Int { settledCount + looksOwed + (cutOff.isEmpty ? 0 : 1) }
+
+    /// Works off what is owed, as far as so many looks at nodes go: takes apart what was cut off, lists nodes that the store has among those
+    /// that can go, and lets some go that were not used lately while memory is above the budget.
+    package func trim(looks: Int = 64) {
+        var looks = looks
+        takeApart(&looks)
+        takeSettled(&looks)
+        guard residentBytes > residentBytesMax else {
+            looksOwed = 0
+            return
+        }
+        let clearing = store.clearing
+        // What is in use may be more than the budget: no more looks than are owed.
+        while looks > 0, looksOwed > 0, residentBytes > residentBytesMax, let node = ring.next() {
+            looks -= 1
+            looksOwed -= 1
+            if node.isRecent {
+                node.isRecent = false
+            } else {
+                _ = letGo(node, clearing)
+            }
+        }
+    }
+
+    private func takeApart(_ looks: inout Int) {
+        while looks > 0, let node = cutOff.last {
+            guard let child = node.children.takeLast() else {
+                cutOff.removeLast()
+                continue
+            }
+            looks -= 1
+            forget(child)
+            child.parent = nil
+            if !child.children.isEmpty { cutOff.append(child) }
+        }
+    }
+
+    private func takeSettled(_ looks: inout Int) {
+        guard !settled.isEmpty else { return }
+        let clearing = store.clearing
+        while looks > 0, let last = settled.indices.last {
+            guard let node = settled[last].popLast() else {
+                settled.removeLast()
+                continue
+            }
+            looks -= 1
+            settledCount -= 1
+            // It may have changed again, or be gone.
+            guard node.changedIn <= appliedGeneration, node.nextInRing == nil, node.parent != nil, holds(node) else {
+                continue
+            }
+            if residentBytes > residentBytesMax, !node.isRecent, letGo(node, clearing) { continue }
+            enterRing(node)
+        }
+    }
+
+    /// A node that is as the store has it leaves memory, unless it is needed there.
+    private func letGo(_ node: RowNode, _ clearing: Set<[UInt8]>) -> Bool {
+        guard node.children.isEmpty, let parent = node.parent, storeIsCurrent(at: node, clearing) else { return false }
+        forget(node)
+        parent.isComplete = false
+        node.parent = nil
+        parent.children.remove(node.segment)
+        return true
+    }
+
+    /// Leaves the sums and the ring.
+    private func forget(_ node: RowNode) {
+        ring.remove(node)
+        residentBytes -= node.footprint
+        if node.changedIn == generation { changedBytes -= node.footprint }
+    }
+
+    /// Whether the node is in the tree, and the store can be asked about its place: it has no obsolete rows there.
+    private func storeIsCurrent(at node: RowNode, _ clearing: Set<[UInt8]>) -> Bool {
+        var place = node
+        while true {
+            if place.clearedIn > 0 {
+                if place.clearedIn > appliedGeneration || !clearing.isEmpty && clearing.contains(place.key) {
+                    return false
+                }
+                place.clearedIn = 0
+            }
+            guard let parent = place.parent else { return place === root }
+            place = parent
+        }
+    }
+}
