@@ -7,8 +7,8 @@ final class Applier: Sendable {
     enum Job: Sendable {
         /// Writes rows, then opens a snapshot for each large read that asked for exactly this state.
         case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
-        /// Removes some rows of deleted ranges.
-        case clear(database: UInt32, TreeFile)
+        /// Removes some rows of deleted ranges, at least about so many.
+        case clear(database: UInt32, TreeFile, rows: Int)
         /// Removes some entries of indexes that are gone.
         case sweep(database: UInt32, TreeFile, indexes: Set<UInt32>, from: [UInt8])
     }
@@ -37,9 +37,10 @@ final class Applier: Sendable {
                         } catch {
                             report(.swept(database, next: start, error))
                         }
-                    case .clear(let database, let tree):
+                    case .clear(let database, let tree, let rows):
                         do throws(StorageError) {
-                            try tree.clearSome()
+                            var cleared = 0
+                            repeat { cleared += try tree.clearSome() } while cleared < rows && tree.isClearing
                             report(.cleared(database, nil))
                         } catch {
                             report(.cleared(database, error))

@@ -124,7 +124,7 @@ package struct DatabaseLimits: Sendable {
     /// Memory for nodes that are in use, per database, in bytes.
     package var residentBytesMax = 32 << 20
     /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
-    package var turnBytesMax = 32 << 20
+    package var turnBytesMax = 256 << 10
     /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
     package var turnReadBytesMax = 16 << 20
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
@@ -135,6 +135,8 @@ package struct DatabaseLimits: Sendable {
     package var listenersMax = 10_000
     /// Changed rows in memory that make the applier start at once, in bytes.
     package var changedBytesSoft = 24 << 20
+    /// The same while large requests wait, which are let in at the pace of the applier.
+    package var changedBytesBulk = 8 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 64 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.

@@ -23,7 +23,7 @@ final class HostedDatabase {
     private let host: DatabaseHost
 
     private var phase = Phase.running
-    private var held: [Request] = []
+    private var held = HeldRequests()
     private var resumes = ResumeQueue()
     /// Large reads that connections wait for, until the applier has made their snapshot.
     private var streams: [UInt64: SnapshotStream] = [:]
@@ -32,6 +32,8 @@ final class HostedDatabase {
     /// Rows that the tree file could not take yet.
     private var unapplied: FrozenRows?
     private var isClearing = false
+    /// Rows that went to the tree file since some were last cleared there.
+    private var rowsSinceClearing = 0
     /// The indexes that are gone and whose entries are being removed, and how far that has come.
     private var sweep: (indexes: Set<UInt32>, start: [UInt8]) = ([], [])
     private var isSweeping = false
@@ -97,9 +99,11 @@ final class HostedDatabase {
 
     // MARK: Scans and indexes
 
-    /// Asks for a step of a scan or of the making of an index, which comes behind the requests that wait. Ticks ask again where it was left.
+    /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where it was left.
     private func postStep() {
-        guard database.isScanning || database.isBuildingIndex, !isStepPosted else { return }
+        guard database.isScanning || database.isBuildingIndex || database.rows.trimBacklog > 0 || mayRunHeld,
+            !isStepPosted
+        else { return }
         isStepPosted = true
         host.report(.step(database.index))
     }
@@ -108,7 +112,14 @@ final class HostedDatabase {
     func step() {
         isStepPosted = false
         if database.isScanning { scan() } else { buildIndex() }
+        database.rows.trim(looks: Self.looksPerStep)
+        runHeld()
+        postStep()
     }
+
+    private static let looksPerStep = 2000
+    /// So much memory to look at keeps large requests waiting.
+    private static let trimBacklogMax = 10 * looksPerStep
 
     private func scan() {
         guard phase == .running, !isSettling else { return }
@@ -170,16 +181,33 @@ final class HostedDatabase {
 
     /// In one turn, unless the requests hold a lot.
     private func perform(_ requests: [Request]) {
-        var start = 0
-        while start < requests.count {
-            // Requests of one connection keep their order: what comes later waits behind what is held.
-            guard held.isEmpty, mayRun else {
-                held.append(contentsOf: requests[start...])
-                return
-            }
-            let end = requests.endOfTurn(from: start, bytesMax: host.limits.turnBytesMax)
-            start += runTurn(start == 0 && end == requests.count ? requests : Array(requests[start..<end]))
-        }
+        if held.isEmpty, mayRun, requests.areShort(bytesMax: host.limits.turnBytesMax) { return runShort(requests) }
+        for request in requests { held.append(request) }
+        runHeld()
+    }
+
+    private func runShort(_ requests: [Request]) {
+        let count = runTurn(requests)
+        if count < requests.count { held.giveBack(Array(requests[count...])) }
+    }
+
+    /// A turn of small requests that wait, and one of a large one.
+    private func runHeld() {
+        guard mayRunHeld else { return }
+        let turn = held.takeSmall(bytesMax: host.limits.turnBytesMax)
+        if !turn.isEmpty { runShort(turn) }
+        if mayRun, mayRunLarge, let request = held.takeLarge() { _ = runTurn([request]) }
+    }
+
+    private var mayRunHeld: Bool { !held.isEmpty && mayRun && (!held.isLargeOnly || mayRunLarge) }
+
+    /// Large requests wait for the applier and until memory is looked through; meanwhile small ones go on.
+    private var mayRunLarge: Bool {
+        let rows = database.rows
+        if rows.trimBacklog >= Self.trimBacklogMax { return false }
+        if !isApplying, !isClearing { return true }
+        return database.changedBytes < host.limits.changedBytesBulk
+            && rows.residentBytes < 4 * host.limits.residentBytesMax
     }
 
     /// Time never goes back: server timestamps keep the order of commits.
@@ -201,16 +229,11 @@ final class HostedDatabase {
         host.denials.add(database.takeDenials(), in: name)
         release()
         if let error = database.tornBy { recover(because: error) }
-        if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
+        if database.changedBytes >= (held.isEmpty ? host.limits.changedBytesSoft : host.limits.changedBytesBulk) {
+            freeze()
+        }
         applyNext()
         return count
-    }
-
-    private func runHeld() {
-        guard !held.isEmpty, mayRun else { return }
-        let requests = held
-        held = []
-        perform(requests)
     }
 
     private func release() {
@@ -299,8 +322,7 @@ final class HostedDatabase {
 
     /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners waits.
     private func refuseHeld(because error: StorageError) {
-        let requests = held
-        held = []
+        let requests = held.takeAll()
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
@@ -340,17 +362,23 @@ final class HostedDatabase {
         applyNext()
     }
 
+    /// Hands the applier what there is to do: rows to write, and by turns as much to remove of what was deleted, which keeps in memory what
+    /// is written in its place.
     private func applyNext() {
-        guard phase == .running, !isApplying else { return }
-        if let frozen = unapplied ?? database.takeFrozen() {
+        guard phase == .running else { return }
+        if !isApplying, let frozen = unapplied ?? database.takeFrozen() {
             unapplied = nil
             isApplying = true
+            rowsSinceClearing += frozen.changes.rows.count
             let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
             host.applier.post(.apply(database: database.index, tree, frozen, streams))
-        } else if tree.isClearing, !isClearing, !isSettling {
+        }
+        if isClearing || isSettling { return }
+        if tree.isClearing {
             isClearing = true
-            host.applier.post(.clear(database: database.index, tree))
-        } else if !database.droppedIndexes.isEmpty, !isClearing, !isSweeping, !isSettling {
+            host.applier.post(.clear(database: database.index, tree, rows: rowsSinceClearing))
+            rowsSinceClearing = 0
+        } else if !isApplying, !isSweeping, !database.droppedIndexes.isEmpty {
             isSweeping = true
             if sweep.indexes.isEmpty { sweep = (database.droppedIndexes, []) }
             host.applier.post(
@@ -381,8 +409,11 @@ final class HostedDatabase {
 
     func cleared(_ error: StorageError?) {
         isClearing = false
+        if !tree.isClearing { database.rows.storeIsCleared() }
         // After a failure the next tick tries again.
         if error == nil { applyNext() }
+        runHeld()
+        postStep()
     }
 
     func swept(next: [UInt8]?, _ error: StorageError?) {

@@ -47,18 +47,6 @@ package struct Request: Sendable {
     }
 }
 
-extension [Request] {
-    /// Where a turn that begins at `start` should end so that its values have at most `bytesMax` bytes, or that of a single request.
-    package func endOfTurn(from start: Int, bytesMax: Int) -> Int {
-        var bytes = 0
-        for index in start..<count {
-            bytes += self[index].operation.byteCount
-            if bytes > bytesMax { return Swift.max(index, start + 1) }
-        }
-        return count
-    }
-}
-
 /// A value as a client sent it: canonical, but perhaps with server values still to be resolved.
 package struct IncomingValue: Sendable {
     package var json: CanonicalJSON

@@ -1,0 +1,95 @@
+import JSONTree
+import RealtimeDatabase
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("held requests")
+struct HeldRequestsTests {
+    private static func connection(_ serial: UInt64) -> ConnectionID {
+        ConnectionID(loop: 0, kind: .http, serial: serial)
+    }
+
+    private static func set(_ bytes: Int, by serial: UInt64, _ number: Int64) -> Request {
+        let value = IncomingValue(json: CanonicalJSON(stringLiteral: String(repeating: "1", count: bytes)))
+        return Request(connection: connection(serial), number: number, operation: .set(WriteTarget(path: "a"), value))
+    }
+
+    private static let large = 100_000
+
+    private static func held(_ requests: [Request]) -> HeldRequests {
+        var held = HeldRequests()
+        for request in requests { held.append(request) }
+        return held
+    }
+
+    @Test("small ones of all connections come before large ones, but not before those of their own connection")
+    func smallFirst() {
+        var held = Self.held([
+            Self.set(Self.large, by: 1, 10), Self.set(1, by: 1, 11), Self.set(1, by: 2, 20),
+            Self.set(Self.large, by: 3, 30), Self.set(1, by: 2, 21),
+        ])
+        #expect(held.takeSmall(bytesMax: 1000).map(\.number) == [20, 21])
+        #expect(held.takeSmall(bytesMax: 1000).isEmpty)
+        #expect(held.isLargeOnly && held.count == 3)
+        #expect(held.takeLarge()?.number == 10)
+        #expect(held.takeSmall(bytesMax: 1000).map(\.number) == [11])
+        #expect(held.takeLarge()?.number == 30)
+        #expect(held.takeLarge() == nil && held.isEmpty)
+    }
+
+    @Test("connections take turns, and a turn has only so many bytes")
+    func turns() {
+        let requests = (0..<4).flatMap { number in (1...2).map { Self.set(10, by: $0, Int64($0) * 10 + number) } }
+        var held = Self.held(requests.sorted { $0.number < $1.number })
+        var turns: [[Int64]] = []
+        while !held.isEmpty { turns.append(held.takeSmall(bytesMax: 25).map(\.number)) }
+        #expect(turns == [[10, 20, 11], [21, 12, 22], [13, 23]])
+    }
+
+    @Test("what is given back comes first, and nothing of its connection before it")
+    func givenBack() {
+        var held = Self.held([Self.set(1, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 1, 12)])
+        let turn = held.takeSmall(bytesMax: 1000)
+        held.giveBack(Array(turn[1...]))
+        #expect(held.count == 2 && !held.isLargeOnly && held.takeLarge() == nil)
+        #expect(held.takeAll().map(\.number) == [11, 12])
+        #expect(held.isEmpty)
+    }
+
+    @Test(
+        "each connection's come in order, and all of them, whatever is taken when",
+        arguments: 0..<(20 * TestScale.factor))
+    func order(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var held = HeldRequests()
+        var last: [UInt64: Int64] = [:]
+        var taken: [Request] = []
+        for number in 0..<500 {
+            let bytes = Int.random(in: 0..<5, using: &random) == 0 ? Self.large : Int.random(in: 1...60, using: &random)
+            held.append(Self.set(bytes, by: .random(in: 1...5, using: &random), Int64(number)))
+            guard Int.random(in: 0..<3, using: &random) == 0 else { continue }
+            let turn = held.takeSmall(bytesMax: .random(in: 1...200, using: &random))
+            let count = Int.random(in: 0...turn.count, using: &random)
+            taken += turn[..<count]
+            held.giveBack(Array(turn[count...]))
+            if let request = held.takeLarge() { taken.append(request) }
+        }
+        taken += held.takeAll()
+        #expect(taken.count == 500, "seed \(seed)")
+        for request in taken {
+            let serial = request.connection.raw
+            #expect(request.number > last[serial] ?? -1, "seed \(seed)")
+            last[serial] = request.number
+        }
+    }
+
+    @Test("few and small requests are short")
+    func short() {
+        let small = (0..<10).map { Self.set(10, by: 1, Int64($0)) }
+        #expect(small.areShort(bytesMax: 100))
+        #expect(!small.areShort(bytesMax: 99))
+        #expect(![Self.set(Self.large, by: 1, 0)].areShort(bytesMax: .max))
+    }
+}
