@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -125,6 +126,11 @@ void linux_set_thread_name(const char *name) {
     char cut[16] = {0};
     strncpy(cut, name, sizeof cut - 1);
     pthread_setname_np(pthread_self(), cut);
+}
+
+void linux_run_in_background(void) {
+    // On Linux a nice value belongs to a thread, and zero names the calling one. Raising it is always allowed.
+    setpriority(PRIO_PROCESS, 0, 10);
 }
 
 void linux_block_broken_pipe_signal(void) {

@@ -6,20 +6,30 @@ import Synchronization
 package final class NamedThread: Sendable {
     private let handle: Mutex<pthread_t?>
 
+    package enum Priority: Sendable {
+        case normal
+        /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for all.
+        case background
+    }
+
     private final class Start: Sendable {
         let name: String
+        let priority: Priority
         let body: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
+        init(name: String, priority: Priority, body: @escaping @Sendable () -> Void) {
             self.name = name
+            self.priority = priority
             self.body = body
         }
     }
 
     /// Starts a thread that runs `body` and ends with it. Linux keeps the first 15 bytes of the name.
-    package init(name: String, body: @escaping @Sendable () -> Void) throws(SystemError) {
+    package init(
+        name: String, priority: Priority = .normal, body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
         var thread = pthread_t()
-        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        let start = Unmanaged.passRetained(Start(name: name, priority: priority, body: body))
         let code = pthread_create(&thread, nil, NamedThread.main, start.toOpaque())
         if code != 0 {
             start.release()
@@ -45,6 +55,7 @@ package final class NamedThread: Sendable {
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
         let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
         linux_set_thread_name(start.name)
+        if start.priority == .background { linux_run_in_background() }
         start.body()
         return nil
     }

@@ -28,11 +28,12 @@ package final class Worker<Item: Sendable>: Sendable {
     /// - parameter makeBody: runs first on the new thread and returns what handles the batches, so the state that
     ///   the handler captures belongs to that thread and need not be `Sendable`.
     package init(
-        name: String, capacity: Int = .max, makeBody: @escaping @Sendable () -> Body
+        name: String, priority: NamedThread.Priority = .normal, capacity: Int = .max,
+        makeBody: @escaping @Sendable () -> Body
     ) throws(SystemError) {
         self.capacity = capacity
         let shared = shared
-        thread = try NamedThread(name: name) { Worker.run(shared, makeBody()) }
+        thread = try NamedThread(name: name, priority: priority) { Worker.run(shared, makeBody()) }
     }
 
     /// Hands items to the thread; posts of one thread keep their order. Never waits.

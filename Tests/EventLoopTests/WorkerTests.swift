@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Synchronization
 import Testing
 
@@ -23,6 +24,22 @@ struct WorkerTests {
             #expect(all.filter { $0.poster == poster }.map(\.number) == [Int](0..<1000))
         }
         worker.stop()
+    }
+
+    @Test("in the background comes after others: its nice value is higher")
+    func background() throws {
+        func niceness(_ priority: NamedThread.Priority) throws -> Int32 {
+            let seen = Channel<Int32>()
+            // On Linux a nice value belongs to a thread, and zero names the calling one.
+            let thread = try NamedThread(name: "thread", priority: priority) {
+                seen.put(getpriority(Int32(PRIO_PROCESS.rawValue), 0))
+            }
+            thread.join()
+            return try seen.next()
+        }
+        let normal = try niceness(.normal)
+        #expect(try niceness(.background) > normal || normal >= 10)
+        #expect(try niceness(.normal) == normal)
     }
 
     @Test("gets as one batch what was posted while it worked")

@@ -103,7 +103,7 @@ final class Services: Sendable {
             return then(.failure(AdminRefusal(text: "another backup is under way")))
         }
         do throws(SystemError) {
-            _ = try NamedThread(name: "backup") { [self] in
+            _ = try NamedThread(name: "backup", priority: .background) { [self] in
                 defer { isBackingUp.store(false, ordering: .relaxed) }
                 then(makeBackup(of: database))
             }

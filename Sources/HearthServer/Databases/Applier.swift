@@ -18,7 +18,7 @@ final class Applier: Sendable {
     init(
         readers: SnapshotReaders, report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
-        worker = try Worker(name: "applier") {
+        worker = try Worker(name: "applier", priority: .background) {
             { jobs in
                 for job in jobs {
                     switch job {

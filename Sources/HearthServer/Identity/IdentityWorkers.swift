@@ -10,7 +10,7 @@ final class IdentityWorkers: Sendable {
         let load = Atomic<Int>(0)
 
         init(name: String) throws(SystemError) {
-            worker = try Worker(name: name) {
+            worker = try Worker(name: name, priority: .background) {
                 { batch in
                     for work in batch { work() }
                 }

@@ -50,7 +50,7 @@ final class SnapshotReaders: Sendable {
         }
         guard mayRun else { return }
         do throws(SystemError) {
-            _ = try NamedThread(name: "snapshot") { self.work(on: job) }
+            _ = try NamedThread(name: "snapshot", priority: .background) { self.work(on: job) }
         } catch {
             state.withLock { $0.running -= 1 }
             fail(job.stream, .inputOutput("\(error)"))
