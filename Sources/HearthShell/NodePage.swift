@@ -30,6 +30,9 @@ struct NodePage {
     /// The value has children.
     var isObject: Bool { node.type == "object" }
 
+    /// What an array of the children has; a value without children stands for itself.
+    var elements: [JSONObject] { isObject ? children.map(\.json) : node.type == "null" ? [] : [json] }
+
     /// Bytes of all children, about; nil if they are not all here, or one is larger than the server says.
     var byteCount: Int? {
         if next != nil { return nil }

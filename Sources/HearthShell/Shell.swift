@@ -12,6 +12,8 @@ package final class Shell: Sendable {
         case failure = 1
         /// A command was not written as it must be.
         case usage = 2
+        /// Somebody has interrupted a command half-way, as shells say it.
+        case interrupted = 130
     }
 
     private let session: ShellSession
@@ -22,11 +24,14 @@ package final class Shell: Sendable {
 
     /// From now on ^C ends the command that runs, not the program.
     package func takeInterrupts(on loop: EventLoop) throws(SystemError) {
-        try Signals.forward([SIGINT], to: loop) { [self] _ in
-            running.withLock { running in
-                running.task?.cancel()
-                running.wasInterrupted = true
-            }
+        try Signals.forward([SIGINT], to: loop) { [self] _ in interrupt() }
+    }
+
+    /// What ^C does.
+    func interrupt() {
+        running.withLock { running in
+            running.task?.cancel()
+            running.wasInterrupted = true
         }
     }
 
@@ -40,7 +45,7 @@ package final class Shell: Sendable {
         for (index, line) in lines.enumerated() {
             let outcome = run(line: line) { "\(name):\(index + 1): \($0)" }
             if outcome != .success || session.isOver { return outcome }
-            if running.withLock({ $0.wasInterrupted }) { return .failure }
+            if running.withLock({ $0.wasInterrupted }) { return .interrupted }
         }
         return .success
     }
@@ -64,19 +69,22 @@ package final class Shell: Sendable {
         defer { session.out.end() }
         do throws(ShellError) {
             try await session.run(words)
+            leaveLine()
             return .success
         } catch {
+            leaveLine()
             if let message = error.message { session.out.writeError(describe(message)) }
             switch error {
             case .usage: return .usage
             case .failed, .lost: return .failure
-            case .stopped:
-                // Behind the ^C that the terminal shows.
-                if Task.isCancelled, session.out.columns != nil { StandardStreams.write("\n", to: STDOUT_FILENO) }
-                return .success
+            // Or whoever turns the pages has seen enough.
+            case .stopped: return Task.isCancelled ? .interrupted : .success
             }
         }
     }
+
+    /// Behind the ^C that the terminal shows.
+    private func leaveLine() { if Task.isCancelled, session.out.columns != nil { StandardOutput.control("\n") } }
 
     // MARK: The terminal
 
@@ -92,7 +100,7 @@ package final class Shell: Sendable {
         while !session.isOver {
             switch editor.read(prompt: prompt, isColoured: session.out.isColoured) {
             case .end:
-                StandardStreams.write("\n", to: STDOUT_FILENO)
+                StandardOutput.control("\n")
                 return .success
             case .interrupted: continue
             case .text(let line):
@@ -107,8 +115,10 @@ package final class Shell: Sendable {
 
     var prompt: [(text: String, style: Style?)] {
         let server = session.target.url.database
-        var parts: [(String, Style?)] = [(server.isEmpty ? "hearth" : server, .strong), ("\(session.place)", .key)]
-        if let acting = session.acting { parts.append((" as \(acting.name)", .number)) }
+        var parts: [(String, Style?)] = [
+            (server.isEmpty ? "hearth" : server, .strong), ("\(session.place)".printable, .key),
+        ]
+        if let acting = session.acting { parts.append((" as \(acting.name.printable)", .number)) }
         if session.isDry { parts.append((" dry", .number)) }
         return parts + [("> ", nil)]
     }

@@ -250,6 +250,7 @@ struct Table {
 
     /// Columns are padded, but for the last one.
     func lines(styleHead: (String) -> String) -> [String] {
+        let rows = rows.map { $0.map(\.printable) }
         var widths = head.map(\.count)
         for row in rows { for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) } }
         func line(_ row: [String]) -> String {

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HearthServer
+import HearthShell
 import Identity
 
 extension Command {

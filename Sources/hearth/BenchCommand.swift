@@ -1,4 +1,5 @@
 import HearthBench
+import HearthShell
 
 extension Command {
     static let bench = Command(

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTPCodec
 import HearthClient
+import HearthShell
 import Synchronization
 
 /// Runs a command against a server: makes the connection, waits for the command, turns errors into lines and exit
@@ -128,7 +129,7 @@ struct ClientRun: Sendable {
     }
 
     func complain(_ message: String, _ code: ExitCode) -> ExitCode {
-        StandardError.write("hearth \(name): \(message)\n")
+        StandardError.write("hearth \(name): \(message.printableLines)\n")
         return code
     }
 }

@@ -1,4 +1,5 @@
-import Glibc
+import HearthShell
+import HearthShell
 
 /// A subcommand: its name, its place in the help text, and what it does.
 struct Command: Sendable {
@@ -18,7 +19,15 @@ struct Command: Sendable {
         version,
     ]
 
+    /// What the command says of itself, unless its results have got lost.
     static func run(_ words: [String]) -> ExitCode {
+        let code = perform(words)
+        guard code == .success, let failure = StandardOutput.failure else { return code }
+        StandardError.write("hearth: \(failure)\n")
+        return .failure
+    }
+
+    private static func perform(_ words: [String]) -> ExitCode {
         guard let name = words.first else {
             StandardError.write(overview + "\n")
             return .usage
@@ -26,7 +35,7 @@ struct Command: Sendable {
         let rest = Array(words.dropFirst())
         switch name {
         case "help", "--help", "-h": return help(rest.first)
-        case "--version": return run(["version"])
+        case "--version": return perform(["version"])
         default: break
         }
         guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
@@ -83,30 +92,4 @@ struct Command: Sendable {
 
 extension String {
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-}
-
-/// Where messages for people go, so that output stays clean for pipes.
-enum StandardError {
-    static func write(_ text: String) {
-        var text = text
-        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
-}
-
-/// Where results go. Each line is written at once, also into a pipe.
-enum StandardOutput {
-    static func line(_ text: String) { write(text + "\n") }
-
-    static func write(_ text: String) { write(Array(text.utf8)) }
-
-    static func write(_ bytes: [UInt8]) {
-        bytes.withUnsafeBufferPointer { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(STDOUT_FILENO, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno != EINTR { return }
-                rest = rest.dropFirst(max(count, 0))
-            }
-        }
-    }
 }

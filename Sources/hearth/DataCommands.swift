@@ -1,5 +1,6 @@
 import Glibc
 import HearthClient
+import HearthShell
 import JSONTree
 import WireProtocol
 

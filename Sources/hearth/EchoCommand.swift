@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import HearthShell
 
 extension Command {
     static let echo = Command(

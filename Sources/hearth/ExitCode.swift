@@ -11,4 +11,6 @@ enum ExitCode: Int32 {
     case data = 65
     /// The server cannot be reached.
     case unavailable = 69
+    /// Somebody has interrupted it half-way, as shells say it.
+    case interrupted = 130
 }

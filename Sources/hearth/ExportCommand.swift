@@ -1,4 +1,5 @@
 import HearthClient
+import HearthShell
 import JSONTree
 
 extension Command {
@@ -20,7 +21,8 @@ extension Command {
             throw UsageError(message: "needs PATH, and FILE or none")
         }
         let run = try ClientRun("export", arguments, at: arguments.positional[0])
-        let output = try OutputFile(arguments.positional.count > 1 ? arguments.positional[1] : nil)
+        let file = arguments.positional.count > 1 ? arguments.positional[1] : nil
+        let output = try UsageError.of { () throws(ShellError) in try OutputFile(file) }
         let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
         // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
         return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
@@ -38,7 +40,10 @@ extension Command {
                 throw error
             }
             progress.end()
-            return output.finish() ? .success : run.complain(output.failure ?? "", .failure)
+            do throws(ShellError) { _ = try output.finish() } catch {
+                return run.complain(error.message ?? "", .failure)
+            }
+            return .success
         }
     }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HearthClient
+import HearthShell
 import JSONTree
 
 extension Command {

@@ -9,6 +9,6 @@ enum QueryOptions {
 
     /// Nil if no option asks for a query.
     static func query(_ arguments: Arguments) throws(UsageError) -> QueryObject? {
-        try UsageError.of { () throws(ShellError) in try QueryWords.query { arguments[$0] } }
+        try UsageError.of { () throws(ShellError) in try QueryWords.query { arguments[$0].map { Word($0) } } }
     }
 }

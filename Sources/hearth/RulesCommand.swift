@@ -1,5 +1,6 @@
 import EventLoop
 import HearthServer
+import HearthShell
 import JSONTree
 import SecurityRules
 

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import HearthClient
+import HearthShell
 import JSONTree
 import JSONWebTokens
 import SecurityRules

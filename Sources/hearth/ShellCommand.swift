@@ -15,7 +15,7 @@ extension Command {
             line: at a prompt with history and completion if that is a terminal. 'help' explains the commands.
 
             A script ends with its first command that fails. The command ends with 0, with 1 when a command failed, with 2 when
-            it was not written as it must be.
+            it was not written as it must be, with 130 when ^C ended it half-way.
             """,
         options: ServerAddress.options.filter { $0.name != "url" } + [
             .init(name: "command", value: "LINE", help: "run this line; also as -c LINE"),
@@ -81,6 +81,7 @@ extension Command {
         case .success: .success
         case .failure: .failure
         case .usage: .shellUsage
+        case .interrupted: .interrupted
         }
     }
 

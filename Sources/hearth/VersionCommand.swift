@@ -1,3 +1,5 @@
+import HearthShell
+
 extension Command {
     static let version = Command(name: "version", synopsis: "", summary: "Print the version.", options: []) {
         arguments throws(UsageError) in

@@ -36,7 +36,7 @@ extension Command {
         guard arguments.flag("resume") else {
             return run(endsOnSignal: true) { connection throws(ConnectionError) in
                 for try await change in try await connection.listen(path, query: query) {
-                    StandardOutput.write(line.text(of: change))
+                    guard StandardOutput.write(line.text(of: change)) else { return }
                 }
             }
         }
@@ -102,6 +102,6 @@ private struct ResumingWatch {
         let changes = try await connection.listen(path, query: query, since: position)
         wait = Self.waitMin
         defer { position = changes.position ?? position }
-        for try await change in changes { StandardOutput.write(line.text(of: change)) }
+        for try await change in changes { guard StandardOutput.write(line.text(of: change)) else { return } }
     }
 }

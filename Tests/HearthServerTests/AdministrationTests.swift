@@ -256,6 +256,24 @@ struct AdministrationTests {
         #expect(desk.pushes.isEmpty)
     }
 
+    @Test(
+        "whoever is no administrator any more hears no more of what is asked",
+        arguments: [
+            ("unauth", "{}"), ("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#), ("auth", #"{"cred":"x"}"#),
+        ])
+    func profileOfAnother(action: String, body: String) throws {
+        let server = try RealtimeTestServer()
+        let (desk, other, user) = (try Desk(server), try Desk(server), try Desk(server))
+        for watcher in [desk, other] { #expect(try watcher.ask("admin", #"{"c":"profile","on":true}"#).status == "ok") }
+        _ = try desk.ask(action, body)
+        desk.pushes = []
+        try user.ask("p", #"{"p":"a","d":1}"#)
+        // Both would be told at once.
+        #expect(try other.receive()["a"]?.text == "prof")
+        _ = try desk.ask("s", #"{"c":{}}"#)
+        #expect(desk.pushes.isEmpty)
+    }
+
     @Test("the places that administrators have over HTTP, with their status and body")
     func rest() throws {
         let folder = TemporaryFolder()

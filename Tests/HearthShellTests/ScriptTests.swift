@@ -1,5 +1,7 @@
+import EventLoop
 import Glibc
 import HearthServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -52,5 +54,49 @@ struct ScriptTests {
         #expect(try hearth(fixture, "rm big --yes").code == 0)
         let program = try #require(BuiltProgram.path("hearth"))
         #expect(system("\(program) shell ws://127.0.0.1:1 ls >/dev/null 2>&1") >> 8 & 0xFF == 1)
+    }
+
+    @Test("results that cannot be written are an error")
+    func fullDisk() async throws {
+        let fixture = try ShellFixture()
+        await fixture.run("set a 1")
+        let program = try #require(BuiltProgram.path("hearth"))
+        let errors = fixture.folder.path + "/errors"
+        for words in [
+            "shell ws://\(fixture.server.address) get a", "get a --url ws://\(fixture.server.address)", "help",
+        ] {
+            #expect(system("\(program) \(words) >/dev/full 2>\(errors)") >> 8 & 0xFF == 1, "\(words)")
+            #expect(fixture.contents(of: "errors").contains("cannot write standard output: No space left"), "\(words)")
+        }
+    }
+
+    /// Runs a line, which is interrupted when it has written something.
+    private func interrupted(_ line: String, _ fixture: (@escaping @Sendable (String) -> Void) throws -> ShellFixture)
+        async throws -> Shell.Outcome
+    {
+        let shell = Mutex<Shell?>(nil)
+        let running = try fixture { _ in shell.withLock { $0 }?.interrupt() }
+        let children = (0..<300).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await running.run("set many {\(children)}")
+        shell.withLock { $0 = Shell(running.session) }
+        // The shell waits on the thread that it is called on.
+        return try await withCheckedThrowingContinuation { continuation in
+            do {
+                let thread = try NamedThread(name: "test") {
+                    continuation.resume(returning: shell.withLock { $0 }?.run(line: line) ?? .success)
+                }
+                _ = thread
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    @Test("a command that is interrupted half-way has failed; one that goes on until then has not")
+    func interrupts() async throws {
+        let fixture = { (onText: @escaping @Sendable (String) -> Void) in try ShellFixture(onText: onText) }
+        #expect(try await interrupted("ls many", fixture) == .interrupted)
+        #expect(try await interrupted("watch many/k1", fixture) == .success)
+        #expect(try await interrupted("as ann watch many/k1", fixture) == .success)
     }
 }

@@ -165,6 +165,19 @@ struct ServingTests {
         #expect(await shell.run("users create ann@example.com") == "EMAIL_EXISTS\n")
     }
 
+    @Test("names and ids that users gave themselves are shown as text, one row each, and nothing else")
+    func hostileNames() async throws {
+        let shell = try ShellFixture()
+        let evil = #"e\u001b]52;c;eA==\u0007\u009b2J\ney"#
+        #expect(await shell.run("users create --uid \"\(evil)\" --name \"\(evil)\"").split(separator: "\n").count == 1)
+        let shown = "e\u{FFFD}]52;c;eA==\u{FFFD}\u{FFFD}2J\u{FFFD}ey"
+        let rows = await shell.run("users").split(separator: "\n")
+        #expect(rows.count == 2 && rows.last?.hasPrefix("\(shown)  -      \(shown)") == true)
+        await shell.run("as \"\(evil)\" set a 1")
+        let history = await shell.run("history").split(separator: "\n")
+        #expect(history.count == 2 && history.first?.hasSuffix(shown) == true)
+    }
+
     @Test("every command has help, and names what it takes")
     func help() async throws {
         let shell = try ShellFixture()

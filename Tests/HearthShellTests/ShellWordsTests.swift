@@ -39,6 +39,27 @@ struct ShellWordsTests {
         #expect(try ShellWords.split("ls " + ShellWords.escaped(path)).map(\.text) == ["ls", path])
     }
 
+    @Test(
+        "what is quoted or escaped is no option, and what stands behind one has no quotes",
+        arguments: [
+            (#"ls \-Ok"#, ["-Ok"], nil), (#"ls "-n" x"#, ["-n", "x"], nil), ("ls -5 -n 7", ["-5"], "7"),
+            (#"ls -n "two words""#, [], "two words"), (#"ls -n two\ words x"#, ["x"], "two words"),
+            ("ls -n '7'", [], "7"),
+        ] as [(String, [String], String?)])
+    func options(line: String, words: [String], value: String?) throws {
+        let arguments = try ShellArguments(.ls, Array(try ShellWords.split(line).dropFirst()))
+        #expect(arguments.words.map(\.text) == words)
+        #expect(arguments["-n"] == value)
+    }
+
+    @Test("a path whose first key begins with a dash is completed, and then found")
+    func dash() throws {
+        let path = "-OfH0QpZ0aaaaaaaaaaa"
+        let line = "ls " + ShellWords.escaped(path)
+        #expect(try ShellArguments(.ls, Array(try ShellWords.split(line).dropFirst())).words.map(\.text) == [path])
+        #expect(ShellWords.unfinished(line)?.start == path)
+    }
+
     @Test("the word that somebody is still writing")
     func unfinished() {
         func start(_ line: String) -> String? {

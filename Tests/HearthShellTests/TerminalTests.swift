@@ -113,6 +113,17 @@ struct TerminalTests {
         try await terminal.wait(for: "get many/k1001\n1\nhearth/>")
     }
 
+    @Test("a list as JSON is whole on a terminal")
+    func json() async throws {
+        let fixture = try ShellFixture()
+        await fixture.run("set list {\"a\":1,\"b\":2}")
+        let terminal = try terminal(fixture, ["--json"])
+        try await prompt(of: terminal, "hearth/>")
+        terminal.type("ls list", .enter)
+        try await terminal.wait(
+            for: #"[{"t":"number","v":1,"k":"a"},"# + "\n" + #"{"t":"number","v":2,"k":"b"}]"# + "\nhearth/>")
+    }
+
     @Test("a password is not shown")
     func secret() async throws {
         let fixture = try ShellFixture()

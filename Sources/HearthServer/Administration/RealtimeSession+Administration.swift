@@ -26,8 +26,7 @@ extension RealtimeSession {
         case .children(let page): describe(number, page, isCount: false, limitMax: Self.describedMax)
         case .count(let page): describe(number, page, isCount: true, limitMax: Self.countedMax)
         case .profile(let isOn):
-            isProfiling = isOn
-            context.services.databases.profile(database.index, isOn, for: id)
+            profile(isOn)
             submit(number, .relay(.done))
         case .rest(let method, let target, let body):
             switch AdminCall.operation(method, target, body) {

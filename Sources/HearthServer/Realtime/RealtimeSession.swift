@@ -31,8 +31,8 @@ final class RealtimeSession: GroupMember {
     var groups: Set<UInt64> = []
     let database: DatabaseDirectory.Use
     let origin: SessionOrigin
-    /// It is told what is asked of its database.
-    var isProfiling = false
+    /// It is told what is asked of its database, as long as it is an administrator's.
+    private var isProfiling = false
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
@@ -161,6 +161,7 @@ final class RealtimeSession: GroupMember {
     /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request that asked for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
+        if !authentication.principal.isAdministrator { profile(false) }
         expiry?.cancel()
         expiry = authentication.schedule(on: context.loop) { [unowned self] in
             revokeCredential("expired_token", "Auth token is expired.")
@@ -169,6 +170,12 @@ final class RealtimeSession: GroupMember {
         context.submit(
             Request(connection: id, number: 0, principal: authentication.principal, operation: .become(nil)),
             to: database.index)
+    }
+
+    func profile(_ isOn: Bool) {
+        if isOn == isProfiling { return }
+        isProfiling = isOn
+        context.services.databases.profile(database.index, isOn, for: id)
     }
 
     /// The client is told that a listener failed, so the database must not keep it.
@@ -321,7 +328,7 @@ final class RealtimeSession: GroupMember {
         stream = nil
         candidate = nil
         context.remove(self)
-        if isProfiling { context.services.databases.profile(database.index, false, for: id) }
+        profile(false)
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }

@@ -29,10 +29,11 @@ extension ShellCommand {
             }
         } catch let error as ShellError {
             throw error
+        } catch ConnectionError.cancelled {
+            // That is how it ends.
         } catch let error as ConnectionError {
             throw ShellError(error)
         } catch { throw .failed("\(error)") }
-        throw .stopped
     }
 
     static let profile = ShellCommand(
@@ -66,7 +67,7 @@ extension ShellSession {
                     if left == 0 { return nil }
                 }
             }
-            return Task.isCancelled ? .stopped : .lost("the connection was lost")
+            return Task.isCancelled ? nil : .lost("the connection was lost")
         } catch {
             return error
         }
@@ -99,6 +100,6 @@ private enum ProfileLine {
         let time = microseconds < 10_000 ? "\(microseconds) µs" : "\(microseconds / 1000) ms"
         return columns(
             "\(entry["count"]?.integer ?? 0)", time, "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))",
-            entry["uid"]?.text ?? "-", "\(entry["op"]?.text ?? "") \(entry["path"]?.text ?? "")\(mark)")
+            entry["uid"]?.printable ?? "-", "\(entry["op"]?.printable ?? "") \(entry["path"]?.printable ?? "")\(mark)")
     }
 }

@@ -28,16 +28,21 @@ extension ShellCommand {
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         let limit = try arguments.count("-n") ?? .max
+        var array = ArrayLines(out: session.out)
         var shown = 0
         var after: Key?
         repeat {
             let size = min(pageSizes[after == nil ? 0 : 1], limit - shown)
             let page = try await session.page(path, after: after, limit: size)
-            try session.list(page, isFirst: after == nil)
+            if session.isJSON {
+                for element in page.elements { try array.append(element) }
+            } else {
+                try session.list(page, isFirst: after == nil)
+            }
             shown += page.children.count
             after = page.next
         } while after != nil && shown < limit
-        if session.isJSON { try session.out.line("]") }
+        if session.isJSON { try array.end() }
     }
 
     static let get = ShellCommand(
@@ -130,16 +135,8 @@ extension ShellSession {
         for line in out.columns == nil ? [painter.line(parsed)] : painter.lines(parsed) { try out.line(line) }
     }
 
-    /// Children, one per line. As JSON they are an array, which is not closed here.
+    /// Children, one per line.
     fileprivate func list(_ page: NodePage, isFirst: Bool) throws(ShellError) {
-        if isJSON {
-            if isFirst { try out.write("[") }
-            if !page.isObject, page.node.type != "null" { return try out.write(text(page.json)) }
-            for (index, child) in page.children.enumerated() {
-                try out.write((isFirst && index == 0 ? "" : ",\n") + text(child.json))
-            }
-            return
-        }
         guard page.isObject else {
             if page.node.type != "null" { try out.line(page.node.text(painter)) }
             return
@@ -154,8 +151,6 @@ extension ShellSession {
             try out.line(styled(child.key, .key) + gap + cut(child.node.text(painter), behind: width + 2))
         }
     }
-
-    private func text(_ object: JSONObject) -> String { String(decoding: object.bytes, as: UTF8.self) }
 
     /// On a terminal a child takes one line.
     private func cut(_ text: String, behind used: Int) -> String {
@@ -176,16 +171,37 @@ extension ShellSession {
 
     fileprivate func lines(ofHistory entry: JSONObject) -> [String] {
         let time = Moment.text(entry["time"]?.integer)
-        let head = "\(entry["seq"]?.integer ?? 0)  \(time)  \(entry["uid"]?.text ?? "-")"
+        let head = "\(entry["seq"]?.integer ?? 0)  \(time)  \(entry["uid"]?.printable ?? "-")"
         let changes = (entry["changes"]?.array ?? []).compactMap(\.object).map { change in
             let value =
                 change["value"].map { painter.line($0) }
                 ?? styled("(\(ByteText(Int(clamping: change["bytes"]?.integer ?? 0))))", .dim)
-            return "    \(styled(change["path"]?.text ?? "", .key))  \(value)"
+            return "    \(styled(change["path"]?.printable ?? "", .key))  \(value)"
         }
         let more = entry["more"]?.integer.map { [styled("    and \($0) more", .dim)] } ?? []
         return [styled(head, .dim)] + changes + more
     }
+}
+
+/// A JSON array that is written while its elements come, each on a line of its own.
+private struct ArrayLines {
+    let out: any ShellOutput
+    /// The last line, which a comma or the end of the array is missing from.
+    private var line = "["
+    private var isEmpty = true
+
+    init(out: any ShellOutput) { self.out = out }
+
+    mutating func append(_ element: JSONObject) throws(ShellError) {
+        if !isEmpty {
+            try out.line(line + ",")
+            line = ""
+        }
+        line += String(decoding: element.bytes, as: UTF8.self)
+        isEmpty = false
+    }
+
+    func end() throws(ShellError) { try out.line(line + "]") }
 }
 
 /// Draws or collects a subtree level by level, so far and so wide as is wanted.
@@ -257,5 +273,5 @@ extension ShellCommand {
 
 extension ShellArguments {
     /// Nil if no option asks for a query.
-    func query() throws(ShellError) -> QueryObject? { try QueryWords.query { self["--\($0)"] } }
+    func query() throws(ShellError) -> QueryObject? { try QueryWords.query { word("--\($0)") } }
 }

@@ -139,10 +139,10 @@ extension ShellSession {
         let list = (try await call("GET", "/.settings/denials.json").array ?? []).prefix(limit)
         try show(.array(Array(list))) {
             list.compactMap(\.object).flatMap { entry in
-                let who = entry["uid"]?.text ?? "nobody"
-                let what = "\(entry["operation"]?.text ?? "") \(entry["path"]?.text ?? "")"
+                let who = entry["uid"]?.printable ?? "nobody"
+                let what = "\(entry["operation"]?.printable ?? "") \(entry["path"]?.printable ?? "")"
                 return [styled("\(Moment.text(entry["time"]?.integer))  \(who)", .dim) + "  \(what)"]
-                    + (entry["why"]?.text.map { ["    \($0)"] } ?? [])
+                    + (entry["why"]?.printable.map { ["    \($0)"] } ?? [])
             }
         }
     }

@@ -37,7 +37,7 @@ extension ShellCommand {
             guard index > 0, arguments.has("-l") else { continue }
             for listen in list[index - 1]["at"]?.array?.compactMap(\.object) ?? [] {
                 let query = listen["query"].map { "  " + session.painter.line($0) } ?? ""
-                try session.out.line("    \(session.styled(listen["path"]?.text ?? "", .key))\(query)")
+                try session.out.line("    \(session.styled(listen["path"]?.printable ?? "", .key))\(query)")
             }
         }
         let count = answer["count"]?.integer ?? 0
@@ -76,7 +76,7 @@ extension ShellCommand {
         let answer = try await session.ask(.backup)
         try session.show(.object(answer)) {
             let bytes = ByteText(Int(clamping: answer["bytes"]?.integer ?? 0))
-            return ["\(answer["file"]?.text ?? ""): up to sequence \(answer["sequence"]?.integer ?? 0), \(bytes)"]
+            return ["\(answer["file"]?.printable ?? ""): up to sequence \(answer["sequence"]?.integer ?? 0), \(bytes)"]
         }
     }
 
@@ -86,7 +86,7 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         let answer = try await session.ask(.log(limit: try arguments.count("-n", in: 1...1000) ?? 20))
-        try session.show(answer["lines"] ?? .array([])) { answer["lines"]?.array?.compactMap(\.text) ?? [] }
+        try session.show(answer["lines"] ?? .array([])) { answer["lines"]?.array?.compactMap(\.printable) ?? [] }
     }
 }
 

@@ -47,7 +47,7 @@ extension ShellCommand {
             throw ShellError(error)
         }
         let file = arguments.words.count > 1 ? arguments.words[1].text : nil
-        let output = try ExportFile(file)
+        let output = try OutputFile(file)
         do throws(ConnectionError) {
             try await Download.run(call, on: session.target.loop, options: session.target.options) { output.write($0) }
         } catch {
@@ -74,6 +74,7 @@ extension ShellSession {
         do throws(ImportFailure) {
             var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
             while true {
+                if Task.isCancelled { throw .connection(.cancelled) }
                 let count = Glibc.read(descriptor, &piece, piece.count)
                 if count < 0, errno == EINTR { continue }
                 if count <= 0 { break }
@@ -99,54 +100,5 @@ extension ShellSession {
             while let _ = try reader.next() {}
         }
         return bytes
-    }
-}
-
-/// Where an export goes: a file that is only under its name once it is whole, or standard output.
-private final class ExportFile: @unchecked Sendable {
-    // Safe because: only the thread that writes uses it, until that is done.
-
-    private let descriptor: Int32
-    private let path: String?
-    private var count = 0
-    private(set) var failure: String?
-
-    init(_ path: String?) throws(ShellError) {
-        self.path = path
-        descriptor = path.map { open($0 + ".part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
-        if descriptor < 0 { throw .failed("cannot write \(path ?? ""): \(String(cString: strerror(errno)))") }
-    }
-
-    /// False when that failed.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let part = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-            if part < 0 {
-                if errno == EINTR { continue }
-                failure = "cannot write \(path ?? "standard output"): \(String(cString: strerror(errno)))"
-                return false
-            }
-            rest = rest.dropFirst(part)
-        }
-        count += bytes.count
-        return true
-    }
-
-    /// Gives a file its name; answers the bytes.
-    func finish() throws(ShellError) -> Int {
-        guard [UInt8(ascii: "\n")].withUnsafeBytes({ write($0) }) else { throw .failed(failure ?? "") }
-        guard let path else { return count }
-        let isSafe = fsync(descriptor) == 0
-        guard close(descriptor) == 0, isSafe, rename(path + ".part", path) == 0 else {
-            throw .failed("cannot write \(path): \(String(cString: strerror(errno)))")
-        }
-        return count
-    }
-
-    func discard() {
-        guard let path else { return }
-        close(descriptor)
-        unlink(path + ".part")
     }
 }

@@ -110,7 +110,7 @@ extension ShellSession {
             }
         }
         let answer = try await call("POST", try await accounts(""), user.bytes)
-        try show(answer) { [answer.object?["localId"]?.text ?? ""] }
+        try show(answer) { [answer.object?["localId"]?.printable ?? ""] }
     }
 
     fileprivate func update(

@@ -22,9 +22,9 @@ package enum QueryWords {
     /// Nil if no option asks for a query.
     ///
     /// - parameter option: the value of an option, by its name without dashes.
-    package static func query(_ option: (String) -> String?) throws(ShellError) -> QueryObject? {
+    package static func query(_ option: (String) -> Word?) throws(ShellError) -> QueryObject? {
         guard options.contains(where: { option($0.name) != nil }) else { return nil }
-        let index = try index(option("order-by"))
+        let index = try index(option("order-by")?.text)
         let first = try limit("limit-to-first", option)
         let last = try limit("limit-to-last", option)
         let limits = [first.map { QueryLimit(.first, $0) }, last.map { QueryLimit(.last, $0) }].compactMap { $0 }
@@ -32,8 +32,8 @@ package enum QueryWords {
         var start: QueryBound?
         var end: QueryBound?
         for name in ["start-at", "start-after", "end-at", "end-before", "equal-to"] {
-            guard let text = option(name) else { continue }
-            let value = try bound(text, name, in: index)
+            guard let word = option(name) else { continue }
+            let value = try bound(word, name, in: index)
             let isStart = name.hasPrefix("start") || name == "equal-to"
             let isEnd = name.hasPrefix("end") || name == "equal-to"
             guard !isStart || start == nil, !isEnd || end == nil else {
@@ -52,8 +52,8 @@ package enum QueryWords {
         }
     }
 
-    private static func limit(_ name: String, _ option: (String) -> String?) throws(ShellError) -> Int? {
-        guard let text = option(name) else { return nil }
+    private static func limit(_ name: String, _ option: (String) -> Word?) throws(ShellError) -> Int? {
+        guard let text = option(name)?.text else { return nil }
         guard let value = Int(text), value > 0 else {
             throw .usage("--\(name) must be a number from 1 to \(Int.max), not '\(text)'")
         }
@@ -74,12 +74,11 @@ package enum QueryWords {
         }
     }
 
-    private static func bound(_ text: String, _ name: String, in index: QueryIndex) throws(ShellError) -> CanonicalJSON
-    {
-        if index == .key { return CanonicalJSON(string: Array(text.utf8)) }
-        guard let value = try? CanonicalJSON.parse(Array(text.utf8)).value, value.isNull || value.isLeaf,
+    private static func bound(_ word: Word, _ name: String, in index: QueryIndex) throws(ShellError) -> CanonicalJSON {
+        if index == .key { return CanonicalJSON(string: Array(word.text.utf8)) }
+        guard let value = try? CanonicalJSON.parse(Array(word.raw.utf8)).value, value.isNull || value.isLeaf,
             value.bytes.first != UInt8(ascii: "{")
-        else { throw .usage("--\(name) must be null, true, false, a number or '\"text\"', not '\(text)'") }
+        else { throw .usage("--\(name) must be null, true, false, a number or '\"text\"', not '\(word.raw)'") }
         return value
     }
 }

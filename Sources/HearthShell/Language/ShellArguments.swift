@@ -8,13 +8,13 @@ struct ShellArguments {
 
     let command: ShellCommand
     private(set) var words: [Word] = []
-    private var options: [String: String] = [:]
+    private var options: [String: Word] = [:]
 
     init(_ command: ShellCommand, _ all: [Word]) throws(ShellError) {
         self.command = command
         var rest = all[...]
         while let word = rest.popFirst() {
-            guard !word.isQuoted, word.text.hasPrefix("-"), word.text.count > 1,
+            guard !word.isLiteral, word.text.hasPrefix("-"), word.text.count > 1,
                 // A negative number is a value.
                 !(word.text.dropFirst().first?.isNumber ?? false)
             else {
@@ -23,20 +23,23 @@ struct ShellArguments {
             }
             guard let hasValue = command.options[word.text] else { throw misused("unknown option \(word.text)") }
             guard hasValue else {
-                options[word.text] = ""
+                options[word.text] = Word("")
                 continue
             }
             guard let value = rest.popFirst() else { throw misused("\(word.text) needs a value") }
-            options[word.text] = value.raw
+            options[word.text] = value
         }
     }
 
-    subscript(name: String) -> String? { options[name] }
+    subscript(name: String) -> String? { options[name]?.text }
+
+    /// As it was written, for what may be JSON.
+    func word(_ name: String) -> Word? { options[name] }
 
     func has(_ name: String) -> Bool { options[name] != nil }
 
     func count(_ name: String, in range: ClosedRange<Int> = 1...1_000_000) throws(ShellError) -> Int? {
-        guard let text = options[name] else { return nil }
+        guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw misused("\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }

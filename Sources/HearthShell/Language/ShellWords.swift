@@ -6,16 +6,19 @@ package struct Word: Hashable, Sendable {
     package var raw: String
     /// Without the quotes around it, for what is a name or a path.
     package var text: String
-    /// It was quoted, so it is no option.
+    /// Some of it stood in quotes.
     package var isQuoted = false
+    /// Some of it stood in quotes, or a backslash before it: it is no option.
+    package var isLiteral = false
 
     /// A word that somebody else has taken apart, such as the shell that this program was started by.
     package init(_ text: String) { (raw, self.text) = (text, text) }
 
-    init(raw: String, text: String, isQuoted: Bool) {
+    init(raw: String, text: String, isQuoted: Bool, isLiteral: Bool) {
         self.raw = raw
         self.text = text
         self.isQuoted = isQuoted
+        self.isLiteral = isLiteral
     }
 }
 
@@ -66,11 +69,12 @@ package enum ShellWords {
             if first == "{" || first == "[" {
                 try skipJSON()
                 let text = string(from: start)
-                return Word(raw: text, text: text, isQuoted: true)
+                return Word(raw: text, text: text, isQuoted: true, isLiteral: true)
             }
             var text = ""
             var raw = ""
             var isQuoted = false
+            let isEscaped = first == "\\"
             while let scalar = rest.first, !scalar.properties.isWhitespace {
                 let begin = rest.startIndex
                 switch scalar {
@@ -100,7 +104,7 @@ package enum ShellWords {
                     rest.removeFirst()
                 }
             }
-            return Word(raw: raw, text: text, isQuoted: isQuoted)
+            return Word(raw: raw, text: text, isQuoted: isQuoted, isLiteral: isQuoted || isEscaped)
         }
 
         /// What was passed over since an index.

@@ -104,7 +104,7 @@ final class LineEditor {
 
     private func interrupt() -> UInt8 {
         wasInterrupted = true
-        StandardStreams.write("^C\n", to: STDOUT_FILENO)
+        StandardOutput.control("^C\n")
         return UInt8(CC_NEWLINE)
     }
 
@@ -137,6 +137,6 @@ final class LineEditor {
             text += isLast ? label + "\n" : label + String(repeating: " ", count: width - label.count)
         }
         if labels.count > 200 { text += "…\n" }
-        StandardStreams.write(Terminal.harmless(text), to: STDOUT_FILENO)
+        StandardOutput.control(Terminal.harmless(text))
     }
 }

@@ -40,7 +40,7 @@ final class Pager: @unchecked Sendable {
         if program == nil { show("\(line)\n") } else { held += "\(line)\n" }
     }
 
-    private func show(_ text: String) { StandardStreams.write(text, to: STDOUT_FILENO) }
+    private func show(_ text: String) { StandardOutput.control(text) }
 
     /// Waits for a key at the end of a page.
     private func turn(_ size: Terminal.Size) throws(ShellError) {

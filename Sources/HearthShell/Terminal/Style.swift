@@ -2,7 +2,7 @@ import JSONTree
 import JSONWebTokens
 
 /// How a part of the output looks on a terminal with colours.
-enum Style: String {
+enum Style: String, CaseIterable {
     case key = "34"
     case string = "32"
     case number = "33"
@@ -10,6 +10,9 @@ enum Style: String {
     case dim = "2"
     case strong = "1"
     case error = "31"
+
+    /// What stands behind the escape characters of styled text.
+    static let sequences = allCases.map { "[\($0.rawValue)m" } + ["[0m"]
 
     func callAsFunction(_ text: String, _ isOn: Bool) -> String {
         isOn && !text.isEmpty ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text

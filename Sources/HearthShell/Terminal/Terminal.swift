@@ -15,15 +15,15 @@ enum Terminal {
         return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Without what a terminal may take for commands, but for the colours of ``Style``: control characters of the second kind could come from
-    /// the data. (JSON has no others.)
+    /// Text that is ready to be shown, without what a terminal takes for commands, but for the colours of ``Style`` and line breaks.
     static func harmless(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { (0x7F...0x9F).contains($0.value) }) else { return text }
-        var out = ""
-        for scalar in text.unicodeScalars {
-            out.unicodeScalars.append((0x7F...0x9F).contains(scalar.value) ? "\u{FFFD}" : scalar)
+        let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(parts[0].printableLines) { out, part in
+            guard let style = Style.sequences.first(where: part.hasPrefix) else {
+                return out + "\u{FFFD}" + part.printableLines
+            }
+            return out + "\u{1B}" + style + part.dropFirst(style.count).printableLines
         }
-        return out
     }
 
     /// The next key, without an echo and without the enter key behind it; nil at the end.
@@ -31,7 +31,7 @@ enum Terminal {
         withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
-            StandardStreams.write(prompt, to: STDOUT_FILENO)
+            StandardOutput.control(prompt)
             var byte: UInt8 = 0
             while true {
                 let count = read(STDIN_FILENO, &byte, 1)
@@ -48,24 +48,24 @@ enum Terminal {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
             // Not before: what is typed earlier is shown by the terminal, too.
-            StandardStreams.write(prompt, to: STDOUT_FILENO)
+            StandardOutput.control(prompt)
             while true {
                 var byte: UInt8 = 0
                 let count = read(STDIN_FILENO, &byte, 1)
                 if count < 0, errno == EINTR { continue }
                 guard count == 1, byte != 0x03, byte != 0x04 else {
-                    StandardStreams.write("\n", to: STDOUT_FILENO)
+                    StandardOutput.control("\n")
                     return nil
                 }
                 switch byte {
                 case 0x0A, 0x0D:
-                    StandardStreams.write("\n", to: STDOUT_FILENO)
+                    StandardOutput.control("\n")
                     return line
                 case 0x7F, 0x08:
-                    if line.popLast() != nil { StandardStreams.write("\u{8} \u{8}", to: STDOUT_FILENO) }
+                    if line.popLast() != nil { StandardOutput.control("\u{8} \u{8}") }
                 case 0x20..<0x7F:
                     line.unicodeScalars.append(Unicode.Scalar(byte))
-                    StandardStreams.write(String(Unicode.Scalar(byte)), to: STDOUT_FILENO)
+                    StandardOutput.control(String(Unicode.Scalar(byte)))
                 default: break
                 }
             }
@@ -74,11 +74,11 @@ enum Terminal {
 
     /// A line that is not shown while it is typed; nil at the end.
     static func secret(_ prompt: String) -> String? {
-        defer { StandardStreams.write("\n", to: STDOUT_FILENO) }
+        defer { StandardOutput.control("\n") }
         return withMode {
             $0.c_lflag &= ~tcflag_t(ECHO)
         } do: {
-            StandardStreams.write(prompt, to: STDOUT_FILENO)
+            StandardOutput.control(prompt)
             return readLine()
         }
     }

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import HearthClient
+import HearthShell
 import JSONTree
 import JSONWebTokens
 
@@ -108,7 +109,7 @@ struct UserDirectory: Sendable {
         if user["disabled"]?.bool == true { words.append("disabled") }
         if user["customAttributes"] != nil { words.append("claims") }
         // A name may hold anything; a line is a user.
-        return words.map { $0.replacing("\t", with: " ").replacing("\n", with: " ") }.joined(separator: "\t")
+        return words.map(\.printable).joined(separator: "\t")
     }
 
     func get(_ name: String) -> ExitCode {
@@ -120,7 +121,7 @@ struct UserDirectory: Sendable {
 
     func create(_ members: JSONObject) -> ExitCode {
         perform { session throws(ConnectionError) in
-            StandardOutput.line(try await session.post("", members)["localId"]?.text ?? "")
+            StandardOutput.line(try await session.post("", members)["localId"]?.text?.printable ?? "")
             return .success
         }
     }

@@ -1,4 +1,5 @@
 import HearthClient
+import HearthShell
 import JSONWebTokens
 
 /// Writes all users as `firebase auth:export` does.
@@ -7,7 +8,7 @@ struct UsersExport {
     private let hasPasswords: Bool
 
     init(_ file: String?, _ arguments: Arguments) throws(UsageError) {
-        output = try OutputFile(file)
+        output = try UsageError.of { () throws(ShellError) in try OutputFile(file) }
         hasPasswords = arguments.flag("passwords")
     }
 
@@ -40,7 +41,10 @@ struct UsersExport {
             output.discard()
             return output.failure.map { directory.complain($0, .failure) } ?? code
         }
-        return output.finish() ? .success : directory.complain(output.failure ?? "", .failure)
+        do throws(ShellError) { _ = try output.finish() } catch {
+            return directory.complain(error.message ?? "", .failure)
+        }
+        return .success
     }
 
     /// The members that the format has, under its names.

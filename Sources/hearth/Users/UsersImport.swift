@@ -1,5 +1,6 @@
 import HearthClient
 import HearthServer
+import HearthShell
 import JSONWebTokens
 
 /// Makes users of the JSON of `firebase auth:export`.
@@ -82,7 +83,8 @@ struct UsersImport {
                 for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
                     let index = start + Int(problem["index"]?.integer ?? 0)
                     let id = users.indices.contains(index) ? users[index]["localId"]?.text ?? "" : ""
-                    StandardError.write("\(file): user \(index + 1) (\(id)): \(problem["message"]?.text ?? "")\n")
+                    let text = "\(file): user \(index + 1) (\(id)): \(problem["message"]?.text ?? "")"
+                    StandardError.write(text.printable + "\n")
                     refused += 1
                 }
                 start = end

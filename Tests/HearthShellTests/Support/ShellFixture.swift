@@ -25,6 +25,7 @@ final class MemoryOutput: ShellOutput {
     func end() {}
 
     func write(_ text: String) throws(ShellError) {
+        if !text.hasSuffix("\n") { Issue.record("a part of a line: \(text)") }
         state.withLock { $0.text += text }
         onText(text)
     }

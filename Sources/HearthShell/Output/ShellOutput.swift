@@ -31,15 +31,13 @@ extension ShellOutput {
 /// Standard output and standard error. On a terminal long output comes in pages.
 package final class StandardStreams: ShellOutput {
     package let isColoured: Bool
-    private let isTerminal: Bool
     private let pager: Pager?
 
     /// - parameter pages: somebody is there to turn them.
     package init(pages: Bool) {
-        isTerminal = isatty(STDOUT_FILENO) == 1
         let plain = ["dumb", nil].contains(getenv("TERM").map { String(cString: $0) }) || getenv("NO_COLOR") != nil
-        isColoured = isTerminal && !plain
-        pager = isTerminal && pages ? Pager() : nil
+        isColoured = StandardOutput.isTerminal && !plain
+        pager = StandardOutput.isTerminal && pages ? Pager() : nil
     }
 
     package var columns: Int? { Terminal.size?.columns }
@@ -49,27 +47,15 @@ package final class StandardStreams: ShellOutput {
     package func follow() { pager?.follow() }
 
     package func write(_ text: String) throws(ShellError) {
-        let text = isTerminal ? Terminal.harmless(text) : text
-        if let pager { try pager.write(text) } else { Self.write(text, to: STDOUT_FILENO) }
+        let text = StandardOutput.isTerminal ? Terminal.harmless(text) : text
+        if let pager { try pager.write(text) } else { StandardOutput.control(text) }
+        if let failure = StandardOutput.failure { throw .failed(failure) }
     }
 
     package func end() { pager?.end() }
 
     package func writeError(_ text: String) {
         // Colours are for people who see them.
-        Self.write(
-            Style.error(Terminal.harmless(text), isColoured && isatty(STDERR_FILENO) == 1) + "\n", to: STDERR_FILENO)
-    }
-
-    static func write(_ text: String, to descriptor: Int32) {
-        var text = text
-        text.withUTF8 { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno != EINTR { return }
-                rest = rest.dropFirst(max(count, 0))
-            }
-        }
+        StandardError.write(Style.error(text.printableLines, isColoured && isatty(STDERR_FILENO) == 1) + "\n")
     }
 }

@@ -1,0 +1,86 @@
+import Glibc
+import Synchronization
+
+/// Where a command writes what may be long: a file that is only under its name once it is whole and on disk, or standard output. One thread
+/// writes at a time; whoever gives up need not wait for it.
+package final class OutputFile: Sendable {
+    private struct State {
+        var count = 0
+        var last: UInt8 = 0
+        var failure: String?
+    }
+
+    private let path: String?
+    /// Open for as long as anybody could write.
+    private let descriptor: Int32
+    private let state = Mutex(State())
+
+    /// - parameter path: nil for standard output.
+    package init(_ path: String?) throws(ShellError) {
+        self.path = path
+        descriptor =
+            path.map { open(Self.partial($0), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
+        if descriptor < 0, let path { throw .failed(Self.reason(path)) }
+    }
+
+    deinit { if path != nil, descriptor >= 0 { close(descriptor) } }
+
+    package var isFile: Bool { path != nil }
+
+    /// Why it cannot be written.
+    package var failure: String? { state.withLock { $0.failure } ?? (isFile ? nil : StandardOutput.failure) }
+
+    /// False when that failed.
+    package func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if let path {
+            if let reason = writeAll(bytes, to: descriptor) {
+                state.withLock { $0.failure = "cannot write \(Self.partial(path)): \(reason)" }
+                return false
+            }
+        } else if !StandardOutput.write(bytes) {
+            return false
+        }
+        state.withLock { state in
+            state.count += bytes.count
+            state.last = bytes.last ?? state.last
+        }
+        return true
+    }
+
+    package func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
+
+    /// Ends the text with a line break, and a file gets its name; answers the bytes. A file that could not be finished is removed.
+    package func finish() throws(ShellError) -> Int {
+        do throws(ShellError) {
+            if state.withLock({ $0.last }) != UInt8(ascii: "\n"), !write([UInt8(ascii: "\n")]) {
+                throw .failed(failure ?? "")
+            }
+            try commit()
+        } catch {
+            discard()
+            throw error
+        }
+        return state.withLock { $0.count }
+    }
+
+    private func commit() throws(ShellError) {
+        guard let path else { return }
+        guard fsync(descriptor) == 0, rename(Self.partial(path), path) == 0 else { throw .failed(Self.reason(path)) }
+        // The name has to last, too.
+        let slash = path.lastIndex(of: "/")
+        let folder = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw .failed(Self.reason(path)) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw .failed(Self.reason(path)) }
+    }
+
+    /// Removes what was written to a file. Somebody may still be writing.
+    package func discard() { if let path { unlink(Self.partial(path)) } }
+
+    private static func partial(_ path: String) -> String { path + ".part" }
+
+    /// Behind a system call that failed.
+    private static func reason(_ path: String) -> String {
+        "cannot write \(partial(path)): \(String(cString: strerror(errno)))"
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import Synchronization
+
+/// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing is written behind
+/// it.
+package enum StandardOutput {
+    private struct State {
+        var failure: String?
+        var filter = ControlFilter(keepsLines: true)
+    }
+
+    package static let isTerminal = isatty(STDOUT_FILENO) == 1
+    private static let state = Mutex(State())
+
+    /// Why not everything could be written.
+    package static var failure: String? { state.withLock { $0.failure } }
+
+    /// False when that failed, or something before it did.
+    @discardableResult
+    package static func line(_ text: String) -> Bool { write(text + "\n") }
+
+    @discardableResult
+    package static func write(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+    }
+
+    @discardableResult
+    package static func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
+
+    /// A terminal gets no control characters.
+    package static func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard isTerminal else { return send(bytes) }
+        let filtered = state.withLock { $0.filter.filtered(bytes) }
+        return filtered.withUnsafeBytes { send($0) }
+    }
+
+    /// Writes what may be commands of this program's own for the terminal.
+    @discardableResult
+    static func control(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { send(UnsafeRawBufferPointer($0)) }
+    }
+
+    private static func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard failure == nil else { return false }
+        guard let reason = writeAll(bytes, to: STDOUT_FILENO) else { return true }
+        state.withLock { $0.failure = "cannot write standard output: \(reason)" }
+        return false
+    }
+}
+
+/// Where messages for people go, so that output stays clean for pipes.
+package enum StandardError {
+    package static func write(_ text: String) {
+        var text = text
+        // There is nobody left to be told when it fails.
+        _ = text.withUTF8 { writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
+    }
+}
+
+/// Writes all of it; answers why that failed, if it did.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> String? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count >= 0 {
+            rest = rest.dropFirst(count)
+        } else if errno == EAGAIN {
+            // Another program has made what both write to one that does not wait.
+            var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&ready, 1, -1)
+        } else if errno != EINTR {
+            return String(cString: strerror(errno))
+        }
+    }
+    return nil
+}
