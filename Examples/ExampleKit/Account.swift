@@ -49,17 +49,8 @@ public final class Account {
 
     /// Keeps all this up to date until the task is cancelled.
     public func follow() async {
-        async let _ = followConnection()
+        async let _ = database.followConnection { self.isOnline = $0 }
         for await user in auth.stateChanges { person = user.map(Person.init) }
-    }
-
-    private func followConnection() async {
-        let connected = database.reference(withPath: ".info/connected").values(as: Bool.self)
-        do {
-            for try await isOnline in connected { self.isOnline = isOnline ?? false }
-        } catch {
-            isOnline = false
-        }
     }
 
     // MARK: Signing up and in
@@ -78,7 +69,11 @@ public final class Account {
         ])
         do throws(AuthError) {
             let user = try await auth.createUser(withEmail: email, password: password).user
-            try await user.updateProfile(displayName: name)
+            do throws(AuthError) { try await user.updateProfile(displayName: name) } catch {
+                // Without a name, the account would only be in the way of the next attempt.
+                await Task { try? await user.delete() }.value
+                throw error
+            }
             person = Person(user)
         } catch {
             switch error.code {
@@ -131,6 +126,15 @@ public final class Account {
     }
 }
 
+extension Database {
+    /// Tells whether there is a connection, now and whenever that changes, until the task is cancelled.
+    @MainActor
+    public func followConnection(_ changed: @MainActor (_ isOnline: Bool) -> Void) async {
+        let connected = reference(withPath: ".info/connected").values(as: Bool.self)
+        do { for try await isOnline in connected { changed(isOnline ?? false) } } catch { changed(false) }
+    }
+}
+
 extension StringProtocol {
     /// Without the white space around it.
     public var trimmed: String {
@@ -144,31 +148,19 @@ extension Terminal {
     /// Asks who is there, unless somebody is signed in already.
     ///
     /// - parameter asksTwice: whether the password of a new account is asked for a second time.
-    /// - parameter signedUp: what else a new account needs.
-    /// - returns: who it is; nil if the user wants to leave.
+    /// - parameter signedUp: what else a new account gets. The account stays if that fails.
+    /// - returns: who it is; nil if that is over already.
+    /// - throws: ``Quit`` if the user wants to leave.
     public func welcome(
         _ title: String, _ account: Account, asksTwice: Bool = false,
         signedUp: @escaping @MainActor (Account, Person) async throws -> Void = { _, _ in }
     ) async throws -> Person? {
-        struct Choice: Identifiable {
-            let id: String
-        }
-        let signIn = Choice(id: "Sign in")
-        let signUp = Choice(id: "Create an account")
         if let why = account.auth.sessionEndError { message = Line(why.message + ".", .wrong) }
-        try await list(
-            { title }, { account.person == nil ? [signIn, signUp] : nil }, empty: { "" },
-            actions: [
-                .onItem(.enter, "choose") { choice in
-                    if choice.id == signIn.id {
-                        try await self.signIn(account)
-                    } else {
-                        try await self.signUp(account, asksTwice, signedUp)
-                    }
-                },
-                .leave("q", "quit"),
-            ]
-        ) { Line($0.id) }
+        let choices = [
+            Choice("Sign in") { try await self.signIn(account) },
+            Choice("Create an account") { try await self.signUp(account, asksTwice, signedUp) },
+        ]
+        try await choose({ title }, while: { account.person == nil }) { choices }
         return account.person
     }
 
@@ -192,15 +184,16 @@ extension Terminal {
             try await account.signUp(
                 name: values["name"] ?? "", email: values["email"] ?? "", password: values["password"] ?? "",
                 confirmation: values["confirmation"])
-            if let person = account.person { try await signedUp(account, person) }
         }
+        guard let person = account.person else { return }
+        try await perform("One moment…") { try await signedUp(account, person) }
     }
 }
 
 extension Program {
     /// Commands to sign up, in and out.
     ///
-    /// - parameter signedUp: what else a new account needs.
+    /// - parameter signedUp: what else a new account gets. The account stays if that fails.
     public static func accountCommands(
         signedUp: @escaping @MainActor (Account, Person) async throws -> Void = { _, _ in }
     ) -> [Command] {
@@ -209,13 +202,14 @@ extension Program {
                 let account = try Account(call)
                 try await account.signUp(
                     name: call.required("NAME"), email: call.required("EMAIL"), password: try call.askPassword())
-                if let person = account.person { try await signedUp(account, person) }
-                print("Welcome, \(account.person?.name ?? "").")
+                let person = try account.needPerson()
+                say("Welcome, \(person.name).")
+                try await signedUp(account, person)
             },
             Command("sign-in EMAIL", "signs in; asks for the password") { call in
                 let account = try Account(call)
                 try await account.signIn(email: call.required("EMAIL"), password: try call.askPassword())
-                print("Welcome back, \(account.person?.name ?? "").")
+                say("Welcome back, \(account.person?.name ?? "").")
             },
         ] + sessionCommands
     }
@@ -226,7 +220,7 @@ extension Program {
             Command("sign-out", "signs out") { call in try Account(call).signOut() },
             Command("who", "prints who is signed in") { call in
                 let person = try Account(call).needPerson()
-                print("\(person.name) \(person.email ?? "")")
+                say("\(person.name) \(person.email ?? "")")
             },
         ]
     }

@@ -66,10 +66,10 @@ public struct Line: Hashable, Sendable, ExpressibleByStringInterpolation {
     /// Columns that it takes on the terminal.
     public var width: Int { pieces.reduce(0) { $0 + $1.text.columns } }
 
-    /// Cut or filled up with spaces to a width.
+    /// Cut or filled up with spaces to a width; to nothing if that is less.
     public func fitted(to width: Int) -> Line {
         var line = Line("")
-        var left = width
+        var left = max(width, 0)
         for piece in pieces {
             var text = ""
             for character in piece.text {
@@ -88,3 +88,6 @@ public struct Line: Hashable, Sendable, ExpressibleByStringInterpolation {
         character.unicodeScalars.contains { $0.properties.generalCategory == .control || $0.isDirection }
     }
 }
+
+/// Prints a line, in which nothing steers the terminal, whoever wrote it. All that commands print is printed so.
+public func say(_ line: Line) { print(line.text) }

@@ -19,13 +19,16 @@ public struct Page: Sendable {
     public var hints: [(key: Key, does: String)]
     /// Where the cursor blinks, in rows of `lines` and columns; nil to hide it.
     public var cursor: (row: Int, column: Int)?
+    /// Stands where messages do, while there is none.
+    public var notice: Line?
 
     /// A page.
     public init(
         _ title: String, _ lines: [Line] = [], hints: [(key: Key, does: String)] = [],
-        cursor: (row: Int, column: Int)? = nil
+        cursor: (row: Int, column: Int)? = nil, notice: Line? = nil
     ) {
         (self.title, self.lines, self.hints, self.cursor) = (title, lines, hints, cursor)
+        self.notice = notice
     }
 
     /// Rows that lines have on a terminal of a size.
@@ -43,7 +46,7 @@ public struct Page: Sendable {
             let line = index < lines.count ? lines[index] : ""
             rows.append((Line(" ") + line).fitted(to: size.columns))
         }
-        rows.append((Line(" ") + (message ?? "")).fitted(to: size.columns))
+        rows.append((Line(" ") + (message ?? notice ?? "")).fitted(to: size.columns))
         let hints = hints.map { Line(" \($0.key.name)", .bold) + Line(" \($0.does) ", .faint) }
         rows.append(hints.reduce(Line(""), +).fitted(to: size.columns))
         return Array(rows.prefix(size.rows))

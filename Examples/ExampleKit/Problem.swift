@@ -1,3 +1,5 @@
+import HearthClient
+
 /// What a program tells its user when it cannot go on.
 public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence.
@@ -8,8 +10,10 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// An error as a sentence.
     public static func text(of error: any Error) -> String {
-        if error is CancellationError { return "Stopped." }
-        return "\(error)"
+        switch error {
+        case is CancellationError, DatabaseError.cancelled: "Stopped."
+        default: "\(error)"
+        }
     }
 }
 

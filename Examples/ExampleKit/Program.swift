@@ -82,7 +82,8 @@ public struct Program: Sendable {
     private func run(_ words: [String]) async -> Int32 {
         let call: Call?
         do throws(Problem) { call = try Call(words, self) } catch {
-            Self.complain("\(name): \(error)\n\(name) --help explains.")
+            complain("\(error)")
+            fputs("\(name) --help explains.\n", stderr)
             return 2
         }
         guard let call else {
@@ -94,7 +95,7 @@ public struct Program: Sendable {
                 try await command.run(call)
             } else {
                 guard let terminal = Terminal.open() else {
-                    Self.complain("\(name): the screen needs a terminal; \(name) --help has commands for scripts.")
+                    complain("the screen needs a terminal; \(name) --help has commands for scripts.")
                     return 2
                 }
                 defer { terminal.close() }
@@ -104,12 +105,13 @@ public struct Program: Sendable {
         } catch is Quit {
             return 0
         } catch {
-            Self.complain("\(name): \(Problem.text(of: error))")
+            complain(Problem.text(of: error))
             return 1
         }
     }
 
-    private static func complain(_ text: String) { fputs(text + "\n", stderr) }
+    /// Prints what is wrong, which may have words of others in it.
+    private func complain(_ text: String) { fputs(Line("\(name): \(text)").text + "\n", stderr) }
 
     private var help: String {
         func table(_ rows: [(String, String)]) -> String {

@@ -19,11 +19,13 @@ extension Terminal {
     /// Shows fields to fill in, until what is in them was taken or the user does not want to any more.
     ///
     /// - parameter submit: does what the form is for, with the values by the fields' names. It throws ``FieldProblems`` for
-    ///   what is wrong with them: each is shown below its field, and the form stays. So it does for any other error.
+    ///   what is wrong with them: each is shown below its field, those of other fields as the message, and the form
+    ///   stays. So it does for any other error.
+    /// - parameter isWrite: whether that ends with a write to the database, which goes on when nobody waits for it.
     /// - returns: whether it was submitted.
     @discardableResult
     public func form(
-        _ title: String, _ fields: [Field], does: String = "save",
+        _ title: String, _ fields: [Field], does: String = "save", isWrite: Bool = false,
         submit: @escaping @MainActor ([String: String]) async throws -> Void
     ) async throws -> Bool {
         let form = FormState(fields)
@@ -36,10 +38,11 @@ extension Terminal {
             case .submit: break
             }
             let values = form.values
-            let error = try await self.attempt("One moment…") { try await submit(values) }
+            let error = try await self.attempt("One moment…", isWrite: isWrite) { try await submit(values) }
             switch error {
             case nil: return true
-            case let problems as FieldProblems: form.show(problems.fields)
+            case let problems as FieldProblems:
+                if let others = form.show(problems) { self.message = Line(others.description, .wrong) }
             case let error?: self.message = Line(Problem.text(of: error), .wrong)
             }
             return nil
@@ -89,9 +92,13 @@ private final class FormState {
     }
 
     /// Shows what is wrong, and goes to the first field of which something is.
-    func show(_ problems: [String: String]) {
-        self.problems = problems
+    ///
+    /// - returns: what is wrong with fields that the form does not have; nil if nothing is.
+    func show(_ all: FieldProblems) -> FieldProblems? {
+        problems = all.fields
         focus = fields.firstIndex { problems[$0.name] != nil } ?? focus
+        let others = problems.filter { problem in !fields.contains { $0.name == problem.key } }
+        return others.isEmpty ? nil : FieldProblems(others)
     }
 
     func press(_ key: Key) -> Step {

@@ -28,6 +28,19 @@ public struct ListAction<Item> {
     public static func leave(_ key: Key, _ label: String) -> ListAction {
         ListAction(key: key, label: label, effect: .leave)
     }
+
+    /// Leaves the program.
+    public static func quit(_ key: Key) -> ListAction { .always(key, "quit") { throw Quit() } }
+}
+
+/// What can be done on a first page.
+public struct Choice: Identifiable {
+    /// What it is called.
+    public let id: String
+    let run: @MainActor () async throws -> Void
+
+    /// A choice by its name, and what it does.
+    public init(_ name: String, run: @escaping @MainActor () async throws -> Void) { (id, self.run) = (name, run) }
 }
 
 extension Terminal {
@@ -36,15 +49,18 @@ extension Terminal {
     ///
     /// - parameter items: what is in it; nil when the list is no more, which leaves it.
     /// - parameter empty: what stands there while it has no items.
+    /// - parameter problem: why what is shown may be wrong; nil if it is not. It stands above the hints, whatever is in
+    ///   the list.
     /// - parameter row: an item on one line.
     /// - returns: the key by which it was left; nil if it is no more.
     @discardableResult
     public func list<Item: Identifiable>(
         _ title: @escaping @MainActor () -> String, _ items: @escaping @MainActor () -> [Item]?,
-        empty: @escaping @MainActor () -> String, actions: [ListAction<Item>],
+        empty: @escaping @MainActor () -> String, problem: @escaping @MainActor () -> String? = { nil },
+        actions: [ListAction<Item>],
         row: @escaping @MainActor (Item) -> Line
     ) async throws -> Key? {
-        let choice = Choice<Item.ID>()
+        let choice = Selection<Item.ID>()
         return try await show { size in
             guard let items = items() else { return nil }
             let room = Page.rows(in: size)
@@ -59,7 +75,7 @@ extension Terminal {
             }
             return Page(
                 title(), items.isEmpty ? empty().wrapped(to: size.columns - 2).map { Line($0, .faint) } : lines,
-                hints: hints.map { ($0.key, $0.label) })
+                hints: hints.map { ($0.key, $0.label) }, notice: problem().map { Line($0, .wrong) })
         } press: { key in
             if choice.press(key, room: Page.rows(in: self.size)) { return nil }
             guard let action = actions.first(where: { $0.key == key }) else { return nil }
@@ -74,9 +90,25 @@ extension Terminal {
     }
 }
 
+extension Terminal {
+    /// Shows choices, one of which is made again and again until it has led somewhere.
+    ///
+    /// - parameter isOpen: whether none has.
+    /// - throws: ``Quit`` for the key `q`.
+    public func choose(
+        _ title: @escaping @MainActor () -> String, while isOpen: @escaping @MainActor () -> Bool,
+        _ choices: @escaping @MainActor () -> [Choice]
+    ) async throws {
+        try await list(
+            title, { isOpen() ? choices() : nil }, empty: { "" },
+            actions: [.onItem(.enter, "choose") { try await $0.run() }, .quit("q")]
+        ) { Line($0.id) }
+    }
+}
+
 /// Which item of a list is chosen, and which is the first that is visible.
 @MainActor
-private final class Choice<ID: Hashable> {
+private final class Selection<ID: Hashable> {
     private(set) var id: ID?
     private(set) var top = 0
     private var index = 0

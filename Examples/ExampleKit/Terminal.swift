@@ -30,7 +30,7 @@ public final class Terminal {
     /// Columns and rows.
     public private(set) var size: Size
     /// Shown above the hints until the next key.
-    public var message: Line?
+    public var message: Line? { didSet { redraw.want(post) } }
     /// Shown at the right end of the title, for whatever is true of the whole program.
     public var badge: (@MainActor () -> Line?)?
 
@@ -47,6 +47,10 @@ public final class Terminal {
     /// Whether a redraw is on its way already.
     private final class Redraw: Sendable {
         let isPosted = Atomic(false)
+
+        func want(_ post: (Event) -> Void) {
+            if !isPosted.exchange(true, ordering: .relaxed) { post(.changed) }
+        }
     }
     private let redraw = Redraw()
 
@@ -136,7 +140,7 @@ public final class Terminal {
             (currentPage(size), badge?())
         } onChange: { [redraw, post] in
             // Called before the change; the event is read after it.
-            if !redraw.isPosted.exchange(true, ordering: .relaxed) { post(.changed) }
+            redraw.want(post)
         }
         guard let page = drawn.0 else { return false }
         // Shown at once, by terminals that know the mode 2026.
@@ -157,15 +161,18 @@ public final class Terminal {
 
     // MARK: Doing
 
-    /// Does something that takes its time, while the page stays alive. Esc ends the waiting; a write that waits for the
-    /// server goes on. What went wrong is shown as the message.
+    /// Does something that takes its time, while the page stays alive. Esc ends the waiting. What went wrong is shown as
+    /// the message.
     ///
     /// - parameter what: shown meanwhile, such as `Saving…`.
+    /// - parameter isWrite: whether it ends with a write to the database, which goes on when nobody waits for it.
     /// - returns: whether it was done.
     /// - throws: ``Quit`` for Ctrl-C.
     @discardableResult
-    public func perform(_ what: String, _ work: @escaping @MainActor () async throws -> Void) async throws -> Bool {
-        switch try await attempt(what, work) {
+    public func perform(
+        _ what: String, isWrite: Bool = false, _ work: @escaping @MainActor () async throws -> Void
+    ) async throws -> Bool {
+        switch try await attempt(what, isWrite: isWrite, work) {
         case nil: return true
         case let error?:
             message = Line(Problem.text(of: error), .wrong)
@@ -174,7 +181,9 @@ public final class Terminal {
     }
 
     /// The same; the error is for the caller to show.
-    func attempt(_ what: String, _ work: @escaping @MainActor () async throws -> Void) async throws -> (any Error)? {
+    func attempt(
+        _ what: String, isWrite: Bool, _ work: @escaping @MainActor () async throws -> Void
+    ) async throws -> (any Error)? {
         let task = Task { @MainActor [post] in
             defer { post(.finished) }
             try await work()
@@ -191,7 +200,7 @@ public final class Terminal {
                 message = nil
                 switch await task.result {
                 case .success: return nil
-                case .failure(DatabaseError.cancelled):
+                case .failure(DatabaseError.cancelled) where isWrite:
                     message = "The server has not answered yet; it is told as soon as there is a connection."
                     return nil
                 case .failure(let error): return error

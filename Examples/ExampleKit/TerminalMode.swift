@@ -7,9 +7,12 @@ enum TerminalMode {
     private static let isOn = Atomic(false)
 
     // All are written before `isOn` is set, by whoever changes the mode, one at a time, and read when it was found set.
-    nonisolated(unsafe) private static var original = termios()
+    // As a global variable of its own, `termios` would be given less memory than the system writes into it (Swift 6.3
+    // leaves out the space between its fields).
+    nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)
     nonisolated(unsafe) private static var isFullScreen = false
     nonisolated(unsafe) private static var bell: Int32 = -1
+    nonisolated(unsafe) private static var handlesSignals = false
     /// What was done about signals before, by their numbers.
     nonisolated(unsafe) private static let handlers = UnsafeMutablePointer<sigaction>.allocate(capacity: 32)
 
@@ -19,8 +22,8 @@ enum TerminalMode {
 
     /// Echoes nothing of what is typed; false if the input is no terminal.
     static func hideInput() -> Bool {
-        guard tcgetattr(STDIN_FILENO, &original) == 0 else { return false }
-        var hidden = original
+        guard tcgetattr(STDIN_FILENO, original) == 0 else { return false }
+        var hidden = original.pointee
         hidden.c_lflag &= ~tcflag_t(ECHO)
         change(to: &hidden)
         return true
@@ -31,7 +34,7 @@ enum TerminalMode {
     /// - returns: a pipe that gives a byte whenever the size has changed; nil if input and output are no terminal.
     static func enter() -> Int32? {
         var ends: [Int32] = [-1, -1]
-        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &original) == 0,
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, original) == 0,
             pipe(&ends) == 0
         else { return nil }
         bell = ends[1]
@@ -42,7 +45,7 @@ enum TerminalMode {
             _ = Glibc.write(TerminalMode.bell, &byte, 1)
             errno = before
         }
-        var raw = original
+        var raw = original.pointee
         cfmakeraw(&raw)
         change(to: &raw)
         write("\u{1B}[?1049h\u{1B}[?25l")
@@ -50,13 +53,17 @@ enum TerminalMode {
     }
 
     private static func change(to settings: inout termios) {
-        for number in ending {
-            handle(number) { number in
-                TerminalMode.leave()
-                // Whoever was asked before ends the program, when this one returns.
-                sigaction(number, &TerminalMode.handlers[Int(number)], nil)
-                raise(number)
+        // Once: the second time, what was there before would be this.
+        if !handlesSignals {
+            for number in ending {
+                handle(number) { number in
+                    TerminalMode.leave()
+                    // Whoever was asked before ends the program, when this one returns.
+                    sigaction(number, &TerminalMode.handlers[Int(number)], nil)
+                    raise(number)
+                }
             }
+            handlesSignals = true
         }
         isOn.store(true, ordering: .releasing)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
@@ -76,7 +83,7 @@ enum TerminalMode {
             let sequence: StaticString = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
             _ = Glibc.write(STDOUT_FILENO, sequence.utf8Start, sequence.utf8CodeUnitCount)
         }
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, original)
     }
 
     /// The size of the terminal; 80 by 24 if it has none.

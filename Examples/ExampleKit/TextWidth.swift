@@ -25,10 +25,10 @@ extension String {
     /// Columns that terminals give it.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Cut or filled up with spaces to a width.
+    /// Cut or filled up with spaces to a width, as ``Line`` shows it.
     public func padded(to width: Int) -> String {
-        if columns <= width { return self + String(repeating: " ", count: width - columns) }
-        return Line(self).fitted(to: width - 1).text + "…"
+        let line = Line(self)
+        return line.width <= width ? line.fitted(to: width).text : line.fitted(to: width - 1).text + "…"
     }
 
     /// Broken into lines of at most so many columns, between words where that is possible.

@@ -13,7 +13,7 @@ let notebookProgram = Program(
         },
         .init("notes NOTEBOOK", "prints the notes of a notebook") { call in
             let notebook = try find(call, in: try await loadedShelf(call))
-            for (index, note) in notebook.notes.enumerated() { print("\(index + 1)  \(note.date)  \(note.text)") }
+            for (index, note) in notebook.notes.enumerated() { say("\(index + 1)  \(note.date)  \(note.text)") }
         },
         .init("write NOTEBOOK TEXT", "adds a note") { call in
             let shelf = try await loadedShelf(call)
@@ -32,7 +32,7 @@ let notebookProgram = Program(
             let shelf = NotebookShelf(account.database, of: try account.needPerson())
             try await shelf.follow { notebooks in
                 show(notebooks)
-                print("--")
+                say("--")
             }
         },
     ]
@@ -40,7 +40,10 @@ let notebookProgram = Program(
     let account = try Account(call)
     async let _ = account.follow()
     terminal.badge = { account.isOnline ? nil : "no connection" }
-    while let person = try await terminal.welcome("Notebooks", account, asksTwice: true, signedUp: prepare) {
+    while true {
+        guard let person = try await terminal.welcome("Notebooks", account, asksTwice: true, signedUp: prepare) else {
+            continue
+        }
         try await showNotebooks(of: person, account, on: terminal)
     }
 }
@@ -70,6 +73,6 @@ private func find(_ call: Call, in shelf: NotebookShelf) throws -> Notebook {
 
 private func show(_ notebooks: [Notebook]) {
     for notebook in notebooks {
-        print("\(notebook.name.padded(to: 20))  \(notebook.created)  \(notebook.noteCount)")
+        say("\(notebook.name.padded(to: 20))  \(notebook.created)  \(notebook.noteCount)")
     }
 }

@@ -22,18 +22,18 @@ let studyPlacesProgram = Program(
             try await session.places.live.load()
             for place in session.places.places {
                 let card = place.needsStudentCard ? "card" : ""
-                print("\(place.name.padded(to: 22))\(place.seats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
+                say("\(place.name.padded(to: 22))\(place.seats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
             }
         },
         .init("watch", "prints the free seats of each place now and whenever they change") { call in
-            try await session(call).places.live.follow { print("\($0.name): \($0.seats)") }
+            try await session(call).places.live.follow { say("\($0.name): \($0.seats)") }
         },
         .init("check-in PLACE", "takes a seat") { call in
             let session = try session(call)
             try await session.places.live.load()
             let place = try session.places.place(meantBy: call.required("PLACE"))
             try await session.activities.checkIn(at: place)
-            print("You have a seat at \(place.name).")
+            say("You have a seat at \(place.name).")
         },
         .init("check-out", "frees the seat") { call in
             let session = try session(call)
@@ -43,7 +43,7 @@ let studyPlacesProgram = Program(
         .init("activities", "prints where you have been, and are") { call in
             let session = try await loaded(call)
             for (index, activity) in session.activities.activities.enumerated() {
-                print("\(index + 1)  \(session.line(activity).text)")
+                say("\(index + 1)  \(session.line(activity).text)")
             }
         },
         .init("delete NUMBER", "deletes an activity") { call in
@@ -58,19 +58,20 @@ let studyPlacesProgram = Program(
             let session = try session(call)
             let status = try await session.friends.find(call.required("EMAIL"))
             try await session.places.live.load()
-            print(status.sentence(call.required("EMAIL"), name: session.places.name))
+            say(Line(status.sentence(call.required("EMAIL"), name: session.places.name)))
         },
         .init("map [EMAIL]", "draws the places, you, and a friend") { call in
             let session = try await loaded(call)
             if let email = call["EMAIL"] { try await session.friends.find(email) }
-            for line in session.map(Size(columns: 78, rows: 20)) + [PlaceMap.legend] { print(line.text) }
+            for line in session.map(Size(columns: 78, rows: 20)) + [PlaceMap.legend] { say(line) }
         },
     ]
 ) { call, terminal in
     let account = try Account(call)
     async let _ = account.follow()
     terminal.badge = { account.isOnline ? nil : "no connection" }
-    while let person = try await signIn(account, on: terminal) {
+    while true {
+        guard let person = try await signIn(account, on: terminal) else { continue }
         try await showPlaces(Session(account.database, of: person), account, on: terminal)
     }
 }
@@ -87,7 +88,7 @@ private func provider(_ call: Call) throws -> Provider {
 private func welcome(_ account: Account) async throws {
     let person = try account.needPerson()
     try await Session(account.database, of: person).prepare()
-    print("Welcome, \(person.name).")
+    say("Welcome, \(person.name).")
 }
 
 @MainActor

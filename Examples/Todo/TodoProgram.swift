@@ -23,7 +23,7 @@ let todoProgram = Program(
             let account = try Account(call)
             try await TodoList(account.database, of: try account.needPerson()).follow { entries in
                 show(entries)
-                print("--")
+                say("--")
             }
         },
     ]
@@ -31,7 +31,8 @@ let todoProgram = Program(
     let account = try Account(call)
     async let _ = account.follow()
     terminal.badge = { account.isOnline ? nil : "no connection" }
-    while let person = try await terminal.welcome("To do", account, signedUp: prepare) {
+    while true {
+        guard let person = try await terminal.welcome("To do", account, signedUp: prepare) else { continue }
         try await showEntries(of: person, account, on: terminal)
     }
 }
@@ -61,6 +62,6 @@ private func find(_ call: Call, in list: TodoList) throws -> Entry {
 
 private func show(_ entries: [Entry]) {
     for (index, entry) in entries.enumerated() {
-        print("\(index + 1)  \(entry.isDone ? "x" : " ")  \(entry.date) \(entry.time)  \(entry.text)")
+        say("\(index + 1)  \(entry.isDone ? "x" : " ")  \(entry.date) \(entry.time)  \(entry.text)")
     }
 }

@@ -6,32 +6,32 @@ let accountsProgram = Program(
     options: [.init("online", "yes|no", "whether to connect; what is changed without is sent later", usual: "yes")],
     commands: [
         .init("weather", "prints the weather") { call in
-            try await WeatherStation(login(call).database).follow { weather in
-                print(weather?.line ?? "The weather is not known.")
+            try await WeatherStation(server: call.server).follow { weather in
+                say(Line(weather))
                 throw Quit()
             }
         },
         .init("watch-weather", "prints the weather now and whenever it changes") { call in
-            try await WeatherStation(login(call).database).follow { print($0?.line ?? "The weather is not known.") }
+            try await WeatherStation(server: call.server).follow { say(Line($0)) }
         },
         .init("create USER", "makes a login; asks for the password") { call in
             try await use(call) { login in
                 try await login.create(call.required("USER"), password: try call.askPassword())
                 try await login.vault?.load()
-                print("Welcome, \(login.userName ?? "").")
+                say("Welcome, \(login.userName ?? "").")
             }
         },
         .init("sign-in USER", "makes a login that there is usable on this device; asks for the password") { call in
             try await use(call) { login in
                 try await login.signIn(call.required("USER"), password: try call.askPassword())
                 try await login.vault?.load()
-                print("Welcome back, \(login.userName ?? "").")
+                say("Welcome back, \(login.userName ?? "").")
             }
         },
         .init("list", "prints the accounts; asks for the password, as all that follow do") { call in
             try await useVault(call) { vault in
                 for entry in vault.entries ?? [] {
-                    print("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
+                    say("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
                 }
             }
         },
@@ -68,25 +68,24 @@ let accountsProgram = Program(
                 try await login.delete(password: password)
             }
         },
+        .init("forget", "removes the login of this device, and what the server has not got; there it stays") { call in
+            try await use(call) { login in try await login.forget() }
+        },
     ]
 ) { call, terminal in
     try await use(call) { login in
-        let station = WeatherStation(login.database)
+        let station = try WeatherStation(server: call.server, startsOnline: isOnline(call))
         async let _ = login.follow()
         async let _ = station.follow()
-        terminal.badge = { login.isOnline ? nil : "no connection" }
-        while let vault = try await signIn(login, station, on: terminal) {
+        terminal.badge = { station.isOnline ? nil : "no connection" }
+        while true {
+            guard let vault = try await signIn(login, station, on: terminal) else { continue }
             try await showAccounts(vault, login, on: terminal)
         }
     }
 }
 
 private func isOnline(_ call: Call) -> Bool { call.required("online") != "no" }
-
-@MainActor
-private func login(_ call: Call) throws -> Login {
-    try Login(server: call.server, file: call.sessionFile, startsOnline: isOnline(call))
-}
 
 /// - returns: the password.
 @MainActor
@@ -100,12 +99,12 @@ private func signIn(_ login: Login, _ call: Call) async throws -> String {
 /// Does something with the login; what was learnt meanwhile is kept.
 @MainActor
 private func use(_ call: Call, _ work: @MainActor (Login) async throws -> Void) async throws {
-    let login = try login(call)
+    let login = try Login(server: call.server, file: call.sessionFile, startsOnline: isOnline(call))
     do { try await work(login) } catch {
-        await login.close()
+        await login.signOut()
         throw error
     }
-    await login.close()
+    await login.signOut()
 }
 
 /// The same with what the user of this device has, and what the server knows if it can be asked.
@@ -116,13 +115,15 @@ private func useVault(_ call: Call, _ work: @MainActor (Vault) async throws -> V
         guard let vault = login.vault else { throw Problem("nobody is signed in") }
         try await vault.load(askingFor: isOnline(call) ? patience : nil)
         try await work(vault)
+        login.noticeEnd()
+        if let end = login.sessionEnd { throw Problem(end) }
     }
 }
 
 @MainActor
 private func settle(_ vault: Vault, _ call: Call) async throws {
     let isSettled = isOnline(call) ? try await vault.settle(within: patience) : false
-    print(isSettled ? "The server has it." : "Kept here; the server is told when there is a connection.")
+    say(isSettled ? "The server has it." : "Kept here; the server is told when there is a connection.")
 }
 
 private let patience = Duration.seconds(5)

@@ -26,7 +26,7 @@ final class NotebookShelf {
         do throws(DatabaseError) {
             for try await snapshot in place.values() { changed(take(snapshot)) }
         } catch {
-            problem = error.description
+            problem = "Not up to date any more: \(error)"
             throw error
         }
     }

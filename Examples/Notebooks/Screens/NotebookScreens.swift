@@ -7,20 +7,20 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
     async let _ = shelf.follow()
     let key = try await terminal.list(
         { "Notebooks of \(person.name)" }, { account.person == person ? shelf.notebooks ?? [] : nil },
-        empty: { shelf.problem ?? (shelf.notebooks == nil ? "One moment…" : "No notebook yet. Press a to add one.") },
+        empty: { shelf.notebooks == nil ? "One moment…" : "No notebook yet. Press a to add one." },
+        problem: { shelf.problem },
         actions: [
             .onItem(.enter, "open") { try await showNotes(of: $0.id, shelf, on: terminal) },
             .always("a", "add") {
-                try await terminal.form("New notebook", [Field("name", "Name")]) { values in
+                try await terminal.form("New notebook", [Field("name", "Name")], isWrite: true) { values in
                     try await shelf.add(values["name"] ?? "")
                 }
             },
-            .leave("o", "sign out"), .leave("q", "quit"),
+            .leave("o", "sign out"), .quit("q"),
         ]
     ) { notebook in
         Line(notebook.name.padded(to: 30), .bold) + Line("  \(notebook.created)  ", .faint) + Line(notebook.noteCount)
     }
-    if key == "q" { throw Quit() }
     if key == "o" { try account.signOut() }
 }
 
@@ -29,17 +29,17 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
 private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Terminal) async throws {
     try await terminal.list(
         { shelf.notebook(id)?.name ?? "" }, { shelf.notebook(id)?.notes },
-        empty: { "No note yet. Press a to add one." },
+        empty: { "No note yet. Press a to add one." }, problem: { shelf.problem },
         actions: [
             .always("a", "add") {
-                try await terminal.form("New note", [Field("text", "Text")]) { values in
+                try await terminal.form("New note", [Field("text", "Text")], isWrite: true) { values in
                     guard let notebook = shelf.notebook(id) else { throw Problem("The notebook is no more.") }
                     try await shelf.write(values["text"] ?? "", in: notebook)
                 }
             },
             .onItem("d", "delete") { note in
                 guard let notebook = shelf.notebook(id), try await terminal.confirm("Delete this note?") else { return }
-                try await terminal.perform("Deleting…") { try await shelf.delete(note, in: notebook) }
+                try await terminal.perform("Deleting…", isWrite: true) { try await shelf.delete(note, in: notebook) }
             },
             .leave(.escape, "back"),
         ]

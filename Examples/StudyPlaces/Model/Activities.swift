@@ -9,11 +9,13 @@ final class Activities {
 
     private let reference: DatabaseReference
     private let places: DatabaseReference
+    private let connected: DatabaseReference
     private let now: Clock
 
     init(_ database: Database, of person: Person, now: @escaping Clock) {
         reference = database.reference(withPath: "activities").child(person.id)
         places = database.reference(withPath: "locations")
+        connected = database.reference(withPath: ".info/connected")
         self.now = now
         live = LiveItems(reference, Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
     }
@@ -30,6 +32,7 @@ final class Activities {
     ///
     /// - throws: ``Problem`` if there is none, or the user is somewhere already; `DatabaseError`.
     func checkIn(at place: Place) async throws {
+        try await connection()
         try await toTheEnd { [self] in
             guard try await changeSeats(of: place.id, by: -1) else { throw Problem("\(place.name) is full.") }
             do {
@@ -46,15 +49,10 @@ final class Activities {
     /// - throws: ``Problem`` if the user has none; `DatabaseError`.
     func checkOut() async throws {
         guard let current else { throw Problem("You are not checked in.") }
+        try await connection()
         try await toTheEnd { [self] in
-            let duration = max(try await now() - current.start, 0)
-            let ended = try await reference.child(current.id).child("duration").committing { value in
-                guard value.isNull else { return false }
-                value = .int(Int64(duration))
-                return true
-            }
-            // Otherwise the user did so elsewhere at the same time.
-            if ended { try await changeSeats(of: current.location, by: 1) }
+            // Unless the user did so elsewhere at the same time.
+            if try await end(current) { try await changeSeats(of: current.location, by: 1) }
         }
     }
 
@@ -68,11 +66,22 @@ final class Activities {
     private func begin(at place: Place) async throws -> Bool {
         let id = reference.childByAutoId().key ?? ""
         let new: DatabaseValue = ["location": .string(place.id), "start": .int(Int64(try await now()))]
-        return try await reference.committing { value in
+        return try await reference.committing(isMade: { $0[id] != .null }) { value in
             var all = value.object ?? [:]
             guard !all.contains(where: { Activity($0.key, $0.value)?.isOpen == true }) else { return false }
             all[id] = new
             value = .object(all)
+            return true
+        }
+    }
+
+    /// Enters how long an activity took: only one of several terminals of a user succeeds.
+    private func end(_ activity: Activity) async throws -> Bool {
+        let duration = DatabaseValue.int(Int64(max(try await now() - activity.start, 0)))
+        return try await reference.child(activity.id).child("duration").committing(isMade: { $0 == duration }) {
+            value in
+            guard value.isNull else { return false }
+            value = duration
             return true
         }
     }
@@ -83,14 +92,28 @@ final class Activities {
         let seats = places.child(place).child("seats")
         let total = try await seats.child("total").getData().value.int ?? 0
         return try await seats.child("available").committing { value in
-            guard let available = value.int, (0...max(total, 0)).contains(available + change) else { return false }
-            value = .int(Int64(available + change))
+            guard let available = value.int, total >= 0, (0...total).contains(available &+ change) else { return false }
+            value = .int(Int64(available &+ change))
             return true
         }
     }
 
-    /// Does what must not be left halfway, even if nobody waits for it any more.
+    // MARK: Waiting
+
+    /// Waits for a connection. Who does not want to wait gives up here, before anything has begun.
+    private func connection() async throws {
+        for try await isThere in connected.values(as: Bool.self) where isThere == true { return }
+        throw CancellationError()
+    }
+
+    /// Does what must not be left halfway: it goes on when nobody waits for it any more.
     private func toTheEnd(_ work: @escaping @MainActor () async throws -> Void) async throws {
-        try await Task { try await work() }.value
+        let (outcomes, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+        Task {
+            do { continuation.yield(.success(try await work())) } catch { continuation.yield(.failure(error)) }
+            continuation.finish()
+        }
+        for await outcome in outcomes { return try outcome.get() }
+        throw Problem("There is no answer yet; what has begun goes on when there is a connection.")
     }
 }

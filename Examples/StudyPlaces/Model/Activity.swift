@@ -11,17 +11,22 @@ struct Activity: Identifiable, Hashable {
     /// Milliseconds; nil until the end.
     let duration: Int?
 
-    /// Nil for what is no activity.
+    /// Nil for what is no activity. Others may have written it: its times are those that can be.
     init?(_ snapshot: DataSnapshot) {
         guard let id = snapshot.key, let activity = Activity(id, snapshot.value) else { return nil }
         self = activity
     }
 
     init?(_ id: String, _ value: DatabaseValue) {
-        guard let location = value["location"].string, let start = value["start"].int else { return nil }
-        (self.id, self.location, self.start) = (id, location, start)
-        duration = value["duration"].int
+        let duration = value["duration"].int
+        guard let location = value["location"].string, let start = value["start"].int, Self.times.contains(start),
+            Self.times.contains(duration ?? 0)
+        else { return nil }
+        (self.id, self.location, self.start, self.duration) = (id, location, start, duration)
     }
+
+    /// Up to the year 4147, so that their sums are numbers.
+    private static let times = 0...1 << 46
 
     /// Whether the user is there.
     var isOpen: Bool { duration == nil }

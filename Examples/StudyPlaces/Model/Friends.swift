@@ -57,10 +57,13 @@ final class Friends {
 
     init(_ database: Database, now: @escaping Clock) { (self.database, self.now) = (database, now) }
 
-    /// Makes a user known by their address, if they have one.
+    /// Makes a user known by their address, if they have one for which somebody vouches.
     func enter(_ person: Person) async throws {
         guard let key = person.email.flatMap(Self.key) else { return }
-        try await emails.child(key).setValue(.string(person.id))
+        do throws(DatabaseError) { try await emails.child(key).setValue(.string(person.id)) } catch {
+            // Nobody finds by it whoever the rules do not believe.
+            guard case .permissionDenied = error else { throw error }
+        }
     }
 
     /// Learns the status of a friend once.

@@ -31,7 +31,7 @@ final class LiveItems<Item: Identifiable> where Item.ID == String {
                 if let item = take(event) { changed(item) }
             }
         } catch {
-            problem = error.description
+            problem = "Not up to date any more: \(error)"
             throw error
         }
     }

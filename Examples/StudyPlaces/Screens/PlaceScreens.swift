@@ -8,20 +8,19 @@ func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) a
     async let _ = prepare(session, on: terminal)
     let key = try await terminal.list(
         { session.title }, { account.person == session.person ? session.places.places : nil },
-        empty: { session.places.live.problem ?? "No place yet." },
+        empty: { "No place yet." }, problem: { session.problem },
         actions: [
             .onItem(.enter, "open") { try await showPlace($0.id, session, on: terminal) },
             .always("o", "check out") { try await checkOut(session, on: terminal) },
             .always("a", "activities") { try await showActivities(session, on: terminal) },
             .always("f", "friend") { try await askFriend(session, on: terminal) },
             .always("m", "map") { try await showMap(session, on: terminal) },
-            .leave("s", "sign out"), .leave("q", "quit"),
+            .leave("s", "sign out"), .quit("q"),
         ]
     ) { place in
         Line(place.name.padded(to: 24), .bold)
             + Line(place.seats.padded(to: 12), place.isFull ? .wrong : .well) + Line(place.hours, .faint)
     }
-    if key == "q" { throw Quit() }
     if key == "s" { try account.signOut() }
 }
 
@@ -47,7 +46,8 @@ private func showPlace(_ id: String, _ session: Session, on terminal: Terminal) 
         let here = isHere ? ["", Line("You are here.", .well)] : []
         return Page(
             place.name, lines + here,
-            hints: [isHere ? ("o", "check out") : ("c", "check in"), (.escape, "back")])
+            hints: [isHere ? ("o", "check out") : ("c", "check in"), (.escape, "back")],
+            notice: session.problem.map { Line($0, .wrong) })
     } press: { key in
         switch key {
         case "c":
@@ -71,12 +71,12 @@ private func checkOut(_ session: Session, on terminal: Terminal) async throws {
 private func showActivities(_ session: Session, on terminal: Terminal) async throws {
     try await terminal.list(
         { "Activities of \(session.person.name)" }, { session.activities.activities },
-        empty: { session.activities.live.problem ?? "None yet. Check in at a place." },
+        empty: { "None yet. Check in at a place." }, problem: { session.problem },
         actions: [
             .always("o", "check out") { try await checkOut(session, on: terminal) },
             .onItem("d", "delete") { activity in
                 guard try await terminal.confirm("Delete this activity?") else { return }
-                try await terminal.perform("Deleting…") { try await session.activities.delete(activity) }
+                try await terminal.perform("Deleting…", isWrite: true) { try await session.activities.delete(activity) }
             },
             .leave(.escape, "back"),
         ]
@@ -84,6 +84,9 @@ private func showActivities(_ session: Session, on terminal: Terminal) async thr
 }
 
 extension Session {
+    /// Why what is shown may be wrong.
+    fileprivate var problem: String? { places.live.problem ?? activities.live.problem }
+
     fileprivate var title: String {
         guard let activity = activities.current else { return "Study places: \(person.name)" }
         return "Study places: \(person.name) at \(places.name(of: activity.location)) since \(activity.started.time)"

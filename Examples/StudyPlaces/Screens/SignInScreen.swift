@@ -3,7 +3,8 @@ import HearthClient
 
 /// Asks for a provider and what it says about the user, unless somebody is signed in already.
 ///
-/// - returns: who it is; nil if the user wants to leave.
+/// - returns: who it is; nil if that is over already.
+/// - throws: `Quit` if the user wants to leave.
 @MainActor
 func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
     if let why = account.auth.sessionEndError { terminal.message = Line(why.message + ".", .wrong) }
@@ -26,7 +27,7 @@ func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
                         provider, name: values["name"] ?? "", email: values["email"] ?? "")
                 }
             },
-            .leave("q", "quit"),
+            .quit("q"),
         ]
     ) { Line("Sign in with \($0.name)") }
     return account.person

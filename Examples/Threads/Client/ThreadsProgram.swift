@@ -11,17 +11,17 @@ let threadsProgram = Program(
             try await session.signUp(
                 firstName: call.required("FIRST"), lastName: call.required("LAST"), email: call.required("EMAIL"),
                 password: password, confirmation: password)
-            print("Welcome, \(session.member?.creator.name ?? "").")
+            say("Welcome, \(session.member?.creator.name ?? "").")
         },
         .init("log-in EMAIL", "logs in; asks for the password") { call in
             let session = try Session(call)
             try await session.logIn(email: call.required("EMAIL"), password: try call.askPassword())
-            print("Welcome back, \(session.member?.creator.name ?? "").")
+            say("Welcome back, \(session.member?.creator.name ?? "").")
         },
         .init("log-out", "logs out") { call in try Session(call).logOut() },
         .init("threads", "prints the threads of all users, the newest first") { call in
             for thread in try await threads(call).threads ?? [] {
-                print("\(thread.title.padded(to: 30))  \(thread.creator.name.padded(to: 20))  \(thread.created)")
+                say("\(thread.title.padded(to: 30))  \(thread.creator.name.padded(to: 20))  \(thread.created)")
             }
         },
         .init("add TITLE", "begins a thread") { call in
@@ -33,7 +33,7 @@ let threadsProgram = Program(
         },
         .init("messages TITLE", "prints the messages of a thread, numbered") { call in
             for (index, message) in (try await messages(call).messages ?? []).enumerated() {
-                print("\(index + 1)  \(message.creator.name)  \(message.created)  \(message.text)")
+                say("\(index + 1)  \(message.creator.name)  \(message.created)  \(message.text)")
             }
         },
         .init("write TITLE TEXT", "adds a message to a thread") { call in

@@ -7,7 +7,8 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
     async let _ = list.follow()
     let key = try await terminal.list(
         { "To do: \(person.name)" }, { account.person == person ? list.entries ?? [] : nil },
-        empty: { list.problem ?? (list.entries == nil ? "One moment…" : "Nothing to do. Press a to add something.") },
+        empty: { list.entries == nil ? "One moment…" : "Nothing to do. Press a to add something." },
+        problem: { list.problem },
         actions: [
             .always("a", "add") {
                 try await edit("New entry", date: Moment.now.date, time: "", text: "", on: terminal, save: list.add)
@@ -18,19 +19,18 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
                 }
             },
             .onItem(" ", "done") { entry in
-                try await terminal.perform("Saving…") { try await list.setDone(entry, !entry.isDone) }
+                try await terminal.perform("Saving…", isWrite: true) { try await list.setDone(entry, !entry.isDone) }
             },
             .onItem("d", "delete") { entry in
                 guard try await terminal.confirm("Delete '\(entry.text)'?") else { return }
-                try await terminal.perform("Deleting…") { try await list.delete(entry) }
+                try await terminal.perform("Deleting…", isWrite: true) { try await list.delete(entry) }
             },
-            .leave("s", "switch user"), .leave("q", "quit"),
+            .leave("s", "switch user"), .quit("q"),
         ]
     ) { entry in
         Line(entry.isDone ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
             + Line(entry.text, entry.isDone ? .faint : .plain)
     }
-    if key == "q" { throw Quit() }
     if key == "s" { try account.signOut() }
 }
 
@@ -42,7 +42,7 @@ private func edit(
     let fields = [
         Field("date", "Date", text: date), Field("time", "Time", text: time), Field("text", "What", text: text),
     ]
-    try await terminal.form(title, fields) { values in
+    try await terminal.form(title, fields, isWrite: true) { values in
         try await save(values["date"] ?? "", values["time"] ?? "", values["text"] ?? "")
     }
 }

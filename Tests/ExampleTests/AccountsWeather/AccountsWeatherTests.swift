@@ -41,7 +41,7 @@ struct AccountsWeatherTests {
         let kept = try await all.getData().value.description
         #expect(kept.contains("accounts"))
         var texts = [kept]
-        login.database.close()
+        await login.signOut()
         for ending in ["", ".settings", ".store", ".entries"] {
             let path = server.sessionFile("desk") + ending
             var information = stat()
@@ -70,7 +70,7 @@ struct AccountsWeatherTests {
     func wrongPassword() async throws {
         let (desk, vault) = try await created("desk")
         try await vault.add(name: "Bank", userName: "ann", password: "x")
-        desk.signOut()
+        await desk.signOut()
         #expect(desk.vault == nil)
         let wrong = FieldProblems(["password": "The password is wrong."])
         await #expect(throws: wrong) { try await desk.signIn("ann", password: "wrong horse") }
@@ -116,14 +116,14 @@ struct AccountsWeatherTests {
 
     @Test("edited without a network on two devices arrive on both")
     func twoDevices() async throws {
-        let (desk, deskVault) = try await created("desk")
-        let (phone, phoneVault) = try await signedIn("phone")
+        let deskVault = try await created("desk").vault
+        let phoneVault = try await signedIn("phone").vault
         try await deskVault.add(name: "Bank", userName: "ann", password: "1")
         try await alongside({ try await deskVault.follow() }) {
             try await alongside({ try await phoneVault.follow() }) {
                 await until { deskVault.entries?.count == 1 && phoneVault.entries?.count == 1 }
-                desk.database.goOffline()
-                phone.database.goOffline()
+                deskVault.database.goOffline()
+                phoneVault.database.goOffline()
                 try await deskVault.add(name: "Mail", userName: "a", password: "2")
                 var bank = try #require(phoneVault.entries?.first)
                 bank.password = "3"
@@ -132,8 +132,8 @@ struct AccountsWeatherTests {
                 #expect(try await deskVault.settle(within: .milliseconds(50)) == false)
                 await until { deskVault.entries?.map(\.name) == ["Bank", "Mail"] }
                 await until { phoneVault.entries?.map(\.password) == ["3", "4"] }
-                desk.database.goOnline()
-                phone.database.goOnline()
+                deskVault.database.goOnline()
+                phoneVault.database.goOnline()
                 await until { deskVault.entries?.map(\.password) == ["3", "4", "2"] }
                 await until { phoneVault.entries == deskVault.entries }
                 try await phoneVault.delete(bank)
@@ -163,11 +163,89 @@ struct AccountsWeatherTests {
         #expect(login.userName == "ann")
         try await login.delete(password: password)
         #expect(login.userName == nil && login.vault == nil)
-        #expect(access(server.sessionFile("desk") + ".store", F_OK) != 0)
+        for ending in ["", ".settings", ".store", ".entries"] {
+            #expect(access(server.sessionFile("desk") + ending, F_OK) != 0, "\(ending)")
+        }
         let accounts = try Database(url: server.url, options: asOwner).reference(withPath: "accounts")
         #expect(try await accounts.getData().value == .null)
         try await login.create("ann", password: "another horse")
         #expect(login.vault != nil)
+    }
+
+    /// Deletes the login at the server, as another device does.
+    private func deleteLogin(on server: ExampleServer) async throws {
+        let auth = try Auth(url: server.url)
+        let keys = try await MasterKeys.derived(userName: "ann", password: password)
+        let user = try await auth.signIn(withEmail: "ann@accounts.example", password: keys.serverPassword).user
+        try await user.delete()
+    }
+
+    @Test("that the server has not got stay on the device when it ends the session, until the device forgets the login")
+    func sessionEnd() async throws {
+        let server = try ExampleServer("AccountsWeather", rules: "accounts-weather", isDevelopment: false)
+        let login = try Login(server: server.url, file: server.sessionFile("desk"))
+        try await login.create("ann", password: password)
+        let vault = try #require(login.vault)
+        try await alongside({ await login.follow() }) {
+            // What is there is known, also without a network.
+            try await vault.load()
+            vault.database.goOffline()
+            try await vault.add(name: "Mail", userName: "ann", password: "x")
+            try await deleteLogin(on: server)
+            vault.database.goOnline()
+            await until { login.sessionEnd != nil }
+            try await vault.load()
+            #expect(vault.entries?.map(\.name) == ["Mail"])
+            let problem = await #expect(throws: Problem.self) { try await login.delete(password: password) }
+            #expect(problem?.description.contains("sign out and in again") == true)
+            await login.signOut()
+            let unknown = "The server does not know this login any more: forget it on this device."
+            await #expect(throws: FieldProblems(["user": unknown])) {
+                try await login.signIn("ann", password: password)
+            }
+            await #expect(throws: FieldProblems(["password": "The password is wrong."])) {
+                try await login.signIn("ann", password: "wrong horse")
+            }
+            #expect(access(server.sessionFile("desk") + ".entries", F_OK) == 0)
+            try await login.forget()
+            #expect(login.userName == nil)
+            try await login.create("eve", password: "another horse")
+            try await login.vault?.load()
+            #expect(login.vault?.entries == [])
+        }
+    }
+
+    @Test("that the server refuses are told of")
+    func refused() async throws {
+        let vault = try await created("desk").vault
+        // Sealed it is longer than the rules allow.
+        let long = String(repeating: "\u{1}", count: 1000)
+        try await vault.add(name: long, userName: long, password: long)
+        let problem = await #expect(throws: Problem.self) { try await vault.settle(within: .seconds(20)) }
+        #expect(problem?.description.hasPrefix("The server has refused a change: permission denied") == true)
+        await until { vault.problem == problem?.description }
+        try await vault.load()
+        #expect(vault.entries == [])
+    }
+
+    @Test("need not be open to see the weather")
+    func weather() async throws {
+        _ = try await created("desk")
+        let weather = try await server.run("hearth-accounts-weather", session: "desk", "weather")
+        #expect(weather.text == "☀ Charlotte: clear sky, 21.5 °C" && weather.code == 0)
+    }
+
+    @Test("can be left at a second password, as at the first")
+    func secondPassword() async throws {
+        await (try await created("desk").login).signOut()
+        let terminal = try server.open(
+            "hearth-accounts-weather", session: "desk", words: ["add", "Bank", "ann.lee"])
+        try await terminal.wait(for: "Password:")
+        terminal.type(.text(password), .enter)
+        try await terminal.wait(for: "Password of the account:")
+        terminal.type(.control("c"))
+        #expect(try await terminal.outcome() == -SIGINT)
+        #expect(terminal.readsLines)
     }
 
     @Test("are used on a terminal, below the weather")

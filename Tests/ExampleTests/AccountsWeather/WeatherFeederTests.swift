@@ -15,7 +15,7 @@ struct WeatherFeederTests {
 
     @Test("writes what a file and what an address says, which everybody sees")
     func feed() async throws {
-        let station = WeatherStation(try Database(url: server.url))
+        let station = try WeatherStation(server: server.url)
         let feeder = try Feeder(server: server.url, keyFile: nil)
         // The server itself has a forecast in JSON at an address.
         var options = DatabaseOptions()

@@ -198,8 +198,14 @@ struct TerminalTests {
                 },
                 .always("l", "later") {
                     // As a write does that is still in the queue.
-                    let isDone = try await user.terminal.perform("Writing…") { throw DatabaseError.cancelled }
+                    let isDone = try await user.terminal.perform("Writing…", isWrite: true) {
+                        throw DatabaseError.cancelled
+                    }
                     model.name = isDone ? "Later" : "Never"
+                },
+                .always("r", "read") {
+                    let isDone = try await user.terminal.perform("Reading…") { throw DatabaseError.cancelled }
+                    model.name = isDone ? "Read" : "Unread"
                 },
                 .leave("q", "quit"),
             ])
@@ -216,8 +222,74 @@ struct TerminalTests {
         await user.wait(for: "Stopped.")
         user.press("l")
         await user.wait { $0.text.contains("not answered yet") && $0.text.contains("Later") }
+        user.press("r")
+        await user.wait { $0.text.contains("Stopped.") && $0.text.contains("Unread") }
         user.press("q")
         _ = try await shown.value
+    }
+
+    @Test("show at once what is told from elsewhere, and all the time why the list may be wrong")
+    func told() async throws {
+        let (model, user) = (Model("a"), TestTerminal())
+        let shown = Task {
+            try await user.terminal.list(
+                { model.name }, { model.items }, empty: { "" },
+                problem: { model.name == "Old" ? "It is old." : nil }, actions: [.leave("q", "quit")]
+            ) { Line($0.id) }
+        }
+        await user.wait(for: "▸ a")
+        user.terminal.message = "Somebody knocks."
+        await user.wait(for: "Somebody knocks.")
+        model.name = "Old"
+        user.press(.down)
+        await user.wait { $0.lines[10] == " It is old." && $0.text.contains("▸ a") }
+        user.press("q")
+        _ = try await shown.value
+    }
+
+    @Test("show a form what is wrong with what it does not ask for")
+    func otherFields() async throws {
+        let user = TestTerminal()
+        let shown = Task {
+            try await user.terminal.form("F", [Field("a", "Name")]) { _ in
+                throw FieldProblems(["a": "Wrong name.", "b": "Wrong day."])
+            }
+        }
+        await user.wait(for: "Name")
+        user.press(.enter)
+        await user.wait { $0.text.contains("Wrong name.") && $0.lines[10] == " Wrong day." }
+        user.press(.escape)
+        _ = try await shown.value
+    }
+
+    @Test("fit in any terminal", arguments: [(1, 1), (1, 9), (2, 2), (3, 24), (80, 1)])
+    func tiny(columns: Int, rows: Int) async throws {
+        let (model, user) = (Model("a"), TestTerminal(columns: columns, rows: rows))
+        let shown = list(model, on: user)
+        user.press(.down, "q")
+        #expect(try await shown.value == "q")
+        let form = Task { try await user.terminal.form("F", [Field("a", "Name", text: "Al")]) { _ in } }
+        user.press(.escape)
+        _ = try await form.value
+    }
+
+    @Test("offer choices until one has led somewhere")
+    func choices() async throws {
+        let (model, user) = (Model(), TestTerminal())
+        let shown = Task {
+            try await user.terminal.choose({ "Who?" }, while: { model.name == "Letters" }) {
+                [Choice("Stay") { user.terminal.message = "Stayed." }, Choice("Go") { model.name = "Gone" }]
+            }
+        }
+        await user.wait(for: "▸ Stay")
+        user.press(.enter)
+        await user.wait(for: "Stayed.")
+        user.press(.down, .enter)
+        try await shown.value
+        model.name = "Letters"
+        let left = Task { try await user.terminal.choose({ "Who?" }, while: { true }) { [Choice("Stay") {}] } }
+        user.press("q")
+        await #expect(throws: Quit.self) { try await left.value }
     }
 
     @Test("are all left by Ctrl-C, and when the terminal is gone", arguments: [true, false])

@@ -16,12 +16,20 @@ struct TextTests {
 
     @Test(
         "is cut and filled up to a width",
-        arguments: [("abc", 5, "abc  "), ("abc", 2, "ab"), ("a日本", 4, "a日 "), ("", 3, "   "), ("日", 1, " ")])
+        arguments: [
+            ("abc", 5, "abc  "), ("abc", 2, "ab"), ("a日本", 4, "a日 "), ("", 3, "   "), ("日", 1, " "), ("abc", 0, ""),
+            ("abc", -1, ""),
+        ])
     func fitted(text: String, width: Int, result: String) {
         #expect(Line(text).fitted(to: width).text == result)
         let parts = text.reduce(Line("")) { $0 + Line(String($1), .bold) }
         #expect(parts.fitted(to: width).text == result)
     }
+
+    @Test(
+        "in columns is cut and filled up, and cannot steer the terminal either",
+        arguments: [("ab", "ab  "), ("abcd", "abcd"), ("abcde", "abc…"), ("\u{1B}[2", "·[2 "), ("日本語", "日 …")])
+    func padded(text: String, result: String) { #expect(text.padded(to: 4) == result) }
 
     @Test(
         "is broken between words",

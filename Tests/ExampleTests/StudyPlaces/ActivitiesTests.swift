@@ -108,6 +108,78 @@ struct ActivitiesTests {
         #expect(seen.contains(0))
     }
 
+    @Test("are not lost with the connection on which the answer was to come, and nobody has to wait for it")
+    func lostAnswers() async throws {
+        let relay = try Relay(to: server.port)
+        let account = try Account(server: relay.url)
+        try await account.signInForDemo(.campus, name: "Ann", email: "ann@example.com")
+        var deafens = false
+        let ann = Session(account.database, of: try account.needPerson()) {
+            // Asked for before an activity is entered, and before its end is.
+            if deafens { relay.deafen() }
+            return Students.morning
+        }
+        let guardian = try await server.student("Ann")
+        let place = try #require(try await ann.known("cafe-isar"))
+        try await alongside({ try await ann.activities.live.follow() }) {
+            try await alongside({ try await guardian.activities.live.follow() }) {
+                // What is followed need not be read before it is changed.
+                try await ann.activities.checkIn(at: place)
+                await until { ann.activities.current != nil }
+                try await ann.activities.checkOut()
+                await until { guardian.activities.activities.count == 1 && guardian.activities.current == nil }
+                await until { ann.activities.current == nil }
+
+                deafens = true
+                let arrival = Task { try await ann.activities.checkIn(at: place) }
+                await until { guardian.activities.current != nil }
+                relay.cut()
+                try await arrival.value
+                #expect(try await guardian.known("cafe-isar")?.availableSeats == 13)
+                await until { ann.activities.current != nil }
+
+                let departure = Task { try await ann.activities.checkOut() }
+                await until { guardian.activities.current == nil }
+                departure.cancel()
+                await #expect(throws: Problem.self) { try await departure.value }
+                relay.cut()
+                #expect(guardian.activities.activities.count == 2)
+                try await alongside({ try await guardian.places.live.follow() }) {
+                    await until { guardian.places.place("cafe-isar")?.availableSeats == 14 }
+                }
+            }
+        }
+    }
+
+    @Test("do not begin when there is no connection and nobody wants to wait for one")
+    func offline() async throws {
+        let account = try Account(server: server.url)
+        try await account.signInForDemo(.campus, name: "Ann", email: "ann@example.com")
+        let ann = Session(account.database, of: try account.needPerson()) { Students.morning }
+        let place = try #require(try await ann.known("cafe-isar"))
+        account.database.goOffline()
+        let arrival = Task { try await ann.activities.checkIn(at: place) }
+        arrival.cancel()
+        await #expect(throws: CancellationError.self) { try await arrival.value }
+        account.database.goOnline()
+        try await ann.activities.live.load()
+        #expect(ann.activities.activities.isEmpty)
+        #expect(try await ann.known("cafe-isar")?.availableSeats == 14)
+    }
+
+    @Test(
+        "have times that can be, whatever others have written",
+        arguments: [
+            (0, nil, true), (5, 7, true), (-1, nil, false), (5, -1, false), (.max, nil, false), (5, .max, false),
+            (.max, .max, false), (.min, 1, false),
+        ] as [(Int64, Int64?, Bool)])
+    func times(start: Int64, duration: Int64?, isOne: Bool) {
+        let activity = Activity(
+            "a", ["location": "x", "start": .int(start), "duration": duration.map { .int($0) } ?? .null])
+        #expect((activity != nil) == isOne)
+        #expect((activity?.ended != nil) == (isOne && duration != nil))
+    }
+
     @Test("are listed live from the newest to the oldest, and deleted when they are over")
     func list() async throws {
         let desk = try await server.student("Ann")

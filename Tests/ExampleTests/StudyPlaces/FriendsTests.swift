@@ -62,6 +62,23 @@ struct FriendsTests {
         await #expect(throws: DatabaseError.self) {
             try await bob.database.reference(withPath: "emails").getData()
         }
+        // The newest before a time of one's choice would be all, one after the other.
+        let newest = bob.database.reference(withPath: "activities").child(ann.person.id)
+            .queryOrdered(byChild: "start").queryLimited(toLast: 1)
+        _ = try await newest.getData()
+        await #expect(throws: DatabaseError.self) { try await newest.queryEnding(atValue: .int(5)).getData() }
+    }
+
+    @Test("are not found by an address that nobody has verified")
+    func unverified() async throws {
+        let eve = try Account(server: server.url)
+        let token = #"{"sub":"e1","email":"ann@example.com","email_verified":false,"name":"Eve"}"#
+        try await eve.signIn(.google, token: token)
+        try await Session(eve.database, of: try eve.needPerson()).prepare()
+        let bob = try await server.student("Bob")
+        #expect(try await bob.friends.find("ann@example.com") == .unknown)
+        try await bob.prepare()
+        #expect(try await bob.friends.find("bob@example.com") == .nothingToday)
     }
 
     @Test("have an address")

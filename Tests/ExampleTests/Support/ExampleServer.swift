@@ -34,6 +34,7 @@ final class ExampleServer: Sendable {
     deinit { server.stop() }
 
     var url: String { "http://\(server.address)" }
+    var port: UInt16 { server.address.port }
 
     /// A file for a session, which goes with the server.
     func sessionFile(_ name: String) -> String { "\(folder.path)/\(name).session" }
@@ -46,13 +47,14 @@ final class ExampleServer: Sendable {
         return (account, try account.needPerson())
     }
 
-    /// A program with the live screen.
+    /// A program, with the live screen if no command is given.
     ///
     /// - parameter service: the URL of the service that it uses instead of the server.
     func open(
-        _ program: String, session: String, at service: String? = nil, columns: Int = 80
+        _ program: String, session: String, at service: String? = nil, words command: [String] = [],
+        columns: Int = 80
     ) throws -> PseudoTerminal {
-        try PseudoTerminal(program, words(session, service), columns: columns)
+        try PseudoTerminal(program, words(session, service) + command, columns: columns)
     }
 
     /// A program with a command, run to its end: what it showed, and its exit code.

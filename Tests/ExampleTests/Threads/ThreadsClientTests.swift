@@ -121,6 +121,29 @@ struct ThreadsClientTests {
         #expect(bob.threads == ann.threads)
     }
 
+    @Test("has made a change although the list cannot be asked for again, and says so")
+    func failedReload() async throws {
+        let session = try await signUp("Ann")
+        let relay = try Relay(to: house.port)
+        let far = try Session(server: relay.url, file: house.server.sessionFile("far"))
+        try await far.logIn(email: "ann@example.com", password: "secret1")
+        let threads = ThreadList(far)
+        relay.admit(1)
+        try await threads.add(title: "Trips")
+        #expect(threads.threads == nil && threads.problem?.contains("cannot be reached") == true)
+        relay.admit(.max)
+        try await threads.load()
+        #expect(threads.threads?.map(\.title) == ["Trips", "Welcome"] && threads.problem == nil)
+        let list = MessageList(far, of: try #require(threads.threads?.first))
+        try await list.load()
+        relay.admit(1)
+        try await list.add("Rome?")
+        #expect(list.messages == [] && list.problem?.contains("cannot be reached") == true)
+        let near = MessageList(session, of: list.thread)
+        try await near.load()
+        #expect(near.messages?.map(\.text) == ["Rome?"])
+    }
+
     @Test("shows the messages of a thread with their creators, and deletes one's own")
     func messages() async throws {
         let (annSession, bobSession) = (try await signUp("Ann"), try await signUp("Bob"))

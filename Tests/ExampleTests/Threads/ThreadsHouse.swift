@@ -33,6 +33,7 @@ final class ThreadsHouse: Sendable {
     }
 
     var url: String { "http://\(service.address)" }
+    var port: UInt16 { service.address.port }
 
     // MARK: Asking
 

@@ -138,6 +138,12 @@ struct ThreadsScreenTests {
         #expect(try await run("delete-message", "Trips", "2").text == "hearth-threads: there is no message 2 in Trips")
         #expect(try await run("delete-message", "Trips", "1").code == 0)
         #expect(try await run("messages", "Trips").text == "")
+        // Nobody steers another's terminal.
+        #expect(try await run("add", "a\u{1B}[2Jb").code == 0)
+        #expect(try await run("threads").text.hasPrefix("a·[2Jb  "))
+        #expect(try await run("write", "a\u{1B}[2Jb", "c\u{1B}[2Jd").code == 0)
+        #expect(try await run("messages", "a\u{1B}[2Jb").text.hasSuffix("  c·[2Jd"))
+        #expect(try await run("messages", "\u{1B}[2J").text == "hearth-threads: there is no thread '·[2J'")
         #expect(try await run("log-out").code == 0)
         #expect(try await run("log-in", "ann@example.com", input: "secret2").text.hasSuffix("is wrong."))
     }

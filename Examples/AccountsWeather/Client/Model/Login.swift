@@ -13,41 +13,36 @@ final class Login {
     private(set) var userName: String?
     /// What is open.
     private(set) var vault: Vault?
-    /// Whether there is a connection to the database.
-    private(set) var isOnline = false
+    /// Why the server is not told of changes any more, although it can be reached.
+    private(set) var sessionEnd: String?
 
-    let database: Database
+    private let server: String
+    private let startsOnline: Bool
     private let auth: Auth
     private let settings: OwnFile
     private let store: OwnFile
+    private let entries: OwnFile
 
     private static let proof = "the password is right"
 
     /// - parameter file: the session's; the others are beside it.
     init(server: String, file: String, startsOnline: Bool = true) throws {
+        (self.server, self.startsOnline) = (server, startsOnline)
         settings = OwnFile(path: file + ".settings")
         store = OwnFile(path: file + ".store")
+        entries = OwnFile(path: file + ".entries")
         var options = AuthOptions()
         options.sessionFile = file
         auth = try Auth(url: server, options: options)
-        var databaseOptions = DatabaseOptions()
-        databaseOptions.auth = auth
-        databaseOptions.persistenceFile = file + ".entries"
-        databaseOptions.startsOnline = startsOnline
-        database = try Database(url: server, options: databaseOptions)
         if let text = settings.read() { userName = try DatabaseValue(json: Array(text.utf8))["userName"].string }
     }
 
-    /// Knows whether there is a connection until the task is cancelled.
-    func follow() async throws {
-        let connected = database.reference(withPath: ".info/connected").values(as: Bool.self)
-        for try await isOnline in connected { self.isOnline = isOnline ?? false }
-    }
+    /// Knows when the server ends the session, until the task is cancelled.
+    func follow() async { for await _ in auth.stateChanges { noticeEnd() } }
 
-    /// Ends the connection. Returns when all that was seen is on disk.
-    func close() async {
-        // An observer hears of the end when that is so.
-        do { for try await _ in database.reference(withPath: ".info/connected").values() { database.close() } } catch {}
+    /// Learns whether the server has ended the session.
+    func noticeEnd() {
+        sessionEnd = auth.sessionEndError.map { "\($0). What is changed stays here: sign out and in again." }
     }
 
     /// Makes a login, here and on the server.
@@ -61,13 +56,15 @@ final class Login {
             "confirmation": confirmation ?? password != password ? "This is not the same password." : nil,
         ])
         let keys = try await MasterKeys.derived(userName: user, password: password)
+        let known: User
         do throws(AuthError) {
-            open(try await auth.createUser(withEmail: Self.address(user), password: keys.serverPassword).user, keys)
+            known = try await auth.createUser(withEmail: Self.address(user), password: keys.serverPassword).user
         } catch {
             guard error.code == .emailAlreadyInUse else { throw error }
             throw FieldProblems(["user": "This name is taken. Sign in, or choose another one."])
         }
         try remember(user, keys)
+        try open(known, keys)
     }
 
     /// Opens what is kept: without the server if this user has signed in here before.
@@ -76,49 +73,84 @@ final class Login {
     func signIn(_ user: String, password: String) async throws {
         let user = try checkedName(user)
         let keys = try await MasterKeys.derived(userName: user, password: password)
-        if userName == user, let kept = store.read() {
-            guard keys.sealing.open(kept, for: user) == Self.proof else { throw Self.wrongPassword }
-            if let known = auth.currentUser { return open(known, keys) }
-        }
+        let isRight = userName == user ? opensStore(keys, user) : nil
+        if isRight == false { throw Self.wrongPassword }
+        if isRight == true, let known = auth.currentUser { return try open(known, keys) }
+        let known: User
         do throws(AuthError) {
-            open(try await auth.signIn(withEmail: Self.address(user), password: keys.serverPassword).user, keys)
+            known = try await auth.signIn(withEmail: Self.address(user), password: keys.serverPassword).user
         } catch {
-            switch error.code {
-            case .userNotFound: throw FieldProblems(["user": "There is no login with this name."])
-            case .wrongPassword, .invalidCredential: throw Self.wrongPassword
-            default: throw error
-            }
+            throw Self.refusal(error, isPasswordRight: isRight == true)
         }
         try remember(user, keys)
+        try open(known, keys)
     }
 
     /// Forgets the keys. What is kept stays, sealed.
-    func signOut() { vault = nil }
+    func signOut() async {
+        guard let closing = vault else { return }
+        vault = nil
+        await closing.close()
+    }
 
     /// Deletes the login and all its entries, here and on the server, which has to be there.
     ///
-    /// - throws: `FieldProblems` for `password`; `AuthError`, `DatabaseError`.
+    /// - throws: `FieldProblems` for `user` and `password`; `AuthError`, `DatabaseError`.
     func delete(password: String) async throws {
-        guard let vault, let userName, let user = auth.currentUser else { throw Problem("Nobody is signed in.") }
+        noticeEnd()
+        guard let vault, let userName, let user = auth.currentUser else {
+            throw Problem(sessionEnd ?? "Nobody is signed in.")
+        }
         let keys = try await MasterKeys.derived(userName: userName, password: password)
+        if opensStore(keys, userName) == false { throw Self.wrongPassword }
         do throws(AuthError) {
             let address = Self.address(userName)
             let credential = EmailAuthProvider.credential(withEmail: address, password: keys.serverPassword)
             _ = try await user.reauthenticate(with: credential)
         } catch {
-            guard [.wrongPassword, .invalidCredential].contains(error.code) else { throw error }
-            throw Self.wrongPassword
+            throw Self.refusal(error, isPasswordRight: true)
         }
         try await vault.deleteAll()
         try await user.delete()
-        store.remove()
-        settings.remove()
-        self.userName = nil
-        self.vault = nil
+        try await forget()
     }
 
-    private func open(_ user: User, _ keys: MasterKeys) {
-        vault = Vault(database, userID: user.uid, key: keys.sealing)
+    /// Removes all of this device that belongs to the login, also what the server has not got yet. On the server it stays.
+    func forget() async throws {
+        await signOut()
+        try auth.signOut()
+        entries.remove()
+        store.remove()
+        settings.remove()
+        userName = nil
+    }
+
+    private func open(_ user: User, _ keys: MasterKeys) throws {
+        var options = DatabaseOptions()
+        // Without the user's token there is no connection: what were sent in nobody's name would be refused, and lost.
+        options.tokenProvider = { try await user.getIDToken(forcingRefresh: $0) }
+        options.persistenceFile = entries.path
+        options.startsOnline = startsOnline
+        vault = Vault(try Database(url: server, options: options), userID: user.uid, key: keys.sealing)
+        noticeEnd()
+    }
+
+    /// Whether these keys are those of the login that is kept here; nil if none is.
+    private func opensStore(_ keys: MasterKeys, _ user: String) -> Bool? {
+        store.read().map { keys.sealing.open($0, for: user) == Self.proof }
+    }
+
+    /// What it means that the server does not let a user in.
+    ///
+    /// - parameter isPasswordRight: whether it is known here that it is.
+    private static func refusal(_ error: AuthError, isPasswordRight: Bool) -> any Error {
+        switch error.code {
+        case .userNotFound, .userMismatch, .wrongPassword, .invalidCredential:
+            if isPasswordRight { return unknown }
+            return error.code == .userNotFound
+                ? FieldProblems(["user": "There is no login with this name."]) : wrongPassword
+        default: return error
+        }
     }
 
     private func remember(_ user: String, _ keys: MasterKeys) throws {
@@ -130,7 +162,7 @@ final class Login {
     private func checkedName(_ name: String) throws(FieldProblems) -> String {
         let name = name.trimmed.lowercased()
         let isName = (1...40).contains(name.count) && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        let other = userName.flatMap { $0 == name ? nil : "This device has the login of \($0)." }
+        let other = userName.flatMap { $0 == name ? nil : "This device has the login of \($0): forget that first." }
         try FieldProblems.check(["user": isName ? other : "A name has 1 to 40 letters and digits."])
         return name
     }
@@ -139,4 +171,9 @@ final class Login {
     private static func address(_ user: String) -> String { "\(user)@accounts.example" }
 
     private static let wrongPassword = FieldProblems(["password": "The password is wrong."])
+
+    /// It was deleted on another device.
+    private static let unknown = FieldProblems([
+        "user": "The server does not know this login any more: forget it on this device."
+    ])
 }

@@ -25,5 +25,6 @@ struct OwnFile: Sendable {
         guard isWritten, rename(new, path) == 0 else { throw Problem("\(path) cannot be written.") }
     }
 
-    func remove() { unlink(path) }
+    /// With what SQLite keeps beside it, if it is a database.
+    func remove() { for ending in ["", "-wal", "-shm"] { unlink(path + ending) } }
 }

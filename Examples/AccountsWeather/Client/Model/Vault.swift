@@ -1,6 +1,7 @@
 import ExampleKit
 import HearthClient
 import Observation
+import Synchronization
 
 /// An account somewhere, as it is kept.
 struct Entry: Identifiable, Hashable {
@@ -23,12 +24,29 @@ final class Vault {
     /// What went wrong last.
     private(set) var problem: String?
 
+    let database: Database
     private let place: DatabaseReference
     private let key: SealingKey
+    private let refusal = Refusal()
+
+    /// What the server has refused last, as the database's thread tells it.
+    private final class Refusal: Sendable {
+        let error = Mutex<DatabaseError?>(nil)
+
+        var text: String? { error.withLock { $0.map { "The server has refused a change: \($0)" } } }
+    }
 
     init(_ database: Database, userID: String, key: SealingKey) {
+        self.database = database
         place = database.reference(withPath: "accounts").child(userID)
         self.key = key
+    }
+
+    /// Ends the connection. Returns when all that was seen and changed is on disk.
+    func close() async {
+        let connected = database.reference(withPath: ".info/connected")
+        // An observer hears of the end when that is so.
+        do { for try await _ in connected.values() { database.close() } } catch {}
     }
 
     /// Keeps the accounts up to date until the task is cancelled.
@@ -38,7 +56,7 @@ final class Vault {
         do throws(DatabaseError) {
             for try await snapshot in place.values() { changed(take(snapshot)) }
         } catch {
-            problem = error.description
+            problem = "Not up to date any more: \(error)"
             throw error
         }
     }
@@ -101,9 +119,12 @@ final class Vault {
     /// Returns when it is kept on this device.
     private func write(_ value: DatabaseValue, to id: String) async throws {
         let child = place.child(id)
-        child.setValue(value) { [weak self] error, _ in
-            guard let error else { return }
-            Task { @MainActor in self?.problem = error.description }
+        child.setValue(value) { [weak self, refusal] error, _ in
+            // One that is not sent when the database is closed is kept.
+            if case nil = error { return }
+            if case .disconnected? = error { return }
+            refusal.error.withLock { $0 = error }
+            Task { @MainActor in self?.problem = refusal.text }
         }
         for try await _ in child.values() { break }
     }
@@ -118,12 +139,14 @@ final class Vault {
     /// Waits until the server has all changes that were made here before.
     ///
     /// - returns: false if it cannot be reached for so long.
+    /// - throws: ``Problem`` if it has refused one that was made by this object; `DatabaseError`.
     func settle(within limit: Duration) async throws -> Bool {
         // The server answers in order, so when it has answered to the removal of nothing, it has the rest.
-        let nothing = place.child("nothing")
+        let (nothing, refusal) = (place.child("nothing"), refusal)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 try await nothing.removeValue()
+                if let text = refusal.text { throw Problem(text) }
                 return true
             }
             group.addTask {

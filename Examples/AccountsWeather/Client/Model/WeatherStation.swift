@@ -28,15 +28,26 @@ extension Weather {
     var line: String { "\(symbol) \(city): \(description), \(temperature) °C" }
 }
 
+extension Line {
+    /// The weather, if it is known.
+    init(_ weather: Weather?) { self.init(weather?.line ?? "The weather is not known.") }
+}
+
 /// Knows the weather, which everybody may read.
 @MainActor
 @Observable
 final class WeatherStation {
     private(set) var weather: Weather?
+    /// Whether there is a connection.
+    private(set) var isOnline = false
 
+    private let database: Database
     private let place: DatabaseReference
 
-    init(_ database: Database, city: String = "charlotte") {
+    init(server: String, startsOnline: Bool = true, city: String = "charlotte") throws {
+        var options = DatabaseOptions()
+        options.startsOnline = startsOnline
+        database = try Database(url: server, options: options)
         place = database.reference(withPath: "weather").child(city)
     }
 
@@ -44,6 +55,7 @@ final class WeatherStation {
     ///
     /// - parameter changed: called with it, and again whenever it has changed.
     func follow(changed: @MainActor (Weather?) throws -> Void = { _ in }) async throws {
+        async let _ = database.followConnection { self.isOnline = $0 }
         for try await snapshot in place.values() {
             weather = Weather(snapshot.value)
             try changed(weather)

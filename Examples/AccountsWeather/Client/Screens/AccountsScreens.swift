@@ -2,43 +2,55 @@ import ExampleKit
 
 /// Asks who is there, below the weather.
 ///
-/// - returns: what was opened; nil if the user wants to leave.
+/// - returns: what was opened; nil if that is over already.
+/// - throws: `Quit` if the user wants to leave.
 @MainActor
 func signIn(_ login: Login, _ station: WeatherStation, on terminal: Terminal) async throws -> Vault? {
-    struct Choice: Identifiable { let id: String }
-    let (signIn, create) = (Choice(id: "Sign in"), Choice(id: "Create a login"))
-    try await terminal.list(
-        { station.weather?.line ?? "Accounts" }, { login.vault == nil ? [signIn, create] : nil }, empty: { "" },
-        actions: [
-            .onItem(.enter, "choose") { choice in
-                let isNew = choice.id == create.id
-                var fields = [
-                    Field("user", "User name", text: login.userName ?? ""),
-                    Field("password", "Password", isSecret: true),
-                ]
-                if isNew { fields.append(Field("confirmation", "Once more", isSecret: true)) }
-                try await terminal.form(choice.id, fields, does: isNew ? "create" : "sign in") { values in
-                    let (user, password) = (values["user"] ?? "", values["password"] ?? "")
-                    if isNew {
-                        try await login.create(user, password: password, confirmation: values["confirmation"])
-                    } else {
-                        try await login.signIn(user, password: password)
-                    }
+    try await terminal.choose({ station.weather?.line ?? "Accounts" }, while: { login.vault == nil }) {
+        let forgetting = login.userName.map { name in
+            Choice("Forget the login of \(name) on this device") {
+                let question = "Forget it? What the server has not got is lost."
+                guard try await terminal.confirm(question) else { return }
+                try await terminal.perform("Forgetting…") { try await login.forget() }
+            }
+        }
+        return [
+            Choice("Sign in") {
+                try await askLogin("Sign in", login, on: terminal, does: "sign in") { values in
+                    try await login.signIn(values["user"] ?? "", password: values["password"] ?? "")
                 }
             },
-            .leave("q", "quit"),
-        ]
-    ) { Line($0.id) }
+            Choice("Create a login") {
+                let again = Field("confirmation", "Once more", isSecret: true)
+                try await askLogin("Create a login", login, on: terminal, [again], does: "create") { values in
+                    try await login.create(
+                        values["user"] ?? "", password: values["password"] ?? "", confirmation: values["confirmation"])
+                }
+            },
+        ] + (forgetting.map { [$0] } ?? [])
+    }
     return login.vault
+}
+
+@MainActor
+private func askLogin(
+    _ title: String, _ login: Login, on terminal: Terminal, _ more: [Field] = [], does: String,
+    submit: @escaping @MainActor ([String: String]) async throws -> Void
+) async throws {
+    let fields = [
+        Field("user", "User name", text: login.userName ?? ""), Field("password", "Password", isSecret: true),
+    ]
+    try await terminal.form(title, fields + more, does: does, submit: submit)
 }
 
 /// The accounts, until the user signs out.
 @MainActor
 func showAccounts(_ vault: Vault, _ login: Login, on terminal: Terminal) async throws {
     async let _ = vault.follow()
-    let key = try await terminal.list(
+    try await terminal.list(
         { "Accounts of \(login.userName ?? "")" }, { login.vault == nil ? nil : vault.entries ?? [] },
-        empty: { vault.problem ?? (vault.entries == nil ? "One moment…" : "No account yet. Press a to add one.") },
+        empty: { vault.entries == nil ? "One moment…" : "No account yet. Press a to add one." },
+        problem: { login.sessionEnd ?? vault.problem },
         actions: [
             .onItem(.enter, "edit") { entry in try await edit(entry, in: vault, on: terminal) },
             .always("a", "add") { try await edit(nil, in: vault, on: terminal) },
@@ -53,13 +65,12 @@ func showAccounts(_ vault: Vault, _ login: Login, on terminal: Terminal) async t
                     try await login.delete(password: values["password"] ?? "")
                 }
             },
-            .leave("o", "sign out"), .leave("q", "quit"),
+            .leave("o", "sign out"), .quit("q"),
         ]
     ) { entry in
         Line(entry.name.padded(to: 24), .bold) + Line(entry.userName.padded(to: 24)) + Line("••••••", .faint)
     }
-    if key == "q" { throw Quit() }
-    login.signOut()
+    await login.signOut()
 }
 
 /// - parameter entry: nil for a new one.

@@ -8,18 +8,27 @@ final class MessageList {
     let thread: ThreadItem
     /// From the oldest to the newest; nil until it is known what there is.
     private(set) var messages: [MessageItem]?
+    /// Why they may not be up to date.
+    private(set) var problem: String?
     private let session: Session
 
     init(_ session: Session, of thread: ThreadItem) { (self.session, self.thread) = (session, thread) }
 
+    /// Learns them.
     func load() async throws {
         messages = try await session.ask("/api/messages/\(thread.id)").needList("messages", MessageItem.init)
+        problem = nil
+    }
+
+    /// The same behind a change: that the change was made is true whatever comes of it.
+    private func reload() async {
+        do { try await load() } catch { problem = "The list may be old: \(Problem.text(of: error))" }
     }
 
     /// - throws: `FieldProblems` for `message`.
     func add(_ text: String) async throws {
         _ = try await session.ask("/api/message/add", ["thread_id": thread.id, "message": text])
-        try await load()
+        await reload()
     }
 
     /// Whether it is the user's own.
@@ -27,6 +36,6 @@ final class MessageList {
 
     func delete(_ message: MessageItem) async throws {
         _ = try await session.ask("/api/message/delete/\(message.id)")
-        try await load()
+        await reload()
     }
 }

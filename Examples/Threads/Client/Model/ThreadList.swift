@@ -8,18 +8,27 @@ import Observation
 final class ThreadList {
     /// From the newest to the oldest; nil until it is known what there is.
     private(set) var threads: [ThreadItem]?
+    /// Why they may not be up to date.
+    private(set) var problem: String?
     private let session: Session
 
     init(_ session: Session) { self.session = session }
 
+    /// Learns them.
     func load() async throws {
         threads = try await session.ask("/api/threads").needList("threads", ThreadItem.init).reversed()
+        problem = nil
+    }
+
+    /// The same behind a change: that the change was made is true whatever comes of it.
+    private func reload() async {
+        do { try await load() } catch { problem = "The list may be old: \(Problem.text(of: error))" }
     }
 
     /// - throws: `FieldProblems` for `title`.
     func add(title: String) async throws {
         _ = try await session.ask("/api/thread/add", ["title": title])
-        try await load()
+        await reload()
     }
 
     /// Whether it is the user's own.
@@ -27,6 +36,6 @@ final class ThreadList {
 
     func delete(_ thread: ThreadItem) async throws {
         _ = try await session.ask("/api/thread/delete/\(thread.id)")
-        try await load()
+        await reload()
     }
 }

@@ -9,6 +9,7 @@ func showThreads(_ session: Session, on terminal: Terminal) async throws {
     let key = try await terminal.list(
         { "Threads: \(member.creator.name)" }, { session.member == member ? list.threads ?? [] : nil },
         empty: { list.threads == nil ? "Press r to try again." : "No thread yet. Press a to begin one." },
+        problem: { list.problem },
         actions: [
             .onItem(.enter, "open") { thread in try await showMessages(of: thread, in: list, session, on: terminal) },
             .always("a", "add") {
@@ -25,13 +26,12 @@ func showThreads(_ session: Session, on terminal: Terminal) async throws {
                 try await terminal.perform("Deleting…") { try await list.delete(thread) }
             },
             .always("r", "refresh") { try await terminal.perform("Loading…") { try await list.load() } },
-            .leave("o", "log out"), .leave("q", "quit"),
+            .leave("o", "log out"), .quit("q"),
         ]
     ) { thread in
         Line(thread.title.padded(to: 34), .bold) + Line("  \(thread.creator.name.padded(to: 20))")
             + Line("  \(thread.created)", .faint)
     }
-    if key == "q" { throw Quit() }
     if key == "o" { try session.logOut() }
 }
 
@@ -49,7 +49,7 @@ private func showMessages(
     }
     try await terminal.list(
         { "\(thread.title) (\(thread.creator.name))" }, { session.member == member ? list.messages : nil },
-        empty: { "No message yet. Press a to write one." },
+        empty: { "No message yet. Press a to write one." }, problem: { list.problem },
         actions: [
             .onItem(.enter, "read") { message in try await showMessage(message, in: list, on: terminal) },
             .always("a", "add") {

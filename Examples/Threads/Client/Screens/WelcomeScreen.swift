@@ -3,25 +3,11 @@ import ExampleKit
 /// Asks who is there, unless somebody is logged in already. Returns when somebody is.
 @MainActor
 func welcome(_ session: Session, on terminal: Terminal) async throws {
-    enum Choice: String, CaseIterable, Identifiable {
-        case logIn = "Log in"
-        case signUp = "Sign up"
-
-        var id: String { rawValue }
-    }
-    let key = try await terminal.list(
-        { "Threads" }, { session.member == nil ? Choice.allCases : nil }, empty: { "" },
-        actions: [
-            .onItem(.enter, "choose") { choice in
-                switch choice {
-                case .logIn: try await logIn(session, on: terminal)
-                case .signUp: try await signUp(session, on: terminal)
-                }
-            },
-            .leave("q", "quit"),
-        ]
-    ) { Line($0.rawValue) }
-    if key == "q" { throw Quit() }
+    let choices = [
+        Choice("Log in") { try await logIn(session, on: terminal) },
+        Choice("Sign up") { try await signUp(session, on: terminal) },
+    ]
+    try await terminal.choose({ "Threads" }, while: { session.member == nil }) { choices }
 }
 
 @MainActor
