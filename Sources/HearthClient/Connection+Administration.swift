@@ -7,6 +7,7 @@ extension Connection {
     /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody; `null`
     ///   for nobody.
     package func authenticate(_ token: [UInt8], acting: [UInt8]? = nil) async throws(ConnectionError) {
+        _ = beginAuthentication()
         _ = try await send(.authenticate(credential: token, acting: acting))
     }
 

@@ -16,6 +16,8 @@ package final class Connection: Sendable {
     private let options: ConnectionOptions
     private let core: ConnectionCore
     private let lastListen = Atomic<UInt64>(0)
+    /// Counts how often it was said who is there: only the last one's credential is renewed.
+    private let lastAuthentication = Atomic<Int>(0)
     private let pushIDs = Mutex(PushIDGenerator())
     /// Milliseconds that the server's clock is ahead.
     private let clockOffset: Int64
@@ -133,17 +135,34 @@ package final class Connection: Sendable {
     }
 
     /// Says who is there. What is asked for behind it is asked in this name. With a key, it is said again before the token
-    /// for it ends, for as long as the connection lasts.
+    /// for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried again,
+    /// after pauses of a second to a minute.
     package func authenticate(_ credential: Credential) async throws(ConnectionError) {
+        try await authenticate(credential, beginAuthentication())
+    }
+
+    /// Its number; those before it are not renewed any more.
+    func beginAuthentication() -> Int { lastAuthentication.add(1, ordering: .relaxed).newValue }
+
+    private func authenticate(_ credential: Credential, _ number: Int) async throws(ConnectionError) {
         let token = try await credential.token(on: loop, options: options)
+        guard number == lastAuthentication.load(ordering: .relaxed) else { return }
         _ = try await send(.authenticate(credential: token.text))
         guard let seconds = token.seconds else { return }
+        renew(credential, number, after: .seconds(max(1, seconds - min(300, seconds / 2))), pause: .seconds(1))
+    }
+
+    private func renew(_ credential: Credential, _ number: Int, after delay: Duration, pause: Duration) {
         let core = core
         loop.execute {
-            core.renewCredential(after: .seconds(max(1, seconds - min(300, seconds / 2)))) { [weak self] in
-                guard let self else { return }
-                // If it fails, the server says so where it matters: with the next request, or the end of a listen.
-                Task { try? await self.authenticate(credential) }
+            core.renewCredential(after: delay) { [weak self] in
+                Task {
+                    guard let self else { return }
+                    do { try await self.authenticate(credential, number) } catch {
+                        let longer = min(pause * 2, .seconds(60))
+                        self.renew(credential, number, after: pause, pause: longer)
+                    }
+                }
             }
         }
     }

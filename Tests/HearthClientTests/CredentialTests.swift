@@ -107,6 +107,43 @@ struct CredentialTests {
         connection.close()
     }
 
+    @Test("a renewal that fails is tried again")
+    func renewalAgain() async throws {
+        let database = try TestDatabase()
+        let tokens = try ScriptedHTTP()
+        let connection = try await database.connect()
+        let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
+        async let first: Void = connection.authenticate(.key(key))
+        await tokens.next()?.answer(#"{"access_token":"owner","expires_in":0}"#)
+        try await first
+        // The second asks for a token that the server of the database refuses.
+        await tokens.next()?.answer("{}", status: 503)
+        await tokens.next()?.answer(#"{"access_token":"x","expires_in":0}"#)
+        await tokens.next()?.answer(#"{"access_token":"owner","expires_in":3600}"#)
+        connection.close()
+    }
+
+    @Test("a credential is not renewed when somebody else is there")
+    func replaced() async throws {
+        let database = try ScriptedServer(
+            .init(received: { peer, text in peer.answer(to: text) }))
+        let clients = try TestLoop()
+        let tokens = try ScriptedHTTP()
+        let connection = try await Connection.open(DatabaseURL(database.urlText), on: clients.loop)
+        let key = try ServiceAccountKey(serviceAccount(tokenURI: tokens.urlText + "/token"))
+        async let first: Void = connection.authenticate(.key(key))
+        await tokens.next()?.answer(#"{"access_token":"early","expires_in":0}"#)
+        try await first
+        let renewal = await tokens.next()
+        try await connection.authenticate(Array("other".utf8), acting: Array("null".utf8))
+        renewal?.answer(#"{"access_token":"late","expires_in":0}"#)
+        // Time for what should not come.
+        for _ in 0..<50 { try await connection.remove(path("a")) }
+        #expect(database.heard.all.contains { $0.contains("early") })
+        #expect(!database.heard.all.contains { $0.contains("late") })
+        connection.close()
+    }
+
     private func serviceAccount(tokenURI: String) throws -> [UInt8] {
         JSONObject([
             "client_email": .text("hearth@p"), "private_key_id": .text("k"),

@@ -33,7 +33,7 @@ struct Account: Hashable, Sendable {
 
     var metadata: UserMetadata {
         UserMetadata(
-            creationDate: info["createdAt"].string.flatMap { Int64($0) },
-            lastSignInDate: info["lastLoginAt"].string.flatMap { Int64($0) })
+            creationDate: info["createdAt"].string.flatMap { Int($0) },
+            lastSignInDate: info["lastLoginAt"].string.flatMap { Int($0) })
     }
 }

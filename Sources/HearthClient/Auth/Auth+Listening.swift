@@ -5,7 +5,7 @@ extension Auth {
     public func addStateDidChangeListener(
         _ listener: @escaping @Sendable (Auth, User?) -> Void
     ) -> AuthStateDidChangeListenerHandle {
-        AuthStateDidChangeListenerHandle(number: add(listener, wantsTokens: false))
+        AuthStateDidChangeListenerHandle(number: add(listener, .user))
     }
 
     /// Ends a listener. A call that is under way goes on.
@@ -18,7 +18,7 @@ extension Auth {
     public func addIDTokenDidChangeListener(
         _ listener: @escaping @Sendable (Auth, User?) -> Void
     ) -> IDTokenDidChangeListenerHandle {
-        IDTokenDidChangeListenerHandle(number: add(listener, wantsTokens: true))
+        IDTokenDidChangeListenerHandle(number: add(listener, .token))
     }
 
     /// Ends a listener. A call that is under way goes on.
@@ -26,24 +26,29 @@ extension Auth {
         core.removeListener(handle.number)
     }
 
-    private func add(_ listener: @escaping @Sendable (Auth, User?) -> Void, wantsTokens: Bool) -> Int {
+    private func add(_ listener: @escaping @Sendable (Auth, User?) -> Void, _ interest: AuthCore.News) -> Int {
         core.add(
-            AuthCore.Listener(wantsTokens: wantsTokens) { [weak self] user in
+            AuthCore.Listener(interest) { [weak self] user in
                 if let self { listener(self, user) }
             })
     }
 
     /// Who is signed in now, and then each change. Ends with the task, and with the ``Auth``.
-    public var stateChanges: some AsyncSequence<User?, Never> & Sendable { changes(wantsTokens: false) }
+    public var stateChanges: some AsyncSequence<User?, Never> & Sendable { changes(.user) }
 
     /// Who is signed in now, and then each change of the user or the ID token. Ends with the task, and with the
     /// ``Auth``.
-    public var idTokenChanges: some AsyncSequence<User?, Never> & Sendable { changes(wantsTokens: true) }
+    public var idTokenChanges: some AsyncSequence<User?, Never> & Sendable { changes(.token) }
 
-    private func changes(wantsTokens: Bool) -> AsyncStream<User?> {
+    /// Who is signed in now, and then each change of the user, the ID token or what is known of the user: name, picture,
+    /// address, ways to sign in. What was changed elsewhere is known after ``User/reload()``. Ends with the task, and
+    /// with the ``Auth``.
+    public var userChanges: some AsyncSequence<User?, Never> & Sendable { changes(.description) }
+
+    private func changes(_ interest: AuthCore.News) -> AsyncStream<User?> {
         let (stream, continuation) = AsyncStream<User?>.makeStream()
         let number = core.add(
-            AuthCore.Listener(wantsTokens: wantsTokens) {
+            AuthCore.Listener(interest) {
                 continuation.yield($0)
             } finish: {
                 continuation.finish()

@@ -24,32 +24,26 @@ public final class Auth: Sendable {
     public let url: String
     let core: AuthCore
 
-    private struct Shared {
-        var known: [String: Auth] = [:]
-        var first: Auth?
-    }
+    /// In the order in which they were made.
+    private static let shared = Mutex<[Auth]>([])
 
-    private static let shared = Mutex(Shared())
-
-    /// The one for a server that the whole program shares. Options count when it is made.
+    /// The one for a server that the whole program shares, until it is closed. Options count when it is made.
     ///
     /// - throws: as ``init(url:options:)``.
     public static func auth(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) -> Auth {
-        if let known = shared.withLock({ $0.known[url] }) { return known }
-        let new = try Auth(url: url, options: options)
-        return shared.withLock { shared in
-            let auth = shared.known[url] ?? new
-            shared.known[url] = auth
-            shared.first = shared.first ?? auth
+        try shared.withLock { (shared) throws(AuthError) in
+            if let known = shared.first(where: { $0.url == url }) { return known }
+            let auth = try Auth(url: url, options: options)
+            shared.append(auth)
             return auth
         }
     }
 
-    /// The shared one that was made first.
+    /// The shared one that was made first, of those that are not closed.
     ///
     /// - throws: `notConfigured` before ``auth(url:options:)``.
     public static func auth() throws(AuthError) -> Auth {
-        guard let first = shared.withLock({ $0.first }) else { throw AuthError(.notConfigured) }
+        guard let first = shared.withLock(\.first) else { throw AuthError(.notConfigured) }
         return first
     }
 
@@ -84,10 +78,13 @@ public final class Auth: Sendable {
         try core.restore()
     }
 
-    deinit { close() }
+    deinit { core.close() }
 
     /// Ends the thread and forgets the user here; a session that is kept stays. Further use fails with `closed`.
-    public func close() { core.close() }
+    public func close() {
+        Self.shared.withLock { $0.removeAll { $0 === self } }
+        core.close()
+    }
 
     // MARK: Who is signed in
 

@@ -29,26 +29,36 @@ final class AuthCore: Sendable {
         }
     }
 
+    /// What may change, from what matters to every listener to what matters to few.
+    enum News: Int {
+        /// Who is signed in.
+        case user
+        case token
+        /// What is known of the user.
+        case description
+    }
+
     /// Somebody who wants to know who is signed in.
     final class Listener: @unchecked Sendable {
         // Safe because: `lastTold` is used by the loop's thread alone.
 
-        /// Whether new tokens of the same user matter.
-        let wantsTokens: Bool
-        let block: @Sendable (User?) -> Void
+        /// What matters, and all that comes before it.
+        private let interest: News
+        private let block: @Sendable (User?) -> Void
         let finish: @Sendable () -> Void
         private var lastTold: String??
 
         init(
-            wantsTokens: Bool, block: @escaping @Sendable (User?) -> Void, finish: @escaping @Sendable () -> Void = {}
+            _ interest: News, block: @escaping @Sendable (User?) -> Void, finish: @escaping @Sendable () -> Void = {}
         ) {
-            self.wantsTokens = wantsTokens
+            self.interest = interest
             self.block = block
             self.finish = finish
         }
 
-        fileprivate func tell(_ user: User?) {
-            if !wantsTokens, let lastTold, lastTold == user?.uid { return }
+        fileprivate func tell(_ user: User?, _ news: News) {
+            let isNews = news != .user && news.rawValue <= interest.rawValue
+            if let lastTold, lastTold == user?.uid, !isNews { return }
             lastTold = .some(user?.uid)
             block(user)
         }
@@ -89,16 +99,35 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// Ends the session of a user, or of whoever is signed in.
-    func signOut(_ user: User? = nil, because error: AuthError? = nil) throws(AuthError) {
+    /// Ends the session of whoever is signed in, if the one that is kept can be removed.
+    func signOut() throws(AuthError) {
         try saved.withLock { (file) throws(AuthError) in
-            guard let current = self.user, user == nil || user === current else { return }
-            // Whoever was sent away is signed out, whatever the disk says.
-            if error == nil { try file?.save(nil) } else { try? file?.save(nil) }
+            if self.user == nil { return }
+            try file?.save(nil)
+            self.state.withLock { install(nil, in: &$0) }
+        }
+    }
+
+    /// A user's account is gone, and with it the session, whatever the disk says; throws what it says.
+    func deleted(_ user: User) throws(AuthError) {
+        try saved.withLock { (file) throws(AuthError) in
+            guard self.user === user else { return }
+            self.state.withLock { install(nil, in: &$0) }
+            try file?.save(nil)
+        }
+    }
+
+    /// The server has ended a user's session, whatever the disk says.
+    ///
+    /// - parameter generation: of the tokens that it said this of; without effect if there are others now.
+    func sessionEnded(of user: User, _ generation: Int, because error: AuthError) {
+        saved.withLock { file in
+            guard self.user === user, user.generation == generation else { return }
             self.state.withLock { state in
                 install(nil, in: &state)
                 state.endError = error
             }
+            try? file?.save(nil)
         }
     }
 
@@ -108,7 +137,13 @@ final class AuthCore: Sendable {
             guard self.user === user else { return }
             // In memory it is right; the next change saves it again.
             try? file?.save(user.session)
-            if tokens { self.state.withLock { install(user, in: &$0) } }
+            self.state.withLock { state in
+                if tokens {
+                    install(user, in: &state)
+                } else {
+                    loop.execute { [weak self] in self?.tell(user, .description) }
+                }
+            }
         }
     }
 
@@ -119,7 +154,7 @@ final class AuthCore: Sendable {
         state.refresher?.cancel()
         state.refresher = user.map { refresher(of: $0) }
         for taker in state.tokenTakers.values { taker(user?.session.tokens.idToken) }
-        loop.execute { [weak self] in self?.tell(user) }
+        loop.execute { [weak self] in self?.tell(user, .token) }
     }
 
     private func refresher(of user: User) -> Task<Void, Never> {
@@ -129,7 +164,7 @@ final class AuthCore: Sendable {
             do {
                 try await Task.sleep(for: delay)
                 // With new tokens comes another refresher, and this one is cancelled.
-                while let attempt = user, (try? await attempt.idToken(forcingRefresh: true)) == nil {
+                while let attempt = user, (try? await attempt.getIDToken(forcingRefresh: true)) == nil {
                     try await Task.sleep(for: pause)
                     pause = min(pause * 2, .seconds(960))
                 }
@@ -146,7 +181,7 @@ final class AuthCore: Sendable {
             if !state.isClosed {
                 state.listeners[number] = listener
                 let user = state.user
-                loop.execute { [weak self] in self?.tell(user, number) }
+                loop.execute { [weak self] in self?.tell(user, .user, number) }
             }
             return (number, state.isClosed)
         }
@@ -156,11 +191,13 @@ final class AuthCore: Sendable {
 
     func removeListener(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
 
-    private func tell(_ user: User?) {
-        for number in state.withLock({ $0.listeners.keys.sorted() }) { tell(user, number) }
+    private func tell(_ user: User?, _ news: News) {
+        for number in state.withLock({ $0.listeners.keys.sorted() }) { tell(user, news, number) }
     }
 
-    private func tell(_ user: User?, _ number: Int) { state.withLock { $0.listeners[number] }?.tell(user) }
+    private func tell(_ user: User?, _ news: News, _ number: Int) {
+        state.withLock { $0.listeners[number] }?.tell(user, news)
+    }
 
     // MARK: Databases
 
@@ -179,7 +216,7 @@ final class AuthCore: Sendable {
     /// The token of whoever is signed in; nil for nobody.
     func idToken(forcingRefresh: Bool) async throws(AuthError) -> String? {
         while let user {
-            do throws(AuthError) { return try await user.idToken(forcingRefresh: forcingRefresh) } catch {
+            do throws(AuthError) { return try await user.getIDToken(forcingRefresh: forcingRefresh) } catch {
                 // Another user may have come, or this one was sent away.
                 if self.user === user { throw error }
             }

@@ -23,11 +23,11 @@ public struct AuthTokenResult: Sendable {
     /// Everything in it, what the operator has given the user included.
     public let claims: [String: DatabaseValue]
     /// When it ends, in milliseconds since 1970.
-    public let expirationDate: Int64
+    public let expirationDate: Int
     /// When the user signed in, in milliseconds since 1970.
-    public let authDate: Int64
+    public let authDate: Int
     /// When it was made, in milliseconds since 1970.
-    public let issuedAtDate: Int64
+    public let issuedAtDate: Int
     /// `password`, `anonymous`, `custom`, `google.com`, …
     public let signInProvider: String
 }
@@ -51,7 +51,7 @@ public struct UserInfo: Hashable, Sendable {
 /// When an account was made and used.
 public struct UserMetadata: Hashable, Sendable {
     /// In milliseconds since 1970.
-    public let creationDate: Int64?
+    public let creationDate: Int?
     /// In milliseconds since 1970.
-    public let lastSignInDate: Int64?
+    public let lastSignInDate: Int?
 }

@@ -93,23 +93,27 @@ extension User {
     /// - throws: `userMismatch` for the credential of somebody else.
     @discardableResult
     public func reauthenticate(with credential: AuthCredential) async throws(AuthError) -> AuthDataResult {
-        var (operation, members) = credential.question
-        if case .assertion = credential.proof { members["autoCreate"] = false }
-        let answer: DatabaseValue
-        do throws(AuthError) { answer = try await core.identity.ask(operation, members) } catch {
-            throw error.word == "USER_NOT_FOUND" ? AuthError(.userMismatch) : error
+        let answer = try await renewing { [self] () throws(AuthError) in
+            var (operation, members) = credential.question
+            if case .assertion = credential.proof { members["autoCreate"] = false }
+            let answer: DatabaseValue
+            do throws(AuthError) { answer = try await core.identity.ask(operation, members) } catch {
+                throw error.code == .userNotFound ? AuthError(.userMismatch) : error
+            }
+            let session = try await core.session(answer)
+            guard session.account.uid == uid else { throw AuthError(.userMismatch) }
+            renew(session)
+            return answer
         }
-        let session = try await core.session(answer)
-        guard session.account.uid == uid else { throw AuthError(.userMismatch) }
-        renew(session)
         return AuthDataResult(user: self, additionalUserInfo: AdditionalUserInfo(answer, credential.provider))
     }
 
     /// Deletes the account and signs out.
     ///
-    /// - throws: `requiresRecentLogin`.
+    /// - throws: `requiresRecentLogin`; `sessionFile` if a session that is kept cannot be removed, and then the account
+    ///   is gone and nobody is signed in all the same.
     public func delete() async throws(AuthError) {
-        try await change("delete") { [self] () throws(AuthError) in try core.signOut(self) }
+        try await change("delete") { [self] () throws(AuthError) in try core.deleted(self) }
     }
 }
 

@@ -14,8 +14,9 @@ public final class User: Sendable {
         var session: SavedSession
         /// Changes with the tokens, also if the new ones have the same text.
         var generation = 0
-        /// The last of what may bring other tokens: a refresh, a change of the password. One at a time, or a refresh
-        /// would use a token that the change has just ended.
+        /// The last of what may bring other tokens: a refresh, a change of the password, a proof anew of who this is.
+        /// One at a time, or a refresh would use a token that the change has just ended. A sign-in does not wait: it is
+        /// for whoever comes.
         var renewal: Task<Void, Never>?
     }
 
@@ -66,16 +67,22 @@ public final class User: Sendable {
 
     private func take(_ account: Account) {
         guard account.uid == uid else { return }
-        state.withLock { $0.session.account = account }
-        core.changed(self, tokens: false)
+        let isNew = state.withLock { state in
+            defer { state.session.account = account }
+            return state.session.account != account
+        }
+        if isNew { core.changed(self, tokens: false) }
     }
 
-    private func take(_ tokens: Tokens) {
-        state.withLock { state in
+    /// - parameter generation: of the tokens that these are the successors of; without effect if there are others now.
+    private func take(_ tokens: Tokens, behind generation: Int? = nil) {
+        let isTaken = state.withLock { state in
+            if let generation, generation != state.generation { return false }
             state.session.tokens = tokens
             state.generation += 1
+            return true
         }
-        core.changed(self, tokens: true)
+        if isTaken { core.changed(self, tokens: true) }
     }
 
     // MARK: Tokens
@@ -86,51 +93,56 @@ public final class User: Sendable {
     /// - parameter forcingRefresh: ask for a new one anyway, for what an operator has just changed in the claims.
     /// - throws: `networkError`; `userDisabled`, `userTokenExpired`, `userNotFound`, and then the user is signed out.
     public func getIDToken(forcingRefresh: Bool = false) async throws(AuthError) -> String {
-        try await idToken(forcingRefresh: forcingRefresh)
+        try await idToken(forcingRefresh: forcingRefresh).text
     }
 
     /// The ID token and what it says.
     public func getIDTokenResult(forcingRefresh: Bool = false) async throws(AuthError) -> AuthTokenResult {
-        let token = try await idToken(forcingRefresh: forcingRefresh)
+        let (token, _) = try await idToken(forcingRefresh: forcingRefresh)
         guard
             let claims = Tokens(idToken: token, refreshToken: "", expires: 0, lifetime: 0).claims
         else { throw AuthError(.internalError, "The server's token is none") }
-        func time(_ name: String) -> Int64 { Int64(claims[name]?.int ?? 0) &* 1000 }
+        func time(_ name: String) -> Int { (claims[name]?.int ?? 0) &* 1000 }
         return AuthTokenResult(
             token: token, claims: claims, expirationDate: time("exp"), authDate: time("auth_time"),
             issuedAtDate: time("iat"),
             signInProvider: claims["firebase"]?["sign_in_provider"].string ?? "")
     }
 
-    func idToken(forcingRefresh: Bool) async throws(AuthError) -> String {
+    var generation: Int { state.withLock { $0.generation } }
+
+    private func idToken(forcingRefresh: Bool) async throws(AuthError) -> (text: String, generation: Int) {
         let (tokens, generation) = state.withLock { ($0.session.tokens, $0.generation) }
-        if !forcingRefresh, tokens.isFresh { return tokens.idToken }
+        if !forcingRefresh, tokens.isFresh { return (tokens.idToken, generation) }
         try await renewing { [self] () throws(AuthError) in
-            let (now, isNew) = state.withLock { ($0.session.tokens, $0.generation != generation) }
-            // Somebody else got new ones.
-            if isNew { return .null }
-            do throws(AuthError) { return try await core.identity.refresh(now.refreshToken) } catch {
-                throw ended(by: error)
+            // If there are others, somebody else got them.
+            guard self.generation == generation else { return }
+            do throws(AuthError) {
+                let answer = try await core.identity.refresh(tokens.refreshToken)
+                guard let new = Tokens(answer: answer) else {
+                    throw AuthError(.internalError, "The server's answer has no tokens")
+                }
+                take(new, behind: generation)
+            } catch {
+                // What the server says of tokens that a sign-in has replaced is of no interest.
+                if self.generation == generation { throw ended(by: error, generation) }
             }
         }
-        return session.tokens.idToken
+        return state.withLock { ($0.session.tokens.idToken, $0.generation) }
     }
 
     /// Does something that may bring other tokens, when what does so already is done. Goes on when the task that waits
     /// is cancelled.
-    @discardableResult
-    private func renewing(
-        _ work: @escaping @Sendable () async throws(AuthError) -> DatabaseValue
-    ) async throws(AuthError) -> DatabaseValue {
-        let reply = Reply<DatabaseValue, AuthError>(cancelled: AuthError(.cancelled))
+    func renewing<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(AuthError) -> Value
+    ) async throws(AuthError) -> Value {
+        let reply = Reply<Value, AuthError>(cancelled: AuthError(.cancelled))
         state.withLock { state in
             let before = state.renewal
-            state.renewal = Task { [self] in
+            state.renewal = Task {
                 await before?.value
                 do throws(AuthError) {
-                    let answer = try await work()
-                    if let tokens = Tokens(answer: answer) { take(tokens) }
-                    reply.settle(.success(answer))
+                    reply.settle(.success(try await work()))
                 } catch {
                     reply.settle(.failure(error))
                 }
@@ -157,8 +169,9 @@ public final class User: Sendable {
         behind: @escaping @Sendable () throws(AuthError) -> Void = {}
     ) async throws(AuthError) -> DatabaseValue {
         try await withToken(members) { (core, members) throws(AuthError) in
-            try await self.renewing { () throws(AuthError) in
+            try await self.renewing { [self] () throws(AuthError) in
                 let answer = try await core.identity.ask(operation, members)
+                if let tokens = Tokens(answer: answer) { take(tokens) }
                 try behind()
                 return answer
             }
@@ -171,23 +184,22 @@ public final class User: Sendable {
     ) async throws(AuthError) -> DatabaseValue {
         func attempt(forcingRefresh: Bool) async throws(AuthError) -> DatabaseValue {
             var members = members
-            members["idToken"] = .string(try await idToken(forcingRefresh: forcingRefresh))
-            return try await ask(core, members)
-        }
-        do throws(AuthError) {
-            do throws(AuthError) { return try await attempt(forcingRefresh: false) } catch {
-                guard error.wantsNewToken else { throw error }
+            let (token, generation) = try await idToken(forcingRefresh: forcingRefresh)
+            members["idToken"] = .string(token)
+            do throws(AuthError) { return try await ask(core, members) } catch {
+                throw error.wantsNewToken && !forcingRefresh ? error : ended(by: error, generation)
             }
-            // The clocks may differ.
-            return try await attempt(forcingRefresh: true)
-        } catch {
-            throw ended(by: error)
         }
+        do throws(AuthError) { return try await attempt(forcingRefresh: false) } catch {
+            guard error.wantsNewToken else { throw error }
+        }
+        // The clocks may differ.
+        return try await attempt(forcingRefresh: true)
     }
 
-    /// Signs out if the server says so.
-    private func ended(by error: AuthError) -> AuthError {
-        if error.endsSession { try? core.signOut(self, because: error) }
+    /// Signs out if the server says so of the present tokens.
+    private func ended(by error: AuthError, _ generation: Int) -> AuthError {
+        if error.endsSession { core.sessionEnded(of: self, generation, because: error) }
         return error
     }
 

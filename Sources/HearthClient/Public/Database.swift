@@ -32,14 +32,13 @@ public final class Database: Sendable {
 
     private static let shared = Mutex<[String: Database]>([:])
 
-    /// The database at a URL that the whole program shares.
+    /// The database at a URL that the whole program shares, until it is closed.
     ///
     /// - throws: `invalidURL`, `disconnected` if the system gives no thread.
     public static func database(url: String) throws(DatabaseError) -> Database {
-        if let known = shared.withLock({ $0[url] }) { return known }
-        let new = try Database(url: url)
-        return shared.withLock { databases in
-            let database = databases[url] ?? new
+        try shared.withLock { (databases) throws(DatabaseError) in
+            if let known = databases[url] { return known }
+            let database = try Database(url: url)
             databases[url] = database
             return database
         }
@@ -89,11 +88,16 @@ public final class Database: Sendable {
         if options.startsOnline { goOnline() }
     }
 
-    deinit { close() }
+    deinit { end() }
 
     /// Ends the connection and the thread. What was not answered fails, observers are cancelled, and further use fails
     /// with `disconnected`. Writes that were sent may still take effect.
     public func close() {
+        Self.shared.withLock { databases in databases = databases.filter { $0.value !== self } }
+        end()
+    }
+
+    private func end() {
         let (core, loop) = (core, loop)
         if let tokenTaker { core.options.auth?.core.removeTokenTaker(tokenTaker) }
         loop.execute {
@@ -123,12 +127,13 @@ public final class Database: Sendable {
         run { $0.link.goOffline() }
     }
 
-    /// Connects, if it is not connected or about to be.
+    /// Connects at once, if it is not connected: also when the next attempt would be later.
     public func goOnline() {
         run { $0.link.goOnline() }
     }
 
-    /// Throws away all writes that the server has not answered; their completions get `writeCancelled`.
+    /// Throws away all writes that the server has not answered, those for the end of the connection and transactions
+    /// included; their completions get `writeCancelled`.
     public func purgeOutstandingWrites() {
         run { $0.purgeWrites() }
     }
@@ -154,7 +159,7 @@ public final class Database: Sendable {
     ) async throws(DatabaseError) -> Value {
         if Task.isCancelled { throw .cancelled }
         let reply = Reply<Value, DatabaseError>()
-        if !run({ work($0, reply) }) { reply.settle(.failure(.disconnected("the database was closed"))) }
+        if !run({ work($0, reply) }) { reply.settle(.failure(.closed)) }
         return try await reply.value()
     }
 

@@ -30,6 +30,8 @@ public enum DatabaseError: Error, Hashable, Sendable {
     /// The file to keep values and writes in cannot be used.
     case cache(String)
 
+    static let closed = DatabaseError.disconnected("the database was closed")
+
     init(_ error: ConnectionError) {
         switch error {
         case .refused("permission_denied", let text): self = .permissionDenied(text)

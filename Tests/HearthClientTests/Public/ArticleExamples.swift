@@ -130,6 +130,9 @@ private func following(_ auth: Auth) async throws {
     for await user in auth.stateChanges {
         if let user { print("hello", user.displayName ?? user.uid) } else { print("nobody is signed in") }
     }
+    for await user in auth.userChanges {
+        print(user?.displayName ?? "nobody", user?.photoURL ?? "")
+    }
 }
 
 private func session() throws {

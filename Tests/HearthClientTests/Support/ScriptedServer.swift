@@ -91,6 +91,11 @@ final class Peer: StreamHandler, @unchecked Sendable {
         send(#"{"t":"d","d":{"r":\#(number),"b":{"s":"\#(status)","d":\#(data)}}}"#)
     }
 
+    /// The answer to a request that came as this text.
+    func answer(to text: String, _ data: String = "{}", status: String = "ok") {
+        answer(Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0, data, status: status)
+    }
+
     func push(_ action: String, _ body: String) { send(#"{"t":"d","d":{"a":"\#(action)","b":\#(body)}}"#) }
 
     func sendFrame(_ text: String, _ opcode: Opcode = .text, key: MaskingKey? = nil) {
