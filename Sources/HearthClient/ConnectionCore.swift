@@ -146,12 +146,12 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
             deliver(.set(Assignment(assignment)), tag: tag, position)
         case .merge(let base, let assignments, let tag, let position):
             deliver(.update(base, assignments.map { Assignment($0) }), tag: tag, position)
-        case .revoke(let path, query: nil):
+        case .revoke(let path, let query):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
-            for entry in listens.removeAll(at: path) { entry.buffer.finish(error) }
+            // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
+            for entry in listens.removeAll(at: path, query) { entry.buffer.finish(error) }
             decideReading()
-        // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
-        case .revoke, .unknown: break
+        case .unknown: break
         case .profile(let text): profile?.yield(text)
         }
     }

@@ -39,11 +39,15 @@ struct ListenTable {
         return entries
     }
 
-    /// Takes out the listens to all of a place.
-    mutating func removeAll(at path: Path) -> [Entry] {
-        let removed = entries.filter { $0.path == path && $0.query == nil }
-        entries.removeAll { $0.path == path && $0.query == nil }
-        return removed
+    /// Takes out the listens that the server has revoked.
+    ///
+    /// - parameter query: the text that names the query; nil for the listens to all of a place.
+    mutating func removeAll(at path: Path, _ query: [UInt8]?) -> [Entry] {
+        let isRevoked = { (entry: Entry) in
+            entry.path == path && (entry.query?.isNamed(by: query) ?? (query == nil))
+        }
+        defer { entries.removeAll(where: isRevoked) }
+        return entries.filter(isRevoked)
     }
 
     /// Somebody listens to all of a place.

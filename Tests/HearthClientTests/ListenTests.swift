@@ -107,6 +107,24 @@ struct ListenTests {
         #expect(server.heard.all.count == 3)
     }
 
+    @Test("a listen of a query that is revoked ends, and the others at the place go on")
+    func revokedQuery() async throws {
+        let server = try server { peer, text in
+            guard text.contains(#""l":2"#) else { return }
+            peer.push("c", #"{"p":"a","q":[{"i":".key","vf":"l","l":1}]}"#)
+            peer.push("d", #"{"p":"a","d":{"b":1},"t":2}"#)
+        }
+        let connection = try await connect(server)
+        let queries = try [1, 2].map { try QueryObject(index: .key, limit: QueryLimit(.first, $0)) }
+        var revoked = try await connection.listen(path("a"), query: queries[0]).makeAsyncIterator()
+        #expect(try await revoked.required() == .set("a", "null"))
+        var other = try await connection.listen(path("a"), query: queries[1]).makeAsyncIterator()
+        #expect(try await other.required() == .set("a", #"{"b":1}"#))
+        await #expect(throws: ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")) {
+            _ = try await revoked.next(isolation: nil)
+        }
+    }
+
     @Test("listens of one connection each get their part, also at the same place")
     func several() async throws {
         let server = try server { peer, text in

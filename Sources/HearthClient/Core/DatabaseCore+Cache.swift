@@ -32,11 +32,13 @@ extension DatabaseCore {
         unsaved.formUnion(listens)
     }
 
-    func save() {
-        let values = unsaved.compactMap { listen in
+    func save() { save(Array(unsaved)) }
+
+    /// Saves what some listens have now, if it was not saved: it may be dropped with them.
+    func save(_ listens: [ServerListen]) {
+        let values = listens.compactMap { unsaved.remove($0) }.compactMap { listen in
             tree.cached(listen).map { CacheFile.Entry(listen: listen, value: $0, position: tree.position(of: listen)) }
         }
-        unsaved = []
-        cache?.save(values, at: WallClock.milliseconds)
+        cache?.save(values, at: WallClock.milliseconds, whileInUse: tree.listens)
     }
 }

@@ -58,15 +58,17 @@ extension DatabaseCore {
 
     /// Throws away all writes that the server has not answered.
     func purgeWrites() {
-        for number in outgoing.numbers(of: .write) { outgoing.remove(number)?.completion(.failure(.writeCancelled)) }
-        for number in outgoing.numbers(of: .transaction) {
+        for number in outgoing.numbers(of: [.write, .onDisconnect]) {
             outgoing.remove(number)?.completion(.failure(.writeCancelled))
+        }
+        for (_, transaction) in transactions.sorted(by: { $0.key < $1.key }) {
+            finish(transaction, .failure(.writeCancelled))
         }
     }
 
     // MARK: On disconnect
 
     func onDisconnect(_ request: ClientRequest, completion: @escaping WriteCompletion) {
-        outgoing.add(request) { completion($0.map { _ in }) }
+        outgoing.add(request, .onDisconnect) { completion($0.map { _ in }) }
     }
 }

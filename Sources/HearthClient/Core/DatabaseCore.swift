@@ -39,6 +39,8 @@ final class DatabaseCore: @unchecked Sendable {
     private var isTelling = false
     /// The observers that keep data up to date.
     private var keepers: [Kept: Int] = [:]
+    /// What is asked from now on is refused.
+    private(set) var isClosed = false
 
     /// Somebody who is told events.
     struct Observer {
@@ -64,6 +66,7 @@ final class DatabaseCore: @unchecked Sendable {
     // MARK: Observing
 
     func observe(_ id: Int, _ place: DatabasePlace, _ query: QueryObject, _ kinds: EventKinds, _ observer: Observer) {
+        if isClosed { return observer.onCancel(.closed) }
         observers[id] = observer
         if place.isInfo {
             tell(info.observe(id, place.path, query, kinds).events)
@@ -78,13 +81,12 @@ final class DatabaseCore: @unchecked Sendable {
         if observer.isInfo {
             _ = info.removeObserver(id)
         } else {
-            // What it has seen may be dropped with it.
-            save()
+            save(tree.listens(endingWith: id))
             perform(tree.removeObserver(id))
         }
     }
 
-    /// Removes the observers of a query, or of all queries at a place.
+    /// Removes the observers of a query, or of all queries at a place, but not those that only keep data up to date.
     func removeObservers(at place: DatabasePlace, _ query: Query?) {
         for id in (place.isInfo ? info : tree).observers(at: place.path, query) { removeObserver(id) }
     }
@@ -179,13 +181,15 @@ final class DatabaseCore: @unchecked Sendable {
 
     /// Ends everything. Whoever waits for an answer gets an error.
     func close() {
+        if isClosed { return }
+        isClosed = true
         link.goOffline()
         save()
         cache = nil
-        outgoing.failAll(.disconnected("the database was closed"))
+        outgoing.failAll(.closed)
         let cancelled = observers.sorted { $0.key < $1.key }
         observers = [:]
-        for (_, observer) in cancelled { observer.onCancel(.disconnected("the database was closed")) }
+        for (_, observer) in cancelled { observer.onCancel(.closed) }
     }
 
     /// The connection is there, and signed in.
@@ -211,12 +215,7 @@ final class DatabaseCore: @unchecked Sendable {
         case .data(let assignment, let tag, let position): changed([assignment], tag, position)
         case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position)
         case .revoke(let path, let query):
-            let revoked = tree.listens.filter { listen in
-                guard listen.path == path else { return false }
-                guard let query else { return listen.query == nil }
-                // It names the query in an array.
-                return listen.query.map { query.contains($0.text) } ?? false
-            }
+            let revoked = tree.listens.filter { $0.path == path && ($0.query?.isNamed(by: query) ?? (query == nil)) }
             for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }
         case .profile: break
         case .unknown(let action): if action.elementsEqual("ac".utf8) { link.tokenRefused() }
@@ -241,9 +240,9 @@ final class DatabaseCore: @unchecked Sendable {
         completion: @escaping (Result<Node, DatabaseError>) -> Void
     ) {
         if place.isInfo { return completion(.success(query.query.select(from: infoValue.value(at: place.path)))) }
-        if let known = tree.localValue(at: place.path, query.query) { return completion(.success(known)) }
+        if let known = tree.observedValue(at: place.path, query.query) { return completion(.success(known)) }
         let isWhole = query.query.selectsEverything
-        outgoing.add(.get(place.path, query: isWhole ? nil : query), isAbandoned: isAbandoned) { result in
+        outgoing.add(.get(place.path, query: isWhole ? nil : query), .question, isAbandoned: isAbandoned) { result in
             completion(
                 result.flatMap { response in
                     guard let (value, hasServerValues) = try? CanonicalJSON.parse(response.data), !hasServerValues
@@ -281,12 +280,5 @@ enum InfoKeys {
             ("connected", .bool(isConnected)), ("serverTimeOffset", .integer(clockOffset)),
         ]
         return values.compactMap { name, leaf in (try? Key(validating: name)).map { ($0, Node(leaf)) } }
-    }
-}
-
-extension [UInt8] {
-    /// Whether these bytes stand somewhere in this array.
-    fileprivate func contains(_ part: [UInt8]) -> Bool {
-        part.count <= count && (0...count - part.count).contains { self[$0...].starts(with: part) }
     }
 }

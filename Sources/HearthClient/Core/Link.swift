@@ -20,7 +20,11 @@ final class Link: SessionOwner {
     private let loop: EventLoop
     private let options: DatabaseOptions
     private let connection: ConnectionOptions
+    /// Where the database is, and where a server has sent this client.
+    private let home: DatabaseURL
     private var url: DatabaseURL
+    /// How often this client was sent on without a hello between.
+    private var redirects = 0
     private var state = State.offline
     private var current: Session?
     private var timer: Timer?
@@ -34,6 +38,7 @@ final class Link: SessionOwner {
     private var tokenQuestion = 0
 
     init(url: DatabaseURL, options: DatabaseOptions, connection: ConnectionOptions, loop: EventLoop) {
+        home = url
         self.url = url
         self.options = options
         self.connection = connection
@@ -43,9 +48,13 @@ final class Link: SessionOwner {
     /// The connection, when requests may be sent.
     var session: Session? { state == .open ? current : nil }
 
+    /// Connects at once, also if the next attempt would be later.
     func goOnline() {
-        guard state == .offline else { return }
+        guard state == .offline || state == .waiting, core?.isClosed == false else { return }
+        timer?.cancel()
+        timer = nil
         attempts = 0
+        redirects = 0
         connect()
     }
 
@@ -79,6 +88,7 @@ final class Link: SessionOwner {
     func began(_ hello: ServerHello) {
         guard state == .connecting else { return }
         lastSession = hello.session
+        redirects = 0
         state = .signingIn
         core?.greeted(hello)
         // An observer may have gone offline.
@@ -100,13 +110,16 @@ final class Link: SessionOwner {
         // One that held is no sign of trouble.
         if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }
         openedAt = nil
+        // The host that it was sent to may be gone.
+        if state == .connecting { url = home }
         let wasWanted = state != .offline
         if wasWanted { state = .waiting }
         core?.disconnected()
         guard wasWanted, state == .waiting else { return }
         switch error {
         case .disconnected(.killed), .disconnected(.closed): state = .offline
-        case .disconnected(.redirected(let host)) where redirect(to: host): connect()
+        // Hosts that send it to each other get no peace otherwise.
+        case .disconnected(.redirected(let host)) where redirect(to: host) && redirects <= 3: connect()
         default: connectLater()
         }
     }
@@ -115,6 +128,7 @@ final class Link: SessionOwner {
         let scheme = url.usesTLS ? "wss" : "ws"
         guard let other = try? DatabaseURL("\(scheme)://\(host)/?ns=\(url.database)") else { return false }
         url = other
+        redirects += 1
         return true
     }
 

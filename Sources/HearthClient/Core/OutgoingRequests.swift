@@ -10,7 +10,9 @@ final class OutgoingRequests {
         case write
         /// One that may take effect once only.
         case transaction
-        case other
+        /// One for the end of the connection.
+        case onDisconnect
+        case question
     }
 
     struct Entry {
@@ -25,6 +27,11 @@ final class OutgoingRequests {
     weak var core: DatabaseCore?
     private var entries: [Int: Entry] = [:]
     private var lastNumber = 0
+    /// With so many entries it is looked which of them are abandoned.
+    private var sweepCount = 64
+
+    /// How many there are, abandoned ones included.
+    var count: Int { entries.count }
 
     func makeNumber() -> Int {
         lastNumber += 1
@@ -39,15 +46,25 @@ final class OutgoingRequests {
         _ number: Int, _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
         completion: @escaping Completion
     ) {
+        if core?.isClosed != false { return completion(.failure(.closed)) }
+        dropAbandoned()
         entries[number] = Entry(request: request, kind: kind, isAbandoned: isAbandoned, completion: completion)
         send(number)
     }
 
+    /// Without a connection, questions that nobody waits for any more would pile up. Costs about nothing per request.
+    private func dropAbandoned() {
+        guard entries.count >= sweepCount else { return }
+        entries = entries.filter { !$0.value.isAbandoned() }
+        sweepCount = max(64, 2 * entries.count)
+    }
+
     /// Adds a request that changes nothing here.
     func add(
-        _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false }, completion: @escaping Completion
+        _ request: ClientRequest, _ kind: Kind, isAbandoned: @escaping () -> Bool = { false },
+        completion: @escaping Completion
     ) {
-        add(makeNumber(), request, .other, isAbandoned: isAbandoned, completion: completion)
+        add(makeNumber(), request, kind, isAbandoned: isAbandoned, completion: completion)
     }
 
     /// Takes a request out, whose answer is then ignored; nil if it was answered.
@@ -55,8 +72,8 @@ final class OutgoingRequests {
 
     func isSent(_ number: Int) -> Bool { entries[number]?.isSent ?? false }
 
-    /// The numbers of those of a kind, in order.
-    func numbers(of kind: Kind) -> [Int] { entries.filter { $0.value.kind == kind }.keys.sorted() }
+    /// The numbers of those of some kinds, in order.
+    func numbers(of kinds: Set<Kind>) -> [Int] { entries.filter { kinds.contains($0.value.kind) }.keys.sorted() }
 
     /// There is a new connection.
     func sendAll() {

@@ -97,7 +97,7 @@ extension DatabaseCore {
         }
     }
 
-    private func finish(_ transaction: Transaction, _ outcome: Transaction.Outcome) {
+    func finish(_ transaction: Transaction, _ outcome: Transaction.Outcome) {
         guard transactions.removeValue(forKey: transaction.keeper) != nil else { return }
         takeBack(transaction)
         removeObserver(transaction.keeper)

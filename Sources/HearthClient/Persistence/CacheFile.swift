@@ -1,3 +1,4 @@
+import Glibc
 import JSONTree
 import SQLite
 import StorageErrors
@@ -6,16 +7,25 @@ import WireProtocol
 /// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A SQLite
 /// file, open in one process at a time, used by one thread.
 ///
-/// What is written survives the end of the process. After a power loss the last seconds may be missing. An error while
-/// it is used ends the keeping, not the client.
+/// What is written survives the end of the process. After a power loss the last seconds may be missing. What cannot be
+/// written, because the disk is full, is not kept; the client goes on without it.
 final class CacheFile {
     private let file: SQLite.Connection
-    private var isBroken = false
+    private let bytesMax: Int
+    /// Writes that were answered and are still there: made again by the next process, they would undo what came behind
+    /// them. Tried again with everything that is written.
+    private var answered: Set<Int> = []
+    /// Bytes of values that were saved since old ones were dropped.
+    private var savedBytes = 0
 
-    /// Opens a file or makes one.
+    /// Opens a file, or makes one that only its owner may read.
     ///
     /// - parameter database: whose values these are. A file of another database is refused.
     init(path: String, database: String, bytesMax: Int) throws(DatabaseError) {
+        self.bytesMax = bytesMax
+        // One that is there is not opened by this: closing it would take the locks from whoever uses it in this process.
+        let new = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if new >= 0 { Glibc.close(new) }
         let owner: String
         do throws(StorageError) {
             file = try SQLite.Connection(path: path, mode: .readWrite)
@@ -24,7 +34,7 @@ final class CacheFile {
             throw .cache("\(path) cannot be used: \(error.message)")
         }
         if owner != database { throw .cache("\(path) holds values of \(owner)") }
-        dropOldest(keeping: bytesMax)
+        dropOldest()
     }
 
     /// Makes the tables of a new file, and answers whose file it is.
@@ -61,17 +71,26 @@ final class CacheFile {
 
     // MARK: Writes
 
-    /// The writes that were not answered, in order, with their numbers.
+    /// The writes that were not answered, in order, with their numbers. Those that are none are taken out.
     func writes() -> [(number: Int, request: ClientRequest)] {
-        rows("SELECT number, message FROM writes ORDER BY number") { row in (row.integer(0), row.blob(1)) }
-            .compactMap { number, message in
-                let parsed = message.withUnsafeBytes { try? ClientMessage.parse($0) }
-                guard case .request(_, let request)? = parsed else { return nil }
-                return (Int(number), request)
+        let rows = rows("SELECT number, message FROM writes ORDER BY number") { row in
+            (Int(row.integer(0)), row.blob(1))
+        }
+        return (rows ?? []).compactMap { number, message in
+            let parsed = message.withUnsafeBytes { try? ClientMessage.parse($0) }
+            guard Self.numbers.contains(number), case .request(_, let request)? = parsed else {
+                removeWrite(number)
+                return nil
             }
+            return (number, request)
+        }
     }
 
+    /// More than any process gets to.
+    private static let numbers = 1..<(1 << 53)
+
     func add(_ number: Int, _ request: ClientRequest) {
+        removeAnswered()
         var message: [UInt8] = []
         ClientMessageWriter.append(request, number: Int64(number), to: &message)
         run("INSERT OR REPLACE INTO writes VALUES (?1, ?2)") {
@@ -80,7 +99,17 @@ final class CacheFile {
         }
     }
 
-    func removeWrite(_ number: Int) { run("DELETE FROM writes WHERE number = ?1") { $0.bind(1, Int64(number)) } }
+    func removeWrite(_ number: Int) {
+        answered.insert(number)
+        removeAnswered()
+    }
+
+    private func removeAnswered() {
+        for number in answered {
+            guard run("DELETE FROM writes WHERE number = ?1", { $0.bind(1, Int64(number)) }) else { return }
+            answered.remove(number)
+        }
+    }
 
     // MARK: Values
 
@@ -122,17 +151,29 @@ final class CacheFile {
         } _: {
             ($0.blob(0), $0.blob(1))
         }
-        guard let (text, position) = found.first, let value = try? CanonicalJSON.parse(text).value else { return nil }
+        guard let (text, position) = found?.first, let value = try? CanonicalJSON.parse(text).value else { return nil }
         return (Node(value), position)
     }
 
     /// Saves what listens have, all or none.
-    func save(_ entries: [Entry], at time: Int64) {
+    ///
+    /// - parameter listens: whose values are kept longest if there are too many.
+    func save(_ entries: [Entry], at time: Int64, whileInUse listens: @autoclosure () -> [ServerListen]) {
+        removeAnswered()
         if entries.isEmpty { return }
         attempt { (file) throws(StorageError) in
             try file.transaction { () throws(StorageError) in
+                // What a whole place has is newer than what its parts and queries had.
+                let drop = try file.prepare(
+                    "DELETE FROM listens WHERE path >= ?1 AND path < ?2 AND (path != ?1 OR query != x'')")
+                for entry in entries where entry.listen.query == nil {
+                    drop.bind(1, entry.listen.path.encoded)
+                    drop.bind(2, entry.listen.path.subtreeEnd)
+                    try drop.run()
+                }
                 let insert = try file.prepare("INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)")
                 for entry in entries {
+                    savedBytes += entry.value.canonical.bytes.count
                     insert.bind(1, entry.listen.path.encoded)
                     insert.bind(2, entry.listen.query?.text ?? [])
                     insert.bind(3, entry.value.canonical.bytes)
@@ -142,10 +183,20 @@ final class CacheFile {
                 }
             }
         }
+        guard savedBytes > bytesMax else { return }
+        savedBytes = 0
+        for listen in listens() {
+            run("UPDATE listens SET used = ?3 WHERE path = ?1 AND query = ?2") {
+                $0.bind(1, listen.path.encoded)
+                $0.bind(2, listen.query?.text ?? [])
+                $0.bind(3, time)
+            }
+        }
+        dropOldest()
     }
 
-    /// Drops the values that were saved longest ago.
-    private func dropOldest(keeping bytesMax: Int) {
+    /// Drops the values that were used longest ago.
+    private func dropOldest() {
         run(
             """
             DELETE FROM listens WHERE rowid IN (
@@ -158,26 +209,25 @@ final class CacheFile {
 
     // MARK: SQLite
 
-    /// Does something with the file. Nil after an error, and from then on.
+    /// Does something with the file. Nil after an error.
     @discardableResult
     private func attempt<Result>(_ work: (SQLite.Connection) throws(StorageError) -> Result) -> Result? {
-        if isBroken { return nil }
-        do throws(StorageError) { return try work(file) } catch {
-            isBroken = true
-            return nil
-        }
+        do throws(StorageError) { return try work(file) } catch { return nil }
     }
 
-    private func run(_ sql: String, _ bind: (Statement) -> Void) { _ = rows(sql, bind) { _ in } }
+    /// False after an error.
+    @discardableResult
+    private func run(_ sql: String, _ bind: (Statement) -> Void) -> Bool { rows(sql, bind) { _ in } != nil }
 
-    private func rows<Row>(_ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Row) -> [Row] {
-        let rows = attempt { (file) throws(StorageError) in
+    private func rows<Row>(
+        _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Row
+    ) -> [Row]? {
+        attempt { (file) throws(StorageError) in
             let statement = try file.prepare(sql)
             bind(statement)
             var rows: [Row] = []
             while try statement.step() { rows.append(read(statement)) }
             return rows
         }
-        return rows ?? []
     }
 }

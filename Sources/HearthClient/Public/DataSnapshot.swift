@@ -7,10 +7,10 @@ public struct DataSnapshot: Sendable {
     /// The place it was read from.
     public let ref: DatabaseReference
     let node: Node
-    /// The order in which the children are told; nil for the order of the keys.
+    /// The order in which the children are told.
     let index: QueryIndex
 
-    init(_ node: Node, at ref: DatabaseReference, index: QueryIndex = .key) {
+    init(_ node: Node, at ref: DatabaseReference, index: QueryIndex = .priority) {
         self.ref = ref
         self.node = node
         self.index = index
@@ -47,10 +47,12 @@ public struct DataSnapshot: Sendable {
         return DataSnapshot(relative.map { node.value(at: $0) } ?? .null, at: child)
     }
 
-    /// The children in the order of the query that was observed.
+    /// The children in the order of the query that was observed or read; those of a part of it in the order of their
+    /// priorities, as without a query. O(children), more if they are not in the order of their keys.
     public var children: [DataSnapshot] {
         var children = node.children
-        if index != .key {
+        let isInKeyOrder = index == .key || index == .priority && children.allSatisfy { $0.node.priority == nil }
+        if !isInKeyOrder {
             let places = children.map { (index.place(of: $0.node, key: $0.key), $0) }
             children = places.sorted { a, b in
                 guard let a = a.0, let b = b.0 else { return false }

@@ -37,12 +37,14 @@ public struct DatabaseEvents<Element: Sendable>: AsyncSequence, Sendable {
             }
         let (stream, continuation) = Events.makeStream(bufferingPolicy: policy)
         let isLossless = if case .oldest = waiting { true } else { false }
-        let handle = query.observe(kinds, onCancel: { continuation.finish(throwing: $0) }) { event in
+        let handle = DatabaseHandle(number: query.ref.database.makeObserverNumber())
+        // Said first, as the observer may end the events at once.
+        continuation.onTermination = { [query] _ in query.removeObserver(withHandle: handle) }
+        query.observe(kinds, handle, onCancel: { continuation.finish(throwing: $0) }) { event in
             if case .dropped = continuation.yield(event), isLossless {
                 continuation.finish(throwing: DatabaseError.slowReader)
             }
         }
-        continuation.onTermination = { [query] _ in query.removeObserver(withHandle: handle) }
         return Iterator(base: stream.makeAsyncIterator(), database: query.ref.database, transform: transform)
     }
 

@@ -33,7 +33,7 @@ public struct DatabaseOptions: Sendable {
     /// shows its last values and makes its writes later. One file for one database and one process at a time; it holds
     /// what the user may read, so a program with several users has several files. Nil to keep nothing.
     public var persistenceFile: String?
-    /// Bytes of values to keep there; when it is opened, those that were saved longest ago go first.
+    /// Bytes of values to keep there, up to twice as many at times. Those that were used longest ago go first.
     public var persistedBytesMax = 10 << 20
 
     /// Options as they are for most.

@@ -68,7 +68,8 @@ extension DatabaseQueryable {
         query.ref.database.run { $0.removeObserver(handle.number) }
     }
 
-    /// Ends all observers of this query; of a reference those of all queries at the place.
+    /// Ends all observers of this query; of a reference those of all queries at the place. Transactions and what is
+    /// kept up to date (``keepSynced(_:)``) go on.
     public func removeAllObservers() {
         let all = query.limit == nil && query.index == nil && query.start == nil && query.end == nil
         guard let (place, object) = try? query.resolved() else { return }
@@ -84,7 +85,8 @@ extension DatabaseQueryable {
 
     // MARK: Tasks
 
-    /// The value as the server has it; as this client sees it while somebody observes it. Waits for a connection.
+    /// The value as the server has it; as this client sees it while somebody observes it and the server has said what
+    /// is there. Waits for a connection.
     ///
     /// - throws: `permissionDenied`, `refused`, `invalidPath`, `invalidQuery`, `cancelled`, `disconnected`.
     public func getData() async throws(DatabaseError) -> DataSnapshot {
@@ -97,7 +99,7 @@ extension DatabaseQueryable {
 
     /// The first event of a kind: the value as it is known, or the next child that something happens to.
     public func observeSingleEvent(of type: DataEventType) async throws(DatabaseError) -> DataSnapshot {
-        for try await event in DatabaseEvents(query, type.kinds, .newest(1), { $0 }) { return event.snapshot }
+        for try await event in DatabaseEvents(query, type.kinds, .oldest(1), { $0 }) { return event.snapshot }
         throw .cancelled
     }
 
@@ -162,12 +164,12 @@ extension DatabaseQueryable {
     /// Begins to observe. What is wrong with the query is told to `onCancel`, on the database's thread.
     @discardableResult
     func observe(
-        _ kinds: EventKinds, isOnce: Bool = false, onCancel: @escaping @Sendable (DatabaseError) -> Void,
-        onEvent: @escaping @Sendable (ObservedEvent) -> Void
+        _ kinds: EventKinds, _ handle: DatabaseHandle? = nil, isOnce: Bool = false,
+        onCancel: @escaping @Sendable (DatabaseError) -> Void, onEvent: @escaping @Sendable (ObservedEvent) -> Void
     ) -> DatabaseHandle {
         let query = query
         let database = query.ref.database
-        let number = database.makeObserverNumber()
+        let handle = handle ?? DatabaseHandle(number: database.makeObserverNumber())
         let resolved = Result { () throws(DatabaseError) in try query.resolved() }
         let isPosted = database.run { [ref = query.ref.weak, order = query.order] core in
             let observer = DatabaseCore.Observer(
@@ -176,12 +178,12 @@ extension DatabaseQueryable {
                     if let ref = ref.strong { onEvent(ObservedEvent(what, at: ref, order: order)) }
                 }, onCancel: onCancel)
             switch resolved {
-            case .success(let (place, object)): core.observe(number, place, object, kinds, observer)
+            case .success(let (place, object)): core.observe(handle.number, place, object, kinds, observer)
             case .failure(let error): onCancel(error)
             }
         }
-        if !isPosted { onCancel(.disconnected("the database was closed")) }
-        return DatabaseHandle(number: number)
+        if !isPosted { onCancel(.closed) }
+        return handle
     }
 }
 

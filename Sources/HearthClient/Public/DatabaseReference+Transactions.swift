@@ -120,6 +120,6 @@ extension DatabaseReference {
                 }, completion: completion)
             core.begin(transaction, keeper: keeper)
         }
-        if !isPosted { completion(.failure(.disconnected("the database was closed"))) }
+        if !isPosted { completion(.failure(.closed)) }
     }
 }

@@ -210,14 +210,14 @@ extension DatabaseReference {
         }
     }
 
-    /// Completions are called on the database's thread, whatever happens.
+    /// Completions are called on the database's thread, whatever happens; on this one if that has ended.
     private func post(
         _ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?,
         _ begin: @escaping @Sendable (Write, DatabaseCore, @escaping DatabaseCore.WriteCompletion) -> Void
     ) {
         let reference = self
         let write = Result { () throws(DatabaseError) in try make() }
-        database.run { core in
+        let isPosted = database.run { core in
             let done: DatabaseCore.WriteCompletion = { result in
                 switch result {
                 case .success: completion?(nil, reference)
@@ -229,5 +229,6 @@ extension DatabaseReference {
             case .failure(let error): done(.failure(error))
             }
         }
+        if !isPosted { completion?(.closed, reference) }
     }
 }

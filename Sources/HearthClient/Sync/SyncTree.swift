@@ -54,10 +54,17 @@ final class SyncTree {
         return output
     }
 
-    /// The observers of a query, or of all queries at a place.
+    /// The observers of a query, or of all queries at a place, that want events.
     func observers(at path: Path, _ query: Query?) -> [Int] {
         guard let place = place(at: path) else { return [] }
-        return place.views.filter { query == nil || $0.query == query }.flatMap(\.observers).map(\.id)
+        let observers = place.views.filter { query == nil || $0.query == query }.flatMap(\.observers)
+        return observers.filter { !$0.kinds.isEmpty }.map(\.id)
+    }
+
+    /// The listens that may end with an observer.
+    func listens(endingWith id: Int) -> [ServerListen] {
+        guard let view = observed[id], view.observers.count == 1 else { return [] }
+        return [view.listen, place(at: view.path)?.listen].compactMap(\.self)
     }
 
     private func remove(_ views: [QueryView], at path: Path) -> SyncOutput {
@@ -395,13 +402,13 @@ final class SyncTree {
         writes.overlay(path, serverKnown(at: path), without: hidden)
     }
 
-    /// What a query selects at a place, if all of that is known.
-    func localValue(at path: Path, _ query: Query) -> Node? {
-        if let view = place(at: path)?.views.first(where: { $0.query == query }), view.known.isComplete {
+    /// What observers see of a query at a place, if the server has said all of that.
+    func observedValue(at path: Path, _ query: Query) -> Node? {
+        let isWhole = serverValue(at: path) != nil
+        if let view = place(at: path)?.views.first(where: { $0.query == query }), isWhole || view.selection != nil {
             return view.value
         }
-        let known = localValue(at: path)
-        return known.extent == .all ? query.select(from: known.node) : nil
+        return isWhole ? query.select(from: localValue(at: path).node) : nil
     }
 
     private func place(at path: Path) -> SyncPlace? { root.way(to: path).last.flatMap { $0.path == path ? $0 : nil } }

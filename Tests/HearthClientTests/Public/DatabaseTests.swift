@@ -197,10 +197,17 @@ struct DatabaseTests {
         let place = database.reference(withPath: "x")
         let log = EventLog()
         log.observe(place, "", [.value])
-        place.setValue(1) { error, _ in log.add("done \(error.map(\.description) ?? "-")") }
+        @Sendable func done(_ error: DatabaseError?) { log.add("done \(error.map(\.description) ?? "-")") }
+        place.setValue(1) { error, _ in done(error) }
         #expect(await log.next() == "value: 1")
+        place.onDisconnectSetValue(2) { error, _ in done(error) }
+        database.reference(withPath: "unknown").runTransactionBlock { data in
+            .success(withValue: data)
+        } andCompletionBlock: { error, _, _ in
+            done(error)
+        }
         database.purgeOutstandingWrites()
-        #expect(await log.next() == "done the write was thrown away")
+        #expect(await log.next(3) == Array(repeating: "done the write was thrown away", count: 3))
         database.goOnline()
         #expect(await log.next() == "value: null")
     }

@@ -1,5 +1,7 @@
+import Glibc
 import HearthClient
 import HearthServer
+import SQLite
 import Testing
 
 @Suite("A client that keeps things on disk", .timeLimit(.minutes(15)))
@@ -154,5 +156,89 @@ struct PersistenceTests {
             options.persistenceFile = text
             _ = try Database(url: server.urlText, options: options)
         }
+    }
+
+    /// The file itself, while nobody uses it.
+    private func file() throws -> SQLite.Connection {
+        try SQLite.Connection(path: "\(folder.path)/cache", mode: .readWrite)
+    }
+
+    @Test("a part that was saved long ago does not stand for what the whole had later")
+    func stalePart() async throws {
+        let other = try server.client().reference(withPath: "rooms")
+        try await other.setValue(["a": 1, "b": 1])
+        for place in ["rooms/a", "rooms"] {
+            let database = try open(isOnline: true)
+            _ = try await database.reference(withPath: place).observeSingleEvent(of: .value)
+            database.close()
+            try await other.setValue(["a": 2, "b": 2])
+        }
+        let database = try open(isOnline: false)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "rooms/a"), "", [.value])
+        log.observe(database.reference(withPath: "rooms"), "", [.value])
+        #expect(await log.next(2) == ["value: 2", #"value: {"a":2,"b":2}"#])
+    }
+
+    @Test("a write that was answered is not made again when values cannot be kept")
+    func failedSave() async throws {
+        let scripted = try ScriptedServer(
+            .init(received: { peer, text in
+                // The write is answered when what was observed is gone.
+                if text.contains(#""a":"n""#) { peer.answer(1) }
+                if !text.contains(#""a":"p""#) { peer.answer(to: text) }
+            }))
+        func open(isOnline: Bool) throws -> Database {
+            var options = DatabaseOptions()
+            options.persistenceFile = "\(folder.path)/other"
+            options.startsOnline = isOnline
+            return try Database(url: scripted.urlText, options: options)
+        }
+        try open(isOnline: false).close()
+        try SQLite.Connection(path: "\(folder.path)/other", mode: .readWrite).execute(
+            "CREATE TRIGGER full BEFORE INSERT ON listens BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        let first = try open(isOnline: true)
+        async let write: Void = first.reference(withPath: "x").setValue(1)
+        _ = await scripted.heard.next(#"{"t":"d","d":{"r":1,"a":"p""#)
+        _ = try await first.reference(withPath: "y").observeSingleEvent(of: .value)
+        try await write
+        first.close()
+        let second = try open(isOnline: false)
+        let log = EventLog()
+        log.observe(second.reference(withPath: "x"), "", [.value])
+        second.reference(withPath: "x").setValue(2, withCompletionBlock: nil)
+        #expect(await log.next() == "value: 2")
+    }
+
+    @Test("a write that cannot be read is dropped")
+    func unreadable() async throws {
+        try open(isOnline: false).close()
+        try file().execute("INSERT INTO writes VALUES (9223372036854775807, x'7b7d'), (3, x'00')")
+        let database = try open(isOnline: true)
+        try await database.reference(withPath: "x").setValue(1)
+        database.close()
+        #expect(try file().integer("SELECT count(*) FROM writes") == 0)
+    }
+
+    @Test("only its owner may read the file, and it does not grow without end")
+    func size() async throws {
+        let text = String(repeating: "x", count: 1000)
+        let database = try server.client { options in
+            options.persistenceFile = "\(folder.path)/cache"
+            options.persistedBytesMax = 5000
+        }
+        let place = database.reference(withPath: "list")
+        let log = EventLog()
+        log.observe(place.child("kept"), "", [.value])
+        for number in 0..<30 {
+            try await place.child("\(number)").setValue(text)
+            _ = try await place.child("\(number)").observeSingleEvent(of: .value)
+        }
+        database.close()
+        var information = stat()
+        #expect(stat("\(folder.path)/cache", &information) == 0 && information.st_mode & 0o777 == 0o600)
+        let file = try file()
+        #expect(try file.integer("SELECT sum(length(value)) FROM listens") ?? 0 <= 11_000)
+        #expect(try file.integer("SELECT count(*) FROM listens WHERE length(value) < 1000") == 1)
     }
 }

@@ -19,11 +19,10 @@ struct ScriptedDatabaseTests {
     private func server(refusing refused: String, _ status: String) throws -> ScriptedServer {
         try ScriptedServer(
             .init(received: { peer, text in
-                let number = Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0
                 if text.contains(refused) {
-                    peer.answer(number, #""no""#, status: status)
+                    peer.answer(to: text, #""no""#, status: status)
                 } else {
-                    peer.answer(number, "{}")
+                    peer.answer(to: text)
                 }
             }))
     }
@@ -56,14 +55,16 @@ struct ScriptedDatabaseTests {
         }
     }
 
-    @Test("a revoked listen cancels its observers, and those alone")
-    func revoked() async throws {
+    @Test(
+        "a revoked listen cancels its observers, and those alone",
+        arguments: [#"{"l":1,"vf":"l","i":".key"}"#, #"{"i":".key", "vf":"l", "l":1}"#])
+    func revoked(query: String) async throws {
         let server = try ScriptedServer(
             .init(received: { peer, text in
                 guard text.contains(#""a":"q""#) else { return }
-                peer.answer(Int(text.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0, "{}")
+                peer.answer(to: text)
                 if text.contains(#""t":1"#) {
-                    peer.push("c", #"{"p":"a","q":[{"l":1,"vf":"l","i":".key"}]}"#)
+                    peer.push("c", #"{"p":"a","q":[\#(query)]}"#)
                     peer.push("d", #"{"p":"b","d":1}"#)
                 }
             }))

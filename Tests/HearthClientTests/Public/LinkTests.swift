@@ -1,0 +1,71 @@
+import EventLoop
+import HearthClient
+import Synchronization
+import Testing
+
+@Suite("A database and where its server is", .timeLimit(.minutes(15)))
+struct LinkTests {
+    private func open(_ server: ScriptedServer, delay: Duration = .milliseconds(5)) throws -> Database {
+        var options = DatabaseOptions()
+        options.reconnectDelayMin = delay
+        options.reconnectDelayMax = delay
+        return try Database(url: server.urlText, options: options)
+    }
+
+    /// Does something to the first connection, and answers all further ones.
+    private func server(first: @escaping @Sendable (Peer) -> Void) throws -> ScriptedServer {
+        let count = Mutex(0)
+        return try ScriptedServer(
+            .init(
+                upgraded: { peer in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if number == 1 { first(peer) } else { peer.sayHello() }
+                }, received: { peer, text in peer.answer(to: text) }))
+    }
+
+    @Test("the host that it was sent to is left for the first one when it is gone")
+    func goneHost() async throws {
+        var other: ScriptedServer? = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let host = try #require(other).urlText.dropFirst("ws://".count)
+        let server = try server { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host)"}}"#) }
+        let database = try open(server)
+        try await database.reference(withPath: "x").setValue(1)
+        #expect(!server.heard.all.contains { $0.contains(#""a":"p""#) })
+        other = nil
+        try await database.reference(withPath: "x").setValue(2)
+        #expect(server.heard.all.contains { $0.contains(#""a":"p""#) })
+    }
+
+    @Test("hosts that send it to each other without end are tried less and less often")
+    func circle() async throws {
+        let host = Mutex("")
+        let server = try ScriptedServer(
+            .init(upgraded: { $0.send(#"{"t":"c","d":{"t":"r","d":"\#(host.withLock { $0 })"}}"#) }))
+        host.withLock { $0 = String(server.urlText.dropFirst("ws://".count)) }
+        let other = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let (lost, good) = (try open(server, delay: .seconds(3600)), try open(other))
+        for _ in 0..<4 { #expect(await server.heard.next("GET") != nil) }
+        // Time for many more.
+        for number in 0..<100 { try await good.reference(withPath: "x").setValue(number) }
+        #expect(server.heard.all.count { $0.hasPrefix("GET") } == 4)
+        lost.close()
+    }
+
+    @Test("goOnline() does not wait for the next attempt")
+    func now() async throws {
+        let server = try server { peer in
+            peer.sayHello()
+            peer.stream.close()
+        }
+        let database = try open(server, delay: .seconds(3600))
+        let log = EventLog()
+        log.observe(database.reference(withPath: ".info/connected"), "", [.value])
+        while await log.next() != "value: true" {}
+        #expect(await log.next() == "value: false")
+        database.goOnline()
+        try await database.reference(withPath: "x").setValue(1)
+    }
+}

@@ -1,0 +1,118 @@
+@testable import HearthClient
+import Testing
+
+@Suite("Observers, readers and their ends", .timeLimit(.minutes(15)))
+struct ObserverTests {
+    private let server: TestDatabase
+
+    init() throws { server = try TestDatabase() }
+
+    @Test("removing all observers leaves alone what only keeps data up to date")
+    func keepers() async throws {
+        let database = try server.client { $0.startsOnline = false }
+        let place = database.reference(withPath: "n")
+        let log = EventLog()
+        place.runTransactionBlock { data in
+            data.value = .int(Int64((data.value.int ?? 0) + 1))
+            return .success(withValue: data)
+        } andCompletionBlock: { error, isCommitted, snapshot in
+            log.add("\(isCommitted) \(snapshot?.value ?? nil)")
+        }
+        log.observe(place, "", [.value])
+        place.removeAllObservers()
+        database.goOnline()
+        #expect(await log.next() == "true 1")
+    }
+
+    @Test("removing all observers does not end what is kept up to date")
+    func kept() async throws {
+        let scripted = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
+        let database = try Database(url: scripted.urlText)
+        let place = database.reference(withPath: "x")
+        place.keepSynced(true)
+        _ = try await place.observeSingleEvent(of: .value)
+        place.removeAllObservers()
+        try await place.child("y").setValue(1)
+        #expect(scripted.heard.all.contains { $0.contains(#""a":"q""#) })
+        #expect(!scripted.heard.all.contains { $0.contains(#""a":"n""#) })
+        place.keepSynced(false)
+        #expect(await scripted.heard.next(#"{"t":"d","d":{"r":3,"a":"n""#) != nil)
+    }
+
+    @Test("who wants one event gets the first")
+    func first() async throws {
+        let place = try server.client().reference(withPath: "list")
+        try await place.setValue(["a": 1, "b": 2, "c": 3])
+        place.keepSynced(true)
+        for _ in 0..<200 { #expect(try await place.observeSingleEvent(of: .childAdded).key == "a") }
+    }
+
+    @Test("the parts of a snapshot have their children in the order of their priorities")
+    func order() async throws {
+        let place = try server.client().reference(withPath: "x")
+        func child(_ priority: DatabaseValue) -> DatabaseValue { [".value": 1, ".priority": priority] }
+        try await place.setValue(["list": ["a": child(2), "b": child(1), "c": 1], "plain": ["b": 1, "10": 1, "9": 1]])
+        let snapshot = try await place.getData()
+        #expect(snapshot.childSnapshot(forPath: "list").children.map(\.key) == ["c", "b", "a"])
+        #expect(snapshot.childSnapshot(forPath: "plain").children.map(\.key) == ["9", "10", "b"])
+        let child = try await place.queryOrderedByKey().queryLimited(toFirst: 1).observeSingleEvent(of: .childAdded)
+        #expect(child.children.map(\.key) == ["c", "b", "a"])
+    }
+
+    @Test("reading asks the server while a write is under way, unless the place is observed")
+    func reading() async throws {
+        let scripted = try ScriptedServer(
+            .init(received: { peer, text in
+                if text.contains(#""a":"g""#) { return peer.answer(to: text, "5") }
+                let isWrite = text.contains(#""a":"p""#)
+                peer.answer(to: text, isWrite ? #""no""# : "{}", status: isWrite ? "permission_denied" : "ok")
+            }))
+        var options = DatabaseOptions()
+        options.startsOnline = false
+        let database = try Database(url: scripted.urlText, options: options)
+        let place = database.reference(withPath: "x")
+        place.setValue(1, withCompletionBlock: nil)
+        async let read = place.getData()
+        database.goOnline()
+        #expect(try await read.value == 5)
+    }
+
+    @Test("a database that is closed refuses everything, at once and later")
+    func afterwards() async throws {
+        let database = try server.client()
+        let place = database.reference(withPath: "x")
+        try await place.setValue(1)
+        _ = try await place.observeSingleEvent(of: .value)
+        database.close()
+        database.goOnline()
+        let closed = DatabaseError.disconnected("the database was closed")
+        await #expect(throws: closed) { try await place.setValue(2) }
+        await #expect(throws: closed) { try await place.getData() }
+        await #expect(throws: closed) { try await place.transaction(of: Int.self) { $0 = 3 } }
+        await #expect(throws: closed) { for try await _ in place.values() {} }
+        let log = EventLog()
+        for number in 0..<500 {
+            place.setValue(.int(Int64(number))) { error, _ in log.add("\(error == closed)") }
+            #expect(await log.next() == "true")
+        }
+    }
+
+    @Test("questions that nobody waits for any more do not pile up without a connection")
+    func abandoned() async throws {
+        let database = try server.client { $0.startsOnline = false }
+        for number in 0..<500 {
+            let question = Task { try await database.reference(withPath: "x/\(number)").getData() }
+            question.cancel()
+            await #expect(throws: DatabaseError.cancelled) { try await question.value }
+        }
+        // Some may have been cancelled before they were asked.
+        for number in 0..<500 {
+            let question = Task { try await database.reference(withPath: "x/\(number)").getData() }
+            _ = try await database.reference(withPath: ".info/connected").getData()
+            question.cancel()
+            _ = await question.result
+        }
+        let count: Int = try await database.wait { core, reply in reply.settle(.success(core.outgoing.count)) }
+        #expect(count <= 64)
+    }
+}
