@@ -19,7 +19,8 @@ struct QueryBenchmark {
         guard settings.url == nil else { throw BenchError("query needs a server of its own, not --url") }
         let folder = try TemporaryFolder(in: settings.folder)
         let rules = folder.path + "/rules.json"
-        try TextFile.write(#"{"rules":{"bench":{"indexed":{"$size":{".indexOn":"id"}}}}}"#, to: rules)
+        try TextFile.write(
+            #"{"rules":{".read":true,".write":true,"bench":{"indexed":{"$size":{".indexOn":"id"}}}}}"#, to: rules)
         try fill(folder.path, rules)
         let measurements = try measure(folder.path, rules)
         return [

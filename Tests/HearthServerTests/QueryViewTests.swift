@@ -6,8 +6,8 @@ import WireProtocol
 
 @testable import HearthServer
 
-/// The same queries asked over REST, listened to by tag and by events, while somebody writes: all three views must agree after
-/// every commit.
+/// The same queries asked over REST, listened to by tag, by events and by event streams, while somebody writes: all views must agree
+/// after every commit.
 @Suite("The views of a query")
 struct QueryViewTests {
     /// A query in both spellings.
@@ -75,6 +75,10 @@ struct QueryViewTests {
                 try receive(until: number, from: peer, &views)
             }
         }
+        // A stream of everything, and one for each query.
+        let streamed = [""] + AskedQuery.all.map { "\($0.parameters)&" }
+        let streams = try streamed.map { try EventStreamClient("/l.json?\($0)ns=example", of: server) }
+        for stream in streams { #expect(try stream.next() != nil) }
         for step in 0..<60 {
             number += 1
             let request = Self.write(number, &random)
@@ -89,6 +93,14 @@ struct QueryViewTests {
                 let ordered = places.sorted { $0.0 < $1.0 }.map { ("\($0.1.key)", expected.part($0.1.value)) }
                 try #require(
                     view.list.map(\.key) == ordered.map(\.0) && view.list.map(\.value) == ordered.map(\.1), place)
+            }
+            for (parameters, stream) in zip(streamed, streams) {
+                let answer = try rest.ask("GET", "/l.json?\(parameters)ns=example")
+                let expected = try CanonicalJSON.parse(Array(answer.text.utf8)).value
+                // What it tells may still be on its way; if it never comes, the socket's time is over some time.
+                while stream.value != expected {
+                    try #require(try stream.next() != nil, "seed \(seed) step \(step): \(parameters) after \(request)")
+                }
             }
         }
     }
