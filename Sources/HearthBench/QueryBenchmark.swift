@@ -61,6 +61,7 @@ struct QueryBenchmark {
         for collection in collections {
             try bulk.update(collection.path, ChildSets.objects(isWide: true, children: collection.children))
         }
+        actor.target.process.map { ProcessUsage(process: $0) }?.waitUntilIdle()
     }
 
     private func measure(_ data: String, _ rules: String) throws(BenchError) -> [[Measurement]] {

@@ -81,20 +81,22 @@ extension Database {
     /// Some index does not have all its entries yet.
     package var isBuildingIndex: Bool { catalog.incomplete != nil }
 
-    /// Adds some entries of an index that is not complete: those of up to `childrenMax` children. Writes keep up the others meanwhile, and
+    /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the others meanwhile, and
     /// adding an entry twice does no harm, so a build that is cut off begins anew. Costs about one row per child.
-    package func buildIndex(childrenMax: Int = 500) throws(StorageError) {
-        guard let index = catalog.incomplete, refusal == nil, tornBy == nil else { return }
-        var build = indexBuild ?? IndexBuild(index)
-        if build.index.number != index.number { build = IndexBuild(index) }
-        let isDone = try build.step(rows, childrenMax: childrenMax) { key in
-            entries.set(key, isPresent: true, generation: rows.generation)
-        }
-        indexBuild = isDone ? nil : build
-        if isDone {
-            catalog.complete(index.number)
-            indexTrie = IndexTrie(catalog.indexes)
-            catalogChanged = true
+    package func buildIndex(childrenMax: Int = 200) throws(StorageError) {
+        var left = childrenMax
+        while left > 0, let index = catalog.incomplete, refusal == nil, tornBy == nil {
+            var build = indexBuild ?? IndexBuild(index)
+            if build.index.number != index.number { build = IndexBuild(index) }
+            let isDone = try build.step(rows, childrenLeft: &left) { key in
+                entries.set(key, isPresent: true, generation: rows.generation)
+            }
+            indexBuild = isDone ? nil : build
+            if isDone {
+                catalog.complete(index.number)
+                indexTrie = IndexTrie(catalog.indexes)
+                catalogChanged = true
+            }
         }
     }
 

@@ -77,6 +77,8 @@ final class HostedDatabase {
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - appliedSequence)"),
             ])
+        // While there is little data, indexes are whole before the first request.
+        buildIndex()
     }
 
     /// Decides by the rules that are in force now.

@@ -10,12 +10,11 @@ struct IndexBuild {
 
     init(_ index: IndexCatalog.Index) { self.index = index }
 
-    /// Handles up to `childrenMax` children. Answers whether all are done.
+    /// Handles up to so many children, and takes them off. Answers whether all are done.
     mutating func step(
-        _ rows: TreeRows, childrenMax: Int, _ add: ([UInt8]) -> Void
+        _ rows: TreeRows, childrenLeft: inout Int, _ add: ([UInt8]) -> Void
     ) throws(StorageError) -> Bool {
-        var left = childrenMax
-        return try walk(rows, .root, index.definition.pattern.segments[...], &left, add)
+        try walk(rows, .root, index.definition.pattern.segments[...], &childrenLeft, add)
     }
 
     /// Handles the collections at and below `path` that match what is left of the pattern.

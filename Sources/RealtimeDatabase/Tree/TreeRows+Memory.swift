@@ -72,7 +72,7 @@ extension TreeRows {
         var looks = looks
         takeApart(&looks)
         takeSettled(&looks)
-        guard residentBytes > residentBytesMax else {
+        guard residentBytes > residentBytesMax, ring.count > 0 else {
             looksOwed = 0
             return
         }
