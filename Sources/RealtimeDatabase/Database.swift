@@ -45,8 +45,8 @@ package final class Database {
     var orphans: [UInt64] = []
     /// Connections whose writes were made by operations that the log may not have yet.
     var paid: [(connection: UInt64, sequence: UInt64)] = []
-    /// What the rules want indexed, the indexes there are, and their entries.
-    var definitions: [IndexDefinition] = []
+    /// What the rules want indexed, nil until they have said it, the indexes there are, and their entries.
+    var definitions: [IndexDefinition]?
     var catalog = IndexCatalog()
     var catalogChanged = false
     var indexTrie = IndexTrie([])
@@ -112,7 +112,8 @@ package final class Database {
         sweepableLater = nil
         owed = try rows.store.owedWrites()
         owedChanged = []
-        setIndexes(definitions)
+        indexTrie = IndexTrie(catalog.indexes)
+        if let definitions { setIndexes(definitions) }
     }
 
     // MARK: Turns

@@ -34,6 +34,30 @@ struct IndexTests {
         }
     }
 
+    @Test("stay when the process ends and another one begins with the same rules")
+    func restart() throws {
+        let folder = TemporaryFolder()
+        let indexes = [IndexDefinition(pattern: IndexPattern(text: "a")!, index: .child("b"))]
+        func entries(_ disk: DatabaseOnDisk) throws -> Int {
+            var count = 0
+            try disk.database.entries.scan(from: [], below: [0xFF], .ascending) { _ in
+                count += 1
+                return true
+            }
+            return count
+        }
+        var disk = try DatabaseOnDisk(folder: folder.path, indexes: indexes)
+        let value = CanonicalJSON(
+            stringLiteral: "{\((0..<20).map { "\"k\($0 + 10)\":{\"b\":\($0)}" }.joined(separator: ","))}")
+        try disk.commit(disk.process([[.set(WriteTarget(path: "a"), IncomingValue(json: value))]]))
+        while disk.database.isBuildingIndex { try disk.database.buildIndex() }
+        try disk.apply()
+        disk = try DatabaseOnDisk(folder: folder.path, indexes: indexes)
+        #expect(!disk.database.isBuildingIndex)
+        #expect(try entries(disk) == 20)
+        #expect(disk.database.droppedIndexes.isEmpty)
+    }
+
     /// All entries that a definition should have.
     private static func expected(
         _ index: IndexCatalog.Index, _ tree: CanonicalJSON, at path: Path = .root, _ level: Int = 0
