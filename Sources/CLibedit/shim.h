@@ -36,6 +36,9 @@ static inline void hearth_el_take_interrupts(EditLine *el) {
 /// From now on the editor, not the terminal, shows what is typed.
 static inline void hearth_el_prepare(EditLine *el) { el_set(el, EL_PREP_TERM, 1); }
 
+/// The opposite.
+static inline void hearth_el_release(EditLine *el) { el_set(el, EL_PREP_TERM, 0); }
+
 static inline void hearth_history_set_size(History *list, int size) {
     HistEvent event;
     history(list, &event, H_SETSIZE, size);

@@ -52,7 +52,9 @@ struct Completer {
         let cut = start.lastIndex(of: "/").map { start.index(after: $0) } ?? start.startIndex
         let (parent, prefix) = (String(start[..<cut]), String(start[cut...]))
         guard let path = try? session.path(parent.isEmpty ? nil : Word(parent)),
-            let found = try? await children(of: path, startingWith: prefix)
+            let found = try? await session.noticingLoss({ () async throws(ShellError) in
+                try await children(of: path, startingWith: prefix)
+            })
         else { return .none }
         let written = ShellWords.escaped(start)
         let replaced = line.hasSuffix(written) ? written.count : start.count

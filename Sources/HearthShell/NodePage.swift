@@ -33,9 +33,8 @@ struct NodePage {
     /// What an array of the children has; a value without children stands for itself.
     var elements: [JSONObject] { isObject ? children.map(\.json) : node.type == "null" ? [] : [json] }
 
-    /// Bytes of all children, about; nil if they are not all here, or one is larger than the server says.
+    /// Bytes of these children, about; nil if one is larger than the server says.
     var byteCount: Int? {
-        if next != nil { return nil }
         if !isObject { return node.byteCount }
         var sum = 0
         for child in children {

@@ -19,6 +19,8 @@ package final class Shell: Sendable {
     private let session: ShellSession
     /// What ^C ends, and whether it did.
     private let running = Mutex<(task: Task<Void, Never>?, wasInterrupted: Bool)>((nil, false))
+    /// What was begun last; it may go on behind a completion that took too long.
+    private let last = Mutex<Task<Void, Never>?>(nil)
 
     package init(_ session: ShellSession) { self.session = session }
 
@@ -131,15 +133,22 @@ package final class Shell: Sendable {
     }
 
     /// Waits for work that ^C ends, on the calling thread. Nil when the time is up.
-    private func wait<Value: Sendable>(
+    @discardableResult
+    func wait<Value: Sendable>(
         atMost limit: Duration?, _ work: @escaping @Sendable () async -> Value
     ) -> Value? {
         let ended = Semaphore()
         let answer = Answer<Value>()
-        let task = Task {
-            let value = await work()
-            answer.value.withLock { $0 = value }
-            ended.signal()
+        let task = last.withLock { last in
+            // The session serves one at a time.
+            let task = Task { [last] in
+                await last?.value
+                let value = await work()
+                answer.value.withLock { $0 = value }
+                ended.signal()
+            }
+            last = task
+            return task
         }
         running.withLock { $0.task = task }
         if let limit { if !ended.wait(atMost: limit) { task.cancel() } } else { ended.wait() }

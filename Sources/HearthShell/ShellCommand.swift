@@ -20,6 +20,8 @@ struct ShellCommand: Sendable {
     var details = ""
     var words = Words.none
     var options: ShellArguments.Options = [:]
+    /// The words behind it are a command's, with its options.
+    var takesCommand = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
 
     var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
@@ -41,11 +43,8 @@ extension ShellSession {
         guard let command = ShellCommand.named(name) else {
             throw .usage("there is no command '\(name)'; 'help' lists them")
         }
-        do throws(ShellError) {
+        try await noticingLoss { () async throws(ShellError) in
             try await command.run(self, try ShellArguments(command, Array(words.dropFirst())))
-        } catch {
-            if case .lost = error { forgetConnections() }
-            throw error
         }
     }
 }

@@ -9,7 +9,7 @@ package protocol ShellPrompter: AnyObject, Sendable {
     /// A yes or a no.
     func confirm(_ question: String) -> Bool
 
-    /// What nobody may read along; nil for nothing.
+    /// What nobody may read along; nil if the question was given up.
     func secret(_ question: String) -> String?
 }
 
@@ -61,6 +61,8 @@ package final class ShellSession: @unchecked Sendable {
     /// Where paths begin.
     var place: Path
     var acting: Acting?
+    /// Bytes of a value that `mv` and `cp` take.
+    var copiedBytesMax = 16_000_000
     /// Somebody has asked to leave.
     package var isOver = false
     private var connection: Connection?
@@ -100,11 +102,31 @@ package final class ShellSession: @unchecked Sendable {
         return new
     }
 
-    private func open(acting: [UInt8]?) async throws(ShellError) -> Connection {
+    /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of its own, which reads
+    /// no more than that.
+    func get(_ path: Path, bytesMax: Int) async throws(ShellError) -> CanonicalJSON? {
+        var options = target.options
+        options.messageBytesMax = bytesMax + Self.messageOverhead
+        let connection = try await open(acting: acting?.auth, options)
+        defer { connection.close() }
+        do throws(ConnectionError) {
+            let value = try await connection.get(path)
+            return value.bytes.count > bytesMax ? nil : value
+        } catch .protocolError {
+            return nil
+        } catch {
+            throw ShellError(error)
+        }
+    }
+
+    /// What an answer has around its value, generously.
+    private static let messageOverhead = 1000
+
+    private func open(acting: [UInt8]?, _ options: ConnectionOptions? = nil) async throws(ShellError) -> Connection {
         let (target, url) = (target, target.url)
         let new: Connection
         do throws(ConnectionError) {
-            new = try await Connection.open(url, on: target.loop, options: target.options)
+            new = try await Connection.open(url, on: target.loop, options: options ?? target.options)
         } catch .disconnected(.unreachable(let text)) {
             throw .lost("cannot reach \(url): \(text)")
         } catch {
@@ -125,10 +147,15 @@ package final class ShellSession: @unchecked Sendable {
         return new
     }
 
-    /// The next command makes other connections.
-    func forgetConnections() {
-        connection = nil
-        acting?.connection = nil
+    /// When a connection is lost meanwhile, whatever comes next makes another one.
+    func noticingLoss<Value>(_ body: () async throws(ShellError) -> Value) async throws(ShellError) -> Value {
+        do throws(ShellError) { return try await body() } catch {
+            if case .lost = error {
+                connection = nil
+                acting?.connection = nil
+            }
+            throw error
+        }
     }
 
     // MARK: Asking the server
@@ -150,15 +177,12 @@ package final class ShellSession: @unchecked Sendable {
 
     /// Makes a request of administrators over the connection; the body of an answer other than 200 becomes an error.
     func call(_ method: String, _ target: String, _ body: [UInt8] = []) async throws(ShellError) -> JSONValue {
-        let answer = try await ask(
-            .rest(method: Array(method.utf8), target: Array(target.utf8), body: body))
-        let content = answer["body"] ?? .null
-        guard answer["status"]?.integer == 200 else {
-            let error = content.object?["error"]
-            let text = error?.text ?? error?.object?["message"]?.text ?? "HTTP \(answer["status"]?.integer ?? 0)"
-            throw .failed(text.hasSuffix("\n") ? String(text.dropLast()) : text)
-        }
-        return content
+        try await answer(method, target, body).content()
+    }
+
+    /// The same, for those to whom the status matters.
+    func answer(_ method: String, _ target: String, _ body: [UInt8] = []) async throws(ShellError) -> RESTAnswer {
+        RESTAnswer(try await ask(.rest(method: Array(method.utf8), target: Array(target.utf8), body: body)))
     }
 
     /// The project whose accounts the server has.
@@ -233,13 +257,44 @@ package final class ShellSession: @unchecked Sendable {
     ///   - what: for people, in the form "remove /a".
     ///   - change: what `--json` shows, besides whether it was made.
     func change(
-        _ what: String, _ change: JSONObject, _ body: () async throws(ShellError) -> Void
+        _ what: String..., as change: JSONObject, _ body: () async throws(ShellError) -> Void
+    ) async throws(ShellError) {
+        try await self.change(what, as: change, body)
+    }
+
+    /// The same of several changes.
+    func change(
+        _ whats: [String], as change: JSONObject, _ body: () async throws(ShellError) -> Void
     ) async throws(ShellError) {
         if !isDry { try await body() }
         guard isDry || isJSON else { return }
         var object = change
         object["dryRun"] = isDry ? .bool(true) : nil
-        try show(.object(object)) { ["would \(what)"] }
+        try show(.object(object)) { whats.map { "would \($0)" } }
+    }
+}
+
+/// What came of a request of administrators (Protocol.md, "Administration").
+struct RESTAnswer {
+    let status: Int64
+    private let body: JSONValue
+
+    init(_ object: JSONObject) {
+        status = object["status"]?.integer ?? 0
+        body = object["body"] ?? .null
+    }
+
+    /// Why it was refused.
+    var message: String {
+        let error = body.object?["error"]
+        let text = error?.text ?? error?.object?["message"]?.text ?? "HTTP \(status)"
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    /// The body of a 200.
+    func content() throws(ShellError) -> JSONValue {
+        guard status == 200 else { throw .failed(message) }
+        return body
     }
 }
 

@@ -11,8 +11,8 @@ extension Command {
         details: """
             'create-key' writes FILE, in Google's format for service accounts: give it to an admin SDK as its
             credential. Whoever has it may do everything. The server keeps only the public half, in the data
-            folder. 'remove-key' ends a key and all tokens that were given for it. A server that runs on the
-            folder takes notice at once.
+            folder. 'remove-key' ends a key, all tokens that were given for it and the connections that they
+            opened. A server that runs on the folder takes notice within a second.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),

@@ -20,7 +20,9 @@ struct Arguments {
     private var options: [String: String] = [:]
     private(set) var positional: [String] = []
 
-    init(_ words: [String], options known: [Option]) throws(UsageError) {
+    /// - parameter handsOn: whether words may be a command of their own, to be taken apart elsewhere: then an unknown option behind the first
+    ///   of them is one of it.
+    init(_ words: [String], options known: [Option], handsOn: Bool = false) throws(UsageError) {
         var index = 0
         var onlyPositional = false
         while index < words.count {
@@ -37,6 +39,10 @@ struct Arguments {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard let option = known.first(where: { $0.name == name }) else {
+                if handsOn, positional.contains(where: { !$0.contains("://") }) {
+                    positional.append(word)
+                    continue
+                }
                 throw UsageError(message: "unknown option --\(name)")
             }
             if option.value == nil {

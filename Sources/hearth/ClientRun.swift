@@ -37,7 +37,7 @@ struct ClientRun: Sendable {
 
     /// A connection, signed in.
     func connect(on loop: EventLoop) async throws(ConnectionError) -> Connection {
-        let connection = try await Connection.open(address.url, on: loop)
+        let connection = try await Connection.open(address.url, on: loop, options: address.options)
         if let credential = address.credential { try await connection.authenticate(credential) }
         return connection
     }
@@ -45,13 +45,15 @@ struct ClientRun: Sendable {
     /// A request for the value at the place of the address, in the name of whoever asks.
     func request(query: String, on loop: EventLoop) async throws(ConnectionError) -> HTTPCall {
         var call = HTTPCall(address.url.address(address.url.path, query: query))
-        if let credential = address.credential { try await call.authenticate(credential, on: loop) }
+        if let credential = address.credential {
+            try await call.authenticate(credential, on: loop, options: address.options)
+        }
         return call
     }
 
     /// A token of whoever asks, if there is somebody.
     func token(on loop: EventLoop) async throws(ConnectionError) -> [UInt8]? {
-        try await address.credential?.token(on: loop).text
+        try await address.credential?.token(on: loop, options: address.options).text
     }
 
     /// A request to a place of administrators.
@@ -63,7 +65,7 @@ struct ClientRun: Sendable {
         call.contentType = "application/json"
         call.body = body
         call.bearer = token
-        return try await call.answer(on: loop)
+        return try await call.answer(on: loop, options: address.options)
     }
 
     /// As above, for what makes its connections itself, on a loop of its own.

@@ -10,6 +10,8 @@ struct Command: Sendable {
     /// More about it: lines of at most 100 characters.
     var details = ""
     var options: [Arguments.Option]
+    /// What stands behind the options may be a command with its own.
+    var handsOn = false
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
     static let all: [Command] = [
@@ -41,7 +43,7 @@ struct Command: Sendable {
         guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) { return help(name) }
         do throws(UsageError) {
-            return try command.run(try Arguments(rest, options: command.options))
+            return try command.run(try Arguments(rest, options: command.options, handsOn: command.handsOn))
         } catch {
             return complain("\(error.message); 'hearth help \(name)' explains the command", as: "hearth \(name)")
         }

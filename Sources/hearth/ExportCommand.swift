@@ -26,9 +26,10 @@ extension Command {
         let query = "format=export" + (arguments.flag("pretty") ? "&print=pretty" : "")
         // A pipe that nobody reads holds the loop up, and signals with it: there they end the command at once.
         return run.onLoop(endsOnSignal: output.isFile) { loop throws(ConnectionError) in
-            let progress = Progress("export")
+            let progress = Progress("export", isWanted: output.isFile || !StandardOutput.isTerminal)
             do throws(ConnectionError) {
-                try await Download.run(try await run.request(query: query, on: loop), on: loop) { bytes in
+                let call = try await run.request(query: query, on: loop)
+                try await Download.run(call, on: loop, options: run.address.options) { bytes in
                     progress.add(bytes.count)
                     return output.write(bytes)
                 }

@@ -100,7 +100,7 @@ private struct ImportJob: Sendable {
 
     private func isEmpty(_ loop: EventLoop) async throws(ConnectionError) -> Bool {
         let call = try await run.request(query: "shallow=true&limitToFirst=1", on: loop)
-        return try await call.answer(on: loop).elementsEqual("null".utf8)
+        return try await call.answer(on: loop, options: run.address.options).elementsEqual("null".utf8)
     }
 
     /// Nil for a yes.

@@ -16,11 +16,13 @@ final class Progress: Sendable {
     private let total: Int?
     private let started = MonotonicTime.current
     private let state: Mutex<State>
-    private let isOn = isatty(STDERR_FILENO) == 1
+    private let isOn: Bool
 
     private static let interval = Duration.milliseconds(200)
 
-    init(_ label: String, total: Int? = nil) {
+    /// - parameter isWanted: the line would not stand in the middle of something else.
+    init(_ label: String, total: Int? = nil, isWanted: Bool = true) {
+        isOn = isWanted && isatty(STDERR_FILENO) == 1
         self.label = label
         self.total = total
         state = Mutex(State(lastShown: started))

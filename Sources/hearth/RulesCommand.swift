@@ -26,7 +26,7 @@ extension Command {
             .init(name: "claims", value: "JSON", help: "explain: the claims of their token (default {})"),
             .init(name: "coverage", value: nil, help: "test: print every condition that was never true or never false"),
             .init(name: "database", value: "NAME", help: "explain: the server's database (default: its default)"),
-        ] + ServerAddress.credentialOptions
+        ] + ServerAddress.accessOptions
     ) { arguments throws(UsageError) in
         do throws(RulesCommandError) {
             switch (arguments.positional.first, Array(arguments.positional.dropFirst())) {

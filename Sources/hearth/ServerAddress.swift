@@ -1,3 +1,4 @@
+import EventLoop
 import HearthClient
 import HearthServer
 import JSONTree
@@ -13,16 +14,19 @@ struct ServerAddress {
                 name: "url", value: "URL",
                 help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
             .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
-        ] + credentialOptions
+        ] + accessOptions
 
-    static let credentialOptions: [Arguments.Option] = [
+    /// Who asks, and whom they trust.
+    static let accessOptions: [Arguments.Option] = [
         .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
         .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
+        .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),
     ]
 
     private(set) var url: DatabaseURL
     /// Nil for somebody signed out.
     let credential: Credential?
+    let options: ConnectionOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         try self.init(arguments, url: arguments["url"] ?? Self.usual, named: "--url")
@@ -31,6 +35,7 @@ struct ServerAddress {
     /// - parameter name: where the URL comes from, for messages.
     init(_ arguments: Arguments, url text: String, named name: String) throws(UsageError) {
         credential = try ServerAddress.credential(arguments)
+        options = try ServerAddress.options(arguments)
         url = try ServerAddress.url(text, name)
         if let database = arguments["database"] { url.database = database }
     }
@@ -51,6 +56,15 @@ struct ServerAddress {
         } catch {
             throw UsageError(message: "\(name): \(error.reason)")
         }
+    }
+
+    private static func options(_ arguments: Arguments) throws(UsageError) -> ConnectionOptions {
+        var options = ConnectionOptions()
+        guard let file = arguments["ca"], !file.isEmpty else { return options }
+        do throws(TLSError) { options.tls = try .client(trusting: .file(file)) } catch {
+            throw UsageError(message: "--ca: \(error)")
+        }
+        return options
     }
 
     private static func credential(_ arguments: Arguments) throws(UsageError) -> Credential? {

@@ -24,7 +24,8 @@ extension Command {
             .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"),
             .init(name: "yes", value: nil, help: "do not ask before large deletes"),
             .init(name: "history", value: "FILE", help: "what was typed (default ~/.hearth_history)"),
-        ]
+        ],
+        handsOn: true
     ) { arguments throws(UsageError) in
         var words = arguments.positional
         var line = arguments["command"]
@@ -54,7 +55,8 @@ extension Command {
             loop = try EventLoop(name: "shell")
             try loop.start()
             let session = ShellSession(
-                .init(address.url, address.credential, on: loop), StandardStreams(pages: isInteractive),
+                .init(address.url, address.credential, on: loop, options: address.options),
+                StandardStreams(pages: isInteractive),
                 prompter: isInteractive ? TerminalPrompter() : nil, isJSON: arguments.flag("json"),
                 isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"))
             shell = Shell(session)

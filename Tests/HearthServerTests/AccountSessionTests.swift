@@ -66,6 +66,32 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
+    @Test("what an administrator's key has opened ends with it")
+    func removedKey() throws {
+        let folder = TemporaryFolder()
+        let client = try Self.client(folder)
+        let keys = try ["a", "b"].map { _ in try AdministratorKey(folder: folder.path) }
+        let tokens = try keys.map { try #require(try client.accessToken($0.assertion())["access_token"]) }
+        let peers = try (tokens + tokens).enumerated().map { index, token in
+            let peer = try client.server.connect("/.ws?v=5&ns=default")
+            _ = try peer.receiveMessage()
+            let acting = index < 2 ? "" : #","authvar":{"uid":"ann"}"#
+            try peer.send(1, "gauth", #"{"cred":"\#(token)"\#(acting)}"#)
+            #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
+            return peer
+        }
+        let stream = try EventStreamClient("/x.json?access_token=\(tokens[0])", of: client.server)
+        #expect(try stream.nextLine() == #"put {"path":"/","data":null}"#)
+        let id = try #require(keys[0].account["private_key_id"]?.text)
+        #expect(try ServiceAccounts(folder: folder.path).removeKey(id))
+        for peer in [peers[0], peers[2]] { #expect(try peer.receiveMessage()?.contains(#""a":"ac""#) == true) }
+        #expect(try stream.nextLine() == "auth_revoked credential is no longer valid")
+        try peers[0].send(2, "g", #"{"p":"/"}"#)
+        #expect(try peers[0].receiveMessage()?.contains("permission_denied") == true)
+        try peers[1].send(2, "g", #"{"p":"/"}"#)
+        #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
+    }
+
     @Test("a revocation ends sessions whose tokens were issued in the very second, and none that begin behind it")
     func revocationInTheSecond() throws {
         let folder = TemporaryFolder()

@@ -301,6 +301,15 @@ struct AdministrationTests {
         let why = try call("POST", "/.settings/explain.json", #"{"operation":"write","path":"/a","value":1}"#)
         #expect(why["status"]?.integer == 200 && why["body"]?.object?["allowed"]?.bool == false)
         #expect(try call("POST", "/.settings/explain.json", "{}")["status"]?.integer == 400)
+        let auth = try call("POST", "/v1/projects/hearth/accounts:ruleAuth", #"{"email":"ann@example.com"}"#)
+        let claims = auth["body"]?.object?["auth"]?.object
+        #expect(claims?["provider"]?.text == "anonymous" && claims?["token"]?.object?["email_verified"]?.bool == false)
+        // A link leads to where the administrator has found the server.
+        let mail = #"{"requestType":"PASSWORD_RESET","email":"ann@example.com","returnOobLink":true}"#
+        let link = try call("POST", "/v1/projects/hearth/accounts:sendOobCode", mail)["body"]?.object?["oobLink"]?.text
+        #expect(link?.hasPrefix("http://\(server.host)/") == true, "\(link ?? "none")")
+        let long = #"{"displayName":"\#(String(repeating: "x", count: 300_000))"}"#
+        #expect(try call("POST", "/v1/projects/hearth/accounts", long)["status"]?.integer == 413)
         for (method, target) in [
             ("GET", "/a.json"), ("POST", "/v1/accounts:signUp?key=x"), ("GET", "/healthz"), ("GET", "/.ws"),
         ] {

@@ -1,4 +1,6 @@
+import Glibc
 import JSONTree
+import JSONWebTokens
 import TestSupport
 import Testing
 
@@ -127,11 +129,95 @@ struct ChangingTests {
         #expect(await shell.run("get x") == #"{"a": {".priority": 2, ".value": 1}, "b": {"0": true}}"# + "\n")
         #expect(await shell.run("import \(file) x") == "nothing was done\n")
         #expect(await shell.run("import \(file) x --merge") == "/x: 43 B of JSON written\n")
+        #expect(
+            await shell.run("import \(shell.folder.path) y") == "cannot read \(shell.folder.path): Is a directory\n")
+        // A file that cannot have its name leaves nothing behind.
+        #expect(await shell.run("export x \(shell.folder.path)/data").contains("cannot write"))
+        #expect(access(shell.folder.path + "/data.part", F_OK) != 0)
         let bad = shell.write(#"{"a":"#, to: "bad.json")
         #expect(await shell.run("import \(bad) x -y").contains("bad.json: "))
         #expect(await shell.run("import /nonsense x -y").contains("cannot read /nonsense"))
         #expect(await shell.run("export x \(shell.folder.path)/out.json") == "\(shell.folder.path)/out.json: 48 B\n")
         #expect(shell.contents(of: "out.json") == #"{"a":{".priority":2,".value":1},"b":{"0":true}}"# + "\n")
         #expect(await shell.run("as ann export x").contains("is the administrator's"))
+    }
+
+    @Test("with JSON every change answers with its places and values, in a dry run too")
+    func json() async throws {
+        let shell = try ShellFixture(isJSON: true)
+        await shell.play(
+            """
+            > update / {"a": 1, "b/c": null}
+            {"changes":[{"path":"/a","value":1},{"path":"/b/c","value":null}]}
+            > cp a d
+            {"changes":[{"path":"/d","value":1}]}
+            > dry mv a e
+            {"changes":[{"path":"/e","value":1},{"path":"/a","value":null}],"dryRun":true}
+            > mv a e
+            {"changes":[{"path":"/e","value":1},{"path":"/a","value":null}]}
+            > dry push list 1
+            {"path":"/list","value":1,"dryRun":true}
+            > get
+            {"d":1,"e":1}
+            """)
+    }
+
+    @Test("an update asks before much goes, too")
+    func update() async throws {
+        let shell = try ShellFixture()
+        let children = (0..<150).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await shell.run("set users {\(children)}")
+        #expect(await shell.run("update / {\"x\": 1, \"users\": null}") == "nothing was done\n")
+        #expect(shell.prompter.takeQuestions() == ["replace /users, which is { 150 children }. Go on? [y/N] "])
+        #expect(await shell.run("count users") == "150\n")
+        #expect(await shell.run("update / {\"users\": null} -y") == "")
+        #expect(await shell.run("get") == "null\n")
+    }
+
+    @Test("a command behind 'as' or 'dry' has its options")
+    func nested() async throws {
+        let shell = try ShellFixture()
+        await shell.play(
+            """
+            > set a {"x": 1, "y": 2}
+            > as ann ls a -n 1
+            x\t1
+            > dry rm a -y
+            would remove /a, which is { 2 children, 12 B }
+            > dry as ann rm a -y
+            would remove /a, which is { 2 children, 12 B }
+            """)
+    }
+
+    @Test("what is too large to pass through is neither read nor moved")
+    func tooLarge() async throws {
+        let shell = try ShellFixture()
+        shell.session.copiedBytesMax = 100_000
+        let text = String(repeating: "v", count: 60_000)
+        await shell.run("set big {\"a\":{\"b\":\"\(text)\"},\"c\":\"\(text)\"}")
+        #expect(await shell.run("mv big small") == "/big has more than 100.0 kB: use 'export' and 'import'\n")
+        #expect(await shell.run("mv big/a small") == "")
+        #expect(await shell.run("count") == "2\n")
+        #expect(await shell.run("count big") == "1\n")
+    }
+
+    @Test("what is written meanwhile is moved too, or stays, but is not lost")
+    func movedWhileWritten() async throws {
+        let shell = try ShellFixture()
+        let writer = ShellSession(shell.session.target, MemoryOutput())
+        let count = 150
+        try await writer.run(try ShellWords.split("set from/k0 0"))
+        async let written: Void = {
+            for index in 1..<count { try await writer.run(try ShellWords.split("set from/k\(index) \(index)")) }
+        }()
+        for index in 0..<30 {
+            let answer = await shell.run("mv from to\(index)")
+            #expect(answer.isEmpty || answer.contains("nothing at /from") || answer.contains("does not stop"))
+        }
+        try await written
+        let all = try #require(try JSONValue(parsing: Array(await shell.run("get").utf8)).object)
+        let keys = Set(
+            all.members.flatMap { ($0.value.object?.members ?? []).map { String(decoding: $0.name, as: UTF8.self) } })
+        #expect(keys.count == count)
     }
 }

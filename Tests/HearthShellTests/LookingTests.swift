@@ -85,6 +85,15 @@ struct LookingTests {
         #expect(await shell.run("get list --all").utf8.count > 1_200_000)
     }
 
+    @Test("many small children are no large value")
+    func many() async throws {
+        let shell = try ShellFixture(columns: 80)
+        let children = (0..<1300).map { #""k\#($0 + 1000)":\#($0)"# }
+        let file = shell.write("{\"list\":{\(children.joined(separator: ","))}}", to: "many.json")
+        await shell.run("import \(file) /")
+        #expect(await shell.run("get list").split(separator: "\n").count == 1302)
+    }
+
     @Test("queries")
     func queries() async throws {
         let shell = try ShellFixture()
@@ -100,6 +109,8 @@ struct LookingTests {
             > set names {"a": "x", "b": "y"}
             > query names --order-by value --equal-to "y"
             {"b": "y"}
+            > query names --order-by "key" --end-at "a"
+            {"a": "x"}
             """)
         #expect(await shell.run("query l").contains("--order-by is missing"))
         #expect(await shell.run("query l --order-by nonsense").contains("--order-by must be key, value"))

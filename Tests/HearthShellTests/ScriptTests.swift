@@ -34,6 +34,10 @@ struct ScriptTests {
         let file = fixture.write(script, to: "script")
         #expect(try hearth(fixture, "--file \(file)") == (0, listed))
         #expect(try hearth(fixture, "", input: "pwd\nexit\npwd\n") == (0, "/\n"))
+        #expect(
+            try hearth(fixture, "query a --order-by key --limit-to-first 1") == (0, "{\"x\": {\"0\": 1, \"1\": 2}}\n"))
+        #expect(try hearth(fixture, "get a/x --all --json") == (0, "{\"0\":1,\"1\":2}\n"))
+        #expect(try hearth(fixture, "get a --nonsense").code == 2)
         #expect(try hearth(fixture, "--dry-run rm a") == (0, "would remove /a, which is { 2 children, 40 B }\n"))
     }
 
@@ -98,5 +102,44 @@ struct ScriptTests {
         #expect(try await interrupted("ls many", fixture) == .interrupted)
         #expect(try await interrupted("watch many/k1", fixture) == .success)
         #expect(try await interrupted("as ann watch many/k1", fixture) == .success)
+    }
+
+    @Test("a completion that takes too long ends before what comes next")
+    func slowCompletion() async throws {
+        let fixture = try ShellFixture()
+        let shell = Shell(fixture.session)
+        let events = Mutex<[String]>([])
+        await withCheckedContinuation { continuation in
+            _ = try? NamedThread(name: "test") {
+                let completion: Void? = shell.wait(atMost: .zero) {
+                    while !Task.isCancelled { await Task.yield() }
+                    for _ in 0..<100 { await Task.yield() }
+                    events.withLock { $0.append("completed") }
+                }
+                #expect(completion == nil)
+                shell.wait(atMost: nil) { events.withLock { $0.append("ran") } }
+                continuation.resume()
+            }
+        }
+        #expect(events.withLock { $0 } == ["completed", "ran"])
+    }
+
+    @Test("commands trust the authorities of a file, and otherwise those of the system")
+    func authorities() async throws {
+        let certificate = TestCertificate()
+        let fixture = try ShellFixture {
+            $0.tls = ServerConfiguration.TLSFiles(certificate: certificate.certificateFile, key: certificate.keyFile)
+        }
+        let program = try #require(BuiltProgram.path("hearth"))
+        let url = "wss://localhost:\(fixture.server.address.port)"
+        for words in [
+            "shell \(url) -c 'set a 1'", "shell \(url) export a", "get /a --url \(url)", "export \(url)/a",
+            "users list --url \(url) --auth owner",
+        ] {
+            func code(_ more: String) -> Int32 { system("\(program) \(words) \(more) >/dev/null 2>&1") >> 8 & 0xFF }
+            #expect(code("--ca \(certificate.certificateFile)") == 0, "\(words)")
+            #expect(code("") != 0, "\(words)")
+            #expect(code("--ca /nonsense") == 64, "\(words)")
+        }
     }
 }

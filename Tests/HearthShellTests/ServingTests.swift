@@ -117,6 +117,37 @@ struct ServingTests {
         #expect(await shell.run("as bob@example.com").contains("there is no user bob@example.com"))
     }
 
+    @Test("rules see of somebody acted as what a token would say")
+    func actingClaims() async throws {
+        let rule = """
+            auth.provider === 'password' && auth.token.firebase.sign_in_provider === 'password'
+              && auth.token.email === 'ann@example.com' && auth.token.name === 'Ann' && auth.token.aud === 'hearth'
+              && auth.token.role === 'editor' && auth.token.sub === auth.uid
+            """
+        let shell = try ShellFixture(rules: #"{"rules":{".read":"\#(rule.replacing("\n", with: " "))"}}"#)
+        await shell.run("users create ann@example.com --uid ann --password \"secret 1\" --name \"Ann\"")
+        await shell.run("users claims ann {\"role\": \"editor\"}")
+        #expect(await shell.run("as ann rules explain read /").hasPrefix("allowed\n"))
+        #expect(await shell.run("as eve rules explain read /").hasPrefix("denied\n"))
+        let anonymous = try ShellFixture(rules: #"{"rules":{".read":"auth.provider === 'anonymous'"}}"#)
+        await anonymous.run("users create --uid bob")
+        #expect(await anonymous.run("as bob rules explain read /").hasPrefix("allowed\n"))
+    }
+
+    @Test("users whose ids mean something in addresses are listed, page by page")
+    func strangeIDs() async throws {
+        let shell = try ShellFixture()
+        for thousand in 1...2 {
+            let users = (0..<501).map { index in
+                JSONValue.object(JSONObject(["localId": .text("u&\(thousand * 1000 + index)+%41 #")]))
+            }
+            _ = try await shell.session.call(
+                "POST", "/v1/projects/hearth/accounts:batchCreate", JSONObject(["users": .array(users)]).bytes)
+        }
+        let rows = await shell.run("users list -n 2000").split(separator: "\n")
+        #expect(rows.count == 1003 && rows.last?.hasPrefix("u&2500+%41 #") == true)
+    }
+
     @Test("accounts")
     func users() async throws {
         let shell = try ShellFixture()
@@ -202,6 +233,20 @@ struct ServingTests {
         let sessions = await shell.run("sessions").split(separator: "\n")
         let id = try #require(sessions.last?.prefix { $0 != " " })
         #expect(await shell.run("sessions kick \(id)").contains("the server closed the connection"))
+        #expect(await shell.run("get a") == "1\n")
+        // Whom somebody acts as is not guessed at when the server does not say.
+        func kick() async throws {
+            let other = ShellSession(shell.session.target, MemoryOutput())
+            let sessions = await shell.run("sessions").split(separator: "\n")
+            let id = try #require(sessions.last?.prefix { $0 != " " })
+            try await other.run(try ShellWords.split("sessions kick \(id)"))
+        }
+        try await kick()
+        #expect(await shell.run("as ann").contains("the server closed the connection"))
+        #expect(shell.session.acting == nil)
+        // A completion notices the loss, and what comes next does not suffer from it.
+        try await kick()
+        #expect(await Completer(session: shell.session).candidates("ls ").candidates.isEmpty)
         #expect(await shell.run("get a") == "1\n")
     }
 

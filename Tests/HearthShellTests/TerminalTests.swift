@@ -1,3 +1,4 @@
+import Glibc
 import HearthClient
 import HearthServer
 import TestSupport
@@ -134,5 +135,51 @@ struct TerminalTests {
         terminal.type("secret1", .enter)
         try await terminal.wait(for: "\nann\n")
         #expect(!terminal.screen.text.contains("secret1"))
+        // Given up at once, and nobody is made.
+        try await prompt(of: terminal, "hearth/>")
+        terminal.type("users create eve@example.com --uid eve", .enter)
+        try await terminal.wait(for: "uid eve\nPassword")
+        terminal.type("sec", .control("c"))
+        try await prompt(of: terminal, "hearth/>")
+        #expect(await fixture.run("users get eve") == "there is no user eve\n")
+        // Characters of several bytes count, and go as a whole.
+        terminal.type("users create bob@example.com --uid bob", .enter)
+        try await terminal.wait(for: "uid bob\nPassword")
+        terminal.type("secret", "é", "ü", .backspace, .backspace, "ö", .enter)
+        try await terminal.wait(for: "\nbob\n")
+        let auth = try Auth(url: "http://\(fixture.server.address)")
+        #expect(try await auth.signIn(withEmail: "bob@example.com", password: "secretö").user.uid == "bob")
+    }
+
+    @Test("what is on a terminal holds no commands for it, wherever it comes from")
+    func harmless() async throws {
+        let fixture = try ShellFixture()
+        await fixture.run("set evil \"a\u{9B}2Jb\"")
+        let url = "ws://\(fixture.server.address)"
+        for words in [["get", "/evil", "--url", url], ["export", "\(url)/evil"], ["shell", url, "export", "evil"]] {
+            let terminal = try PseudoTerminal("hearth", words)
+            try await terminal.wait(for: "\"a\u{FFFD}2Jb\"")
+        }
+    }
+
+    @Test(
+        "^Z gives the terminal back to the shell before, which wakes it again",
+        .enabled(if: access("/bin/bash", X_OK) == 0))
+    func suspending() async throws {
+        let fixture = try ShellFixture()
+        let program = try #require(BuiltProgram.path("hearth"))
+        let terminal = try PseudoTerminal(
+            "/bin/bash", ["--norc", "-i"], environment: ["HOME": fixture.folder.path, "PS1": "bash> "])
+        try await prompt(of: terminal, "bash>")
+        terminal.type(.text("\(program) shell ws://\(fixture.server.address)"), .enter)
+        for _ in 0..<2 {
+            try await prompt(of: terminal, "hearth/>")
+            terminal.type("pw", .control("z"))
+            try await terminal.wait(for: "the end of the stop") { $0.cursorLine == "bash>" }
+            terminal.type("fg", .enter)
+            try await terminal.wait(for: "the line again") { $0.cursorLine.hasSuffix("hearth/> pw") }
+            terminal.type("d", .enter)
+            try await terminal.wait(for: "pwd\n/\n")
+        }
     }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import Identity
+import JSONWebTokens
 import RealtimeDatabase
 
 /// Whom a credential has turned out to be. Whoever is somebody for a while keeps it.
@@ -9,21 +10,64 @@ final class Authentication: Sendable {
     let expiresAt: Int64?
     /// The account of this server that it belongs to, if it does.
     let account: AccountSession?
+    /// The administrator's key that it was given for: the credential ends with it.
+    let key: AdministratorKeyUse?
 
-    init(principal: Principal, expiresAt: Int64? = nil, account: AccountSession? = nil) {
+    /// How soon is noticed that a key was removed, and that somebody has set the clock.
+    private static let keyInterval = Duration.seconds(1)
+    private static let clockInterval = Duration.seconds(86_400)
+
+    init(
+        principal: Principal, expiresAt: Int64? = nil, account: AccountSession? = nil, key: AdministratorKeyUse? = nil
+    ) {
         self.principal = principal
         self.expiresAt = expiresAt
         self.account = account
+        self.key = key
     }
 
     static let nobody = Authentication(principal: .nobody)
 
     /// Calls `body` when the credential ends, unless the timer is cancelled before; nil if it does not end.
     func schedule(on loop: EventLoop, _ body: @escaping () -> Void) -> Timer? {
-        expiresAt.map { seconds in
-            loop.schedule(after: .milliseconds(max(0, seconds * 1000 - WallClock.milliseconds)), body)
+        if expiresAt == nil, key == nil { return nil }
+        weak var timer: Timer?
+        let made = loop.makeTimer { [self] in
+            if let wait { timer?.arm(after: wait) } else { body() }
         }
+        timer = made
+        made.arm(after: wait ?? .zero)
+        return made
     }
+
+    /// When to look again whether it has ended; nil if it has.
+    private var wait: Duration? {
+        if let key, !key.isRegistered { return nil }
+        let interval = key == nil ? Self.clockInterval : Self.keyInterval
+        guard let expiresAt else { return interval }
+        let left = Duration.seconds(expiresAt) - .milliseconds(WallClock.milliseconds)
+        return left <= .zero ? nil : min(left, interval)
+    }
+}
+
+/// The key of an administrator's program, by the names that an access token has for it.
+struct AdministratorKeyUse: Sendable {
+    let id: [UInt8]
+    let email: [UInt8]
+    let accounts: ServiceAccounts
+
+    /// Nil if the token says nothing of a key.
+    init?(_ token: [UInt8], of accounts: ServiceAccounts) {
+        guard let claims = (try? JSONWebToken(parsing: token))?.claims, let id = claims["key"]?.utf8,
+            let email = claims["sub"]?.utf8
+        else { return nil }
+        self.id = id
+        self.email = email
+        self.accounts = accounts
+    }
+
+    /// Costs some microseconds.
+    var isRegistered: Bool { !accounts.verificationKeys(id, issuer: email).isEmpty }
 }
 
 /// A session of a user with an account here: it ends when the user loses that, or its tokens.

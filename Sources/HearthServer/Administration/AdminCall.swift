@@ -9,11 +9,12 @@ import SecurityRules
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are theirs.
 struct AdminCall: Sendable {
     let database: String
+    let host: [UInt8]
     let services: Services
 
     /// Answers `{"status":200,"body":…}`; a body that is no JSON comes as a string.
     func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping Administration.Completion) {
-        guard let head = Self.head(method, target, body.count) else {
+        guard let head = Self.head(method, target, body.count, host) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "not a method and a target")))
         }
         let finish: @Sendable (HTTPResponse) -> Void = { then(.success(Self.json(of: $0))) }
@@ -23,6 +24,9 @@ struct AdminCall: Sendable {
             services.helper.post { finish(endpoint.response(to: head, body)) }
         case .databases: finish(HTTPResponse.databases(services.databaseNames))
         case .identity(let route) where route.isAdministrative:
+            guard body.count <= route.bodyBytesMax else {
+                return finish(HTTPResponse(.contentTooLarge, error: "Payload is too large"))
+            }
             let request = IdentityRequest(
                 route, head, body: body, from: nil, isSecure: services.configuration.tls != nil,
                 standing: .administrator)
@@ -32,14 +36,17 @@ struct AdminCall: Sendable {
     }
 
     /// What the database answers, as other requests; nil if it is no question for it.
-    static func operation(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8]) -> Result<Operation, RESTError>? {
-        guard let head = head(method, target, body.count), head.asksForExplanation else { return nil }
+    static func operation(
+        _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
+    ) -> Result<Operation, RESTError>? {
+        guard let head = head(method, target, body.count, host), head.asksForExplanation else { return nil }
         return Result { () throws(RESTError) in try RESTExchange(explaining: body, head).operation }
     }
 
-    private static func head(_ method: [UInt8], _ target: [UInt8], _ length: Int) -> RequestHead? {
+    private static func head(_ method: [UInt8], _ target: [UInt8], _ length: Int, _ host: [UInt8]) -> RequestHead? {
         guard (method + target).allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-        let text = method + " ".utf8 + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n".utf8
+        var text = method + " ".utf8 + target + " HTTP/1.1\r\nHost: ".utf8 + host
+        text += "\r\nContent-Length: \(length)\r\n\r\n".utf8
         return text.withUnsafeBytes { bytes in
             var input = bytes
             var decoder = RequestDecoder()

@@ -11,12 +11,15 @@ struct Administration: Sendable {
 
     private let context: LoopContext
     private let database: UInt32
+    /// What the administrator calls this server.
+    private let host: [UInt8]
     private var services: Services { context.services }
     private var name: String { services.directory.name(of: database) }
 
-    init(_ context: LoopContext, _ database: UInt32) {
+    init(_ context: LoopContext, _ database: UInt32, host: [UInt8]) {
         self.context = context
         self.database = database
+        self.host = host
     }
 
     func answer(_ request: AdminRequest, then: @escaping Completion) {
@@ -33,7 +36,7 @@ struct Administration: Sendable {
             then(.success(JSONObject(["lines": .array(Array(lines))]).bytes))
         case .backup: services.backUp(name, then)
         case .rest(let method, let target, let body):
-            AdminCall(database: name, services: services).make(method, target, body, then)
+            AdminCall(database: name, host: host, services: services).make(method, target, body, then)
         // The session has the database answer these.
         case .children, .count, .profile: then(.failure(AdminRefusal(text: "the session has this answered")))
         }

@@ -29,24 +29,28 @@ extension RealtimeSession {
             profile(isOn)
             submit(number, .relay(.done))
         case .rest(let method, let target, let body):
-            switch AdminCall.operation(method, target, body) {
+            switch AdminCall.operation(method, target, body, host: host) {
             case .success(let operation)?: submit(number, operation)
             case .failure(let error)?:
                 awaitAnswer()
                 finish(number, .success(AdminCall.json(of: error.response)))
-            case nil: askBeside(number, request)
+            case nil: askBeside(number, request, bytes: body.count)
             }
         case .sessions, .kick, .statistics, .databases, .history, .log, .backup: askBeside(number, request)
         }
     }
 
     /// What other threads have to be asked for.
-    private func askBeside(_ number: Int64, _ request: AdminRequest) {
-        awaitAnswer()
-        let administration = Administration(context, database.index)
+    private func askBeside(_ number: Int64, _ request: AdminRequest, bytes: Int = 0) {
+        let isCounted = bytes >= RequestMemory.bytesMin
+        let claim = isCounted ? context.services.requestMemory.claim(bytes) : nil
+        if isCounted, claim == nil { return submit(number, .relay(.failed(.noRoom))) }
+        awaitAnswer(bytes: isCounted ? bytes : 0)
+        let administration = Administration(context, database.index, host: host)
         let (loop, context, token) = (context.loop, context, token)
         administration.answer(request) { answer in
-            loop.execute { context.session(token)?.finish(number, answer) }
+            // The memory of the request is in use up to here.
+            withExtendedLifetime(claim) { _ = loop.execute { context.session(token)?.finish(number, answer) } }
         }
     }
 

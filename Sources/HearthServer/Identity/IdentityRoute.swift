@@ -12,7 +12,7 @@ struct IdentityRoute: Hashable, Sendable {
         case accessToken
         case projectConfiguration, recaptchaParameters, passwordPolicy
         // Of administrators.
-        case create, batchDelete, batchGet, batchCreate, query, createSessionCookie, configuration
+        case create, batchDelete, batchGet, batchCreate, query, ruleAuth, createSessionCookie, configuration
         // Of everybody.
         case certificates, webKeys, actionPage
         // Of tools, in development mode.
@@ -148,6 +148,7 @@ struct IdentityRoute: Hashable, Sendable {
         case ("accounts:batchDelete", .post): .batchDelete
         case ("accounts:batchGet", .get): .batchGet
         case ("accounts:batchCreate", .post): .batchCreate
+        case ("accounts:ruleAuth", .post): .ruleAuth
         case ("accounts:query", .post), ("accounts:queryAccounts", .post): .query
         default: nil
         }
@@ -196,8 +197,8 @@ struct IdentityRoute: Hashable, Sendable {
     /// Administrators alone have it. What they share with users is judged by ``IdentityService/isAdministrator(_:)``.
     var isAdministrative: Bool {
         switch operation {
-        case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .createSessionCookie, .configuration,
-            .emulatorAccounts, .emulatorConfiguration, .emulatorCodes, .emulatorVerificationCodes:
+        case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .ruleAuth, .createSessionCookie,
+            .configuration, .emulatorAccounts, .emulatorConfiguration, .emulatorCodes, .emulatorVerificationCodes:
             true
         default: project != nil
         }

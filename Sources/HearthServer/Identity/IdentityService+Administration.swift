@@ -1,6 +1,7 @@
 import HTTPCodec
 import Identity
 import JSONWebTokens
+import SecurityRules
 
 /// What only administrators may do (auth 6).
 extension IdentityService {
@@ -98,6 +99,22 @@ extension IdentityService {
             identity: JSONObject([
                 "recordsCount": .text(String(infos.count)), "userInfo": infos.isEmpty ? nil : .array(infos),
             ]))
+    }
+
+    /// What rules would see of a user in `auth`: an addition of this server's.
+    func ruleAuth(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
+        try requireAdministrator(request)
+        let fields = try request.fields()
+        let realm = try realm(request, fields, isAdmin: true)
+        let email = try fields.text("email").map { UserSelector.email($0) }
+        guard let selector = try fields.text("localId").map({ .id($0) }) ?? email else {
+            throw .refused(.missingLocalID)
+        }
+        guard let user = try accounts.lookUp([selector], in: realm).first else { throw .refused(.userNotFound) }
+        let (provider, claims) = accounts.supposedClaims(of: user, in: realm)
+        let auth = RuleAuth.json(uid: Array(user.id.utf8), provider: Array(provider.utf8), claims: claims.bytes)
+        let answer = JSONObject(["localId": .text(user.id), "auth": try? JSONValue(parsing: auth)])
+        return HTTPResponse(identity: answer)
     }
 
     func createSessionCookie(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {

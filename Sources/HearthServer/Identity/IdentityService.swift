@@ -88,6 +88,7 @@ final class IdentityService: Sendable {
         case .batchGet: try batchGet(request)
         case .batchCreate: try batchCreate(request)
         case .query: try query(request)
+        case .ruleAuth: try ruleAuth(request)
         case .createSessionCookie: try createSessionCookie(request)
         case .configuration: try projectSettings(request, needsCredential: true)
         case .certificates: keyDocument(trust.keys?.certificates)

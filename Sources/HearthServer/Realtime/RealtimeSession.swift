@@ -31,6 +31,8 @@ final class RealtimeSession: GroupMember {
     var groups: Set<UInt64> = []
     let database: DatabaseDirectory.Use
     let origin: SessionOrigin
+    /// What the client calls this server.
+    private(set) var host: [UInt8] = []
     /// It is told what is asked of its database, as long as it is an administrator's.
     private var isProfiling = false
     private(set) var transport = Transport.none
@@ -60,6 +62,7 @@ final class RealtimeSession: GroupMember {
 
     /// `host` is what the client called this server; it is told to come back to the same.
     func begin(on transport: Transport, host: [UInt8]) {
+        self.host = host
         carry(by: transport)
         var hello: [UInt8] = []
         ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
@@ -117,8 +120,10 @@ final class RealtimeSession: GroupMember {
     }
 
     /// A request has come that the database does not answer.
-    func awaitAnswer() {
-        requests.add(bytes: 0)
+    ///
+    /// - parameter bytes: what is kept for it until then, if that counts.
+    func awaitAnswer(bytes: Int = 0) {
+        requests.add(bytes: bytes)
         if requests.isFull { pause() }
     }
 

@@ -7,9 +7,11 @@ extension ShellCommand {
         name: "as", synopsis: "[UID|nobody] [COMMAND]",
         summary: "Act as a user under the rules, for good or for one command.",
         details: """
-            Rules then see the user's id and, if there is an account, its claims in 'auth'. 'as nobody' is somebody signed
-            out. 'as' alone makes the administrator of you again. Commands about the server stay the administrator's.
-            """
+            UID is a user's id, or an email address. If there is an account, rules see in 'auth' what a token of it would say now. How
+            the user signed in cannot be known: it is taken to be by the account's first provider, or anonymously if it has none.
+            'as nobody' is somebody signed out. 'as' alone makes the administrator of you again. Commands about the server stay the
+            administrator's.
+            """, takesCommand: true
     ) { (session, arguments) throws(ShellError) in
         guard let who = arguments.words.first else {
             session.acting = nil
@@ -28,7 +30,8 @@ extension ShellCommand {
     }
 
     static let dry = ShellCommand(
-        name: "dry", synopsis: "COMMAND", summary: "Show what a command would change, and change nothing."
+        name: "dry", synopsis: "COMMAND", summary: "Show what a command would change, and change nothing.",
+        takesCommand: true
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("COMMAND is missing") }
         let before = session.isDry
@@ -74,24 +77,13 @@ extension ShellSession {
     /// Somebody as the rules would see them.
     fileprivate func acting(as word: Word) async throws(ShellError) -> Acting {
         if word.text == "nobody" { return Acting(name: "nobody", auth: Array("null".utf8)) }
-        var id = word.text
-        var token = JSONObject()
-        // A server without accounts knows no users, but its rules do.
-        if let user = try? await user(word) {
-            id = user["localId"]?.text ?? id
-            token = JSONObject([
-                "email": user["email"],
-                "email_verified": user["email"].map { _ in user["emailVerified"] ?? .bool(false) },
-                "name": user["displayName"],
-            ])
-            if let claims = user["customAttributes"]?.utf8.flatMap({ try? JSONValue(parsing: $0) })?.object {
-                token.merge(claims)
-            }
-        } else if id.contains("@") {
-            throw .failed("there is no user \(id)")
+        if let user = try await ruleAuth(word), let auth = user["auth"] {
+            return Acting(name: user["localId"]?.text ?? word.text, auth: auth.bytes)
         }
-        var all = JSONObject(["sub": .text(id), "user_id": .text(id)])
-        all.merge(token)
-        return Acting(name: id, auth: JSONObject(["uid": .text(id), "token": .object(all)]).bytes)
+        if word.text.contains("@") { throw .failed("there is no user \(word.text)") }
+        // A server without accounts knows no users, but its rules do.
+        let id = JSONValue.text(word.text)
+        let token = JSONObject(["sub": id, "user_id": id])
+        return Acting(name: word.text, auth: JSONObject(["uid": id, "token": .object(token)]).bytes)
     }
 }

@@ -19,22 +19,30 @@ extension ShellCommand {
         let value = try JSONInput(json).value(for: target)
         if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
         let change = try await session.change(of: target, to: value)
-        try await session.change(change.text, change.json) { () async throws(ShellError) in
+        try await session.change(change.text, as: change.json) { () async throws(ShellError) in
             let connection = try await session.data()
             try await reporting { () throws(ConnectionError) in try await connection.set(target, to: value) }
         }
     }
 
     static let update = ShellCommand(
-        name: "update", synopsis: "PATH JSON", summary: "Replace several values at or below a place at once.",
+        name: "update", synopsis: "PATH JSON [-y]", summary: "Replace several values at or below a place at once.",
         details: """
             JSON is an object: each key is a path relative to PATH, and its value replaces what is there; what it does not
             name stays.
-            """ + "\n" + aboutJSON, words: .path
+            -y    do not ask before much is replaced
+            """ + "\n" + aboutJSON, words: .path, options: ["-y": false]
     ) { (session, arguments) throws(ShellError) in
         let base = try session.path(arguments.words.first)
         let json = try arguments.json(from: 1)
-        try await session.apply(try JSONInput(json).assignments(base: base), at: base)
+        let assignments = try JSONInput(json).assignments(base: base)
+        for target in assignments.map(\.target) where !target.isPriority {
+            try await session.confirmLoss(of: target.path, "replace", arguments)
+        }
+        try await session.change(assignments) { () async throws(ShellError) in
+            let connection = try await session.data()
+            try await reporting { () throws(ConnectionError) in try await connection.update(base, assignments) }
+        }
     }
 
     static let push = ShellCommand(
@@ -47,9 +55,9 @@ extension ShellCommand {
         let json = try arguments.json(from: 1)
         let value = try JSONInput(json).value(for: WriteTarget(path: path.appending(Key(0))))
         if session.isDry {
-            let change = try await session.change(of: WriteTarget(path: path.appending(Key(0))), to: value)
+            let change = session.json(of: WriteTarget(path: path), value)
             return try await session.change(
-                "add a child to \(path): \(session.line(value))", change.json
+                "add a child to \(path): \(session.line(value))", as: change
             ) { () throws(ShellError) in }
         }
         let connection = try await session.data()
@@ -67,7 +75,7 @@ extension ShellCommand {
         for path in paths { try await session.confirmLoss(of: path, "remove", arguments) }
         for path in paths {
             let change = try await session.change(of: WriteTarget(path: path), to: .null)
-            try await session.change(change.text, change.json) { () async throws(ShellError) in
+            try await session.change(change.text, as: change.json) { () async throws(ShellError) in
                 let connection = try await session.data()
                 try await reporting { () throws(ConnectionError) in try await connection.remove(path) }
             }
@@ -75,8 +83,11 @@ extension ShellCommand {
     }
 
     static let mv = ShellCommand(
-        name: "mv", synopsis: "FROM TO [-y]", summary: "Move a value, at once: nobody sees it twice, or not at all.",
-        details: copyDetails, words: .paths, options: ["-y": false]
+        name: "mv", synopsis: "FROM TO [-y]", summary: "Move a value.",
+        details: copyDetails + "\n" + """
+            The value is written at TO, then removed at FROM if it is still the same; if not, it is copied again. So what is written
+            to FROM meanwhile is not lost, and others may see the value twice for a moment.
+            """, words: .paths, options: ["-y": false]
     ) { (session, arguments) throws(ShellError) in
         try await session.copy(arguments, andRemove: true)
     }
@@ -97,7 +108,8 @@ extension ShellCommand {
 extension ShellSession {
     /// More children than that are much.
     private static let muchChildren = 100
-    private static let copiedBytesMax = 16_000_000
+    /// How often a value is copied that changes while it is moved.
+    private static let movesMax = 10
 
     /// What is at a place, in short, and whether it is much.
     private func summary(_ path: Path) async throws(ShellError) -> (text: String, isMuch: Bool) {
@@ -126,15 +138,21 @@ extension ShellSession {
         return painter.line(parsed)
     }
 
+    /// A change as `--json` shows it.
+    func json(of target: WriteTarget, _ value: CanonicalJSON) -> JSONObject {
+        JSONObject([
+            "path": .string([UInt8(ascii: "/")] + target.text),
+            "value": value.bytes.count > 1000 ? nil : try? JSONValue(parsing: value.bytes),
+        ])
+    }
+
     /// What a change means: what is there now, and then. Asks the server only if that is shown.
     func change(
         of target: WriteTarget, to value: CanonicalJSON
     ) async throws(ShellError) -> (text: String, json: JSONObject) {
+        let json = json(of: target, value)
+        guard isDry, !isJSON else { return ("", json) }
         let place = "/" + String(decoding: target.text, as: UTF8.self)
-        let json = JSONObject([
-            "path": .text(place), "value": value.bytes.count > 1000 ? nil : try? JSONValue(parsing: value.bytes),
-        ])
-        guard isDry else { return ("", json) }
         let before: String
         if target.isPriority {
             before = try await page(target.path, limit: 1).priority.map { painter.line($0) } ?? "no priority"
@@ -146,18 +164,18 @@ extension ShellSession {
         return (text, json)
     }
 
-    /// Makes a multi-path update.
-    func apply(_ assignments: [WireAssignment], at base: Path) async throws(ShellError) {
-        guard isDry else {
-            let connection = try await data()
-            return try await reporting { () throws(ConnectionError) in
-                try await connection.update(base, assignments)
-            }
-        }
+    /// Makes several changes, or only says which they would be.
+    func change(
+        _ assignments: [WireAssignment], _ body: () async throws(ShellError) -> Void
+    ) async throws(ShellError) {
+        var texts: [String] = []
+        var changes: [JSONValue] = []
         for assignment in assignments {
             let change = try await change(of: assignment.target, to: assignment.value)
-            try await self.change(change.text, change.json) { () throws(ShellError) in }
+            texts.append(change.text)
+            changes.append(.object(change.json))
         }
+        try await change(texts, as: JSONObject(["changes": .array(changes)]), body)
     }
 
     func copy(_ arguments: ShellArguments, andRemove: Bool) async throws(ShellError) {
@@ -167,17 +185,47 @@ extension ShellSession {
         guard !from.contains(to), !to.contains(from) else {
             throw .usage("\(from) and \(to): one place is inside the other")
         }
-        // A page says whether there is too much before any of it is read.
-        let page = try await page(from, limit: 1000)
-        if page.node.type == "null" { throw .failed("there is nothing at \(from)") }
-        let connection = try await data()
-        let value = try await reporting { () throws(ConnectionError) in try await connection.get(from) }
-        guard value.bytes.count <= Self.copiedBytesMax else {
-            throw .failed("\(from) has \(ByteText(value.bytes.count)): use 'export' and 'import'")
-        }
         try await confirmLoss(of: to, "replace", arguments)
+        let value = try await copied(from)
         var assignments = [WireAssignment(target: WriteTarget(path: to), value: value)]
         if andRemove { assignments.append(WireAssignment(target: WriteTarget(path: from), value: .null)) }
-        try await apply(assignments, at: .root)
+        try await change(assignments) { () async throws(ShellError) in
+            if andRemove { try await move(value, from, to) } else { try await set(to, value) }
+        }
+    }
+
+    private func move(_ value: CanonicalJSON, _ from: Path, _ to: Path) async throws(ShellError) {
+        var value = value
+        for _ in 0..<Self.movesMax {
+            try await set(to, value)
+            let connection = try await data()
+            do throws(ConnectionError) {
+                return try await connection.set(
+                    WriteTarget(path: from), to: .null, expecting: NodeHash.hash(value))
+            } catch .refused("datastale", _) {
+                value = try await copied(from)
+            } catch {
+                throw ShellError(error)
+            }
+        }
+        throw .failed("\(from) does not stop changing: it was copied to \(to), and is still there")
+    }
+
+    private func set(_ path: Path, _ value: CanonicalJSON) async throws(ShellError) {
+        let connection = try await data()
+        try await reporting { () throws(ConnectionError) in
+            try await connection.set(WriteTarget(path: path), to: value)
+        }
+    }
+
+    /// A value that is there, and not too large to pass through this shell.
+    private func copied(_ path: Path) async throws(ShellError) -> CanonicalJSON {
+        let page = try await page(path, limit: 1)
+        if page.node.type == "null" { throw .failed("there is nothing at \(path)") }
+        let value = try await get(path, bytesMax: copiedBytesMax)
+        guard let value else {
+            throw .failed("\(path) has more than \(ByteText(copiedBytesMax)): use 'export' and 'import'")
+        }
+        return value
     }
 }

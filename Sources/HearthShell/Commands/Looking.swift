@@ -55,7 +55,7 @@ extension ShellCommand {
         let path = try session.path(arguments.words.first)
         if session.out.columns != nil, !session.isJSON, !arguments.has("--all") {
             let page = try await session.page(path, limit: 200)
-            guard let bytes = page.byteCount, bytes <= 1_000_000 else {
+            guard try await session.isSmall(path, page) else {
                 try session.list(page, isFirst: true)
                 return try session.out.line(
                     session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
@@ -133,6 +133,21 @@ extension ShellSession {
         // What is deeper than is read here is printed as it is.
         guard !isJSON, let parsed = try? JSONValue(parsing: value.bytes) else { return try out.line("\(value)") }
         for line in out.columns == nil ? [painter.line(parsed)] : painter.lines(parsed) { try out.line(line) }
+    }
+
+    /// Whether a value has at most 1 MB. Asks for no more children than it takes to see that.
+    ///
+    /// - parameter first: its first children.
+    fileprivate func isSmall(_ path: Path, _ first: NodePage) async throws(ShellError) -> Bool {
+        var page = first
+        var bytes = 0
+        while true {
+            guard let count = page.byteCount else { return false }
+            bytes += count
+            if bytes > 1_000_000 { return false }
+            guard let next = page.next else { return true }
+            page = try await self.page(path, after: next, limit: 1000)
+        }
     }
 
     /// Children, one per line.

@@ -63,7 +63,7 @@ extension ShellSession {
         let text = try await contents(of: file)
         try await put(text, of: file, isDry: true)
         if !arguments.has("-y") { try confirm("replace the rules of this database by \(file)") }
-        try await change("put the rules of \(file) in force", JSONObject(["file": .text(file)])) {
+        try await change("put the rules of \(file) in force", as: JSONObject(["file": .text(file)])) {
             () throws(ShellError) in try await put(text, of: file, isDry: false)
         }
     }

@@ -14,7 +14,7 @@ extension ShellCommand {
         if arguments.words.first?.text == "kick" {
             try arguments.expect(2...2)
             let id = arguments.words[1].text
-            return try await session.change("end session \(id)", JSONObject(["id": .text(id)])) {
+            return try await session.change("end session \(id)", as: JSONObject(["id": .text(id)])) {
                 () throws(ShellError) in _ = try await session.ask(.kick(session: id))
             }
         }
@@ -67,11 +67,14 @@ extension ShellCommand {
 
     static let backup = ShellCommand(
         name: "backup", summary: "Have the server copy the database into a file of its data folder.",
-        details: "'hearth restore' reads the file."
+        details: """
+            The file is in 'backups' of the server's data folder, and its name is printed: no other place can be named from here. 'hearth
+            backup FILE', on the server's machine, writes to any. 'hearth restore' reads the file.
+            """
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         if session.isDry {
-            return try await session.change("copy the database", JSONObject()) { () throws(ShellError) in }
+            return try await session.change("copy the database", as: JSONObject()) { () throws(ShellError) in }
         }
         let answer = try await session.ask(.backup)
         try session.show(.object(answer)) {

@@ -23,7 +23,7 @@ extension ShellCommand {
             try session.confirm("\(base) is not empty, and everything there will be replaced")
         }
         let change = JSONObject(["path": .text("\(base)"), "file": .text(file), "bytes": .integer(Int64(bytes))])
-        try await session.change("write \(ByteText(bytes)) of JSON to \(base)", change) { () throws(ShellError) in
+        try await session.change("write \(ByteText(bytes)) of JSON to \(base)", as: change) { () throws(ShellError) in
             var importer = Importer(try await session.data(), base: base, merges: merges)
             try await session.read(file) { (piece) throws(ImportFailure) in
                 if let piece { try await importer.append(piece) } else { try await importer.finish() }
@@ -71,16 +71,21 @@ extension ShellSession {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
+        var failure: String?
         do throws(ImportFailure) {
             var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
             while true {
                 if Task.isCancelled { throw .connection(.cancelled) }
                 let count = Glibc.read(descriptor, &piece, piece.count)
-                if count < 0, errno == EINTR { continue }
-                if count <= 0 { break }
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    failure = "cannot read \(file): \(String(cString: strerror(errno)))"
+                    break
+                }
+                if count == 0 { break }
                 try await body(Array(piece[..<count]))
             }
-            try await body(nil)
+            if failure == nil { try await body(nil) }
         } catch {
             switch error {
             case .text(let error): throw .failed("\(file): \(error)")
@@ -88,6 +93,7 @@ extension ShellSession {
             case .connection(let error): throw ShellError(error)
             }
         }
+        if let failure { throw .failed(failure) }
     }
 
     /// Reads a file for its mistakes; answers its bytes.

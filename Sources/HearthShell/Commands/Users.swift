@@ -1,4 +1,5 @@
 import EventLoop
+import HearthClient
 import JSONTree
 import JSONWebTokens
 import WireProtocol
@@ -51,8 +52,10 @@ extension ShellCommand {
 
 extension ShellSession {
     private func accounts(_ operation: String) async throws(ShellError) -> String {
-        "/v1/projects/\(try await project())/accounts\(operation)"
+        "/v1/projects/\(Self.encoded(try await project()))/accounts\(operation)"
     }
+
+    private static func encoded(_ text: String) -> String { DatabaseURL.encoded(Array(text.utf8)) }
 
     fileprivate func listUsers(_ limit: Int) async throws(ShellError) {
         var rows: [[String]] = []
@@ -70,14 +73,22 @@ extension ShellSession {
                     seen.map { Moment.text($0) } ?? "-", user["disabled"]?.bool == true ? "disabled" : "",
                 ]
             }
-            next = page.object?["nextPageToken"]?.text.map { "&nextPageToken=\($0)" } ?? ""
+            next = page.object?["nextPageToken"]?.text.map { "&nextPageToken=" + Self.encoded($0) } ?? ""
         } while !next.isEmpty && all.count < limit
         try show(.array(all), table: rows, head: ["id", "email", "name", "last sign-in", ""])
         if !next.isEmpty, !isJSON { try out.line(styled("the first \(limit): 'users list -n N' shows more", .dim)) }
     }
 
+    /// What rules would see of the user that a word means; nil if there is no such user, or the server has no accounts.
+    func ruleAuth(_ word: Word) async throws(ShellError) -> JSONObject? {
+        let question = JSONObject([word.text.contains("@") ? "email" : "localId": .text(word.text)])
+        let answer = try await answer("POST", try await accounts(":ruleAuth"), question.bytes)
+        if answer.status == 404 || answer.message == "USER_NOT_FOUND" { return nil }
+        return try answer.content().object
+    }
+
     /// The account that a word means; throws if there is none.
-    func user(_ word: Word) async throws(ShellError) -> JSONObject {
+    fileprivate func user(_ word: Word) async throws(ShellError) -> JSONObject {
         let isEmail = word.text.contains("@")
         let question = JSONObject([isEmail ? "email" : "localId": .array([.text(word.text)])])
         let answer = try await call("POST", try await accounts(":lookup"), question.bytes)
@@ -99,13 +110,16 @@ extension ShellSession {
 
     fileprivate func createUser(_ email: String?, _ arguments: ShellArguments) async throws(ShellError) {
         var password = arguments["--password"]
-        if password == nil, email != nil, !isDry { password = prompter?.secret("Password (none: empty): ") }
+        if password == nil, email != nil, !isDry, let prompter {
+            password = prompter.secret("Password (none: empty): ")
+            if password == nil { throw .stopped }
+        }
         let user = JSONObject([
             "email": email.map { .text($0) }, "password": password.flatMap { $0.isEmpty ? nil : .text($0) },
             "displayName": arguments["--name"].map { .text($0) }, "localId": arguments["--uid"].map { .text($0) },
         ])
         if isDry {
-            return try await change("create \(email ?? "a user")", JSONObject(["email": user["email"]])) {
+            return try await change("create \(email ?? "a user")", as: JSONObject(["email": user["email"]])) {
                 () throws(ShellError) in
             }
         }
@@ -117,7 +131,7 @@ extension ShellSession {
         _ word: Word, _ verb: String, _ members: KeyValuePairs<String, JSONValue?>
     ) async throws(ShellError) {
         let id = try await user(word)["localId"] ?? .null
-        try await change("\(verb) \(word.text)", JSONObject(["localId": id])) { () throws(ShellError) in
+        try await change("\(verb) \(word.text)", as: JSONObject(["localId": id])) { () throws(ShellError) in
             var body = JSONObject(["localId": id])
             body.merge(JSONObject(members))
             _ = try await call("POST", try await accounts(":update"), body.bytes)
@@ -127,7 +141,8 @@ extension ShellSession {
     fileprivate func deleteUser(_ word: Word, _ arguments: ShellArguments) async throws(ShellError) {
         let id = try await user(word)["localId"] ?? .null
         if !arguments.has("-y") { try confirm("delete the account of \(word.text) for good") }
-        try await change("delete the account of \(word.text)", JSONObject(["localId": id])) { () throws(ShellError) in
+        try await change("delete the account of \(word.text)", as: JSONObject(["localId": id])) {
+            () throws(ShellError) in
             _ = try await call("POST", try await accounts(":delete"), JSONObject(["localId": id]).bytes)
         }
     }

@@ -12,6 +12,10 @@ struct ShellArguments {
 
     init(_ command: ShellCommand, _ all: [Word]) throws(ShellError) {
         self.command = command
+        if command.takesCommand {
+            words = all
+            return
+        }
         var rest = all[...]
         while let word = rest.popFirst() {
             guard !word.isLiteral, word.text.hasPrefix("-"), word.text.count > 1,

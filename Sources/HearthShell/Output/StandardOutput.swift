@@ -42,6 +42,9 @@ package enum StandardOutput {
         return text.withUTF8 { send(UnsafeRawBufferPointer($0)) }
     }
 
+    @discardableResult
+    static func control(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { send($0) } }
+
     private static func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard failure == nil else { return false }
         guard let reason = writeAll(bytes, to: STDOUT_FILENO) else { return true }

@@ -44,8 +44,10 @@ final class LineEditor {
         hearth_el_take_interrupts(editor)
         hearth_el_add_function(editor, "hearth-complete") { editor, _ in LineEditor.of(editor).completeNow() }
         hearth_el_add_function(editor, "hearth-interrupt") { editor, _ in LineEditor.of(editor).interrupt() }
+        hearth_el_add_function(editor, "hearth-suspend") { editor, _ in LineEditor.of(editor).suspend() }
         hearth_el_bind(editor, "^I", "hearth-complete")
         hearth_el_bind(editor, "^C", "hearth-interrupt")
+        hearth_el_bind(editor, "^Z", "hearth-suspend")
         hearth_el_bind(editor, "^R", "em-inc-search-prev")
         hearth_el_bind(editor, "\u{1B}[3~", "ed-delete-next-char")
         // What people have bound themselves wins.
@@ -106,6 +108,14 @@ final class LineEditor {
         wasInterrupted = true
         StandardOutput.control("^C\n")
         return UInt8(CC_NEWLINE)
+    }
+
+    /// The shell that this program was started by goes on, until it wants it back.
+    private func suspend() -> UInt8 {
+        hearth_el_release(editor)
+        raise(SIGTSTP)
+        hearth_el_prepare(editor)
+        return UInt8(CC_REDISPLAY)
     }
 
     private func completeNow() -> UInt8 {

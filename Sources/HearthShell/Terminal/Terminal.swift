@@ -42,44 +42,35 @@ enum Terminal {
     }
 
     /// A line; nil at the end, or when it is given up.
-    static func line(_ prompt: String) -> String? {
-        var line = ""
+    ///
+    /// - parameter isShown: what is typed can be read along.
+    static func line(_ prompt: String, isShown: Bool = true) -> String? {
+        func show(_ text: String) { if isShown { StandardOutput.control(text) } }
+        var line: [UInt8] = []
         return withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         } do: {
             // Not before: what is typed earlier is shown by the terminal, too.
             StandardOutput.control(prompt)
+            defer { StandardOutput.control("\n") }
             while true {
                 var byte: UInt8 = 0
                 let count = read(STDIN_FILENO, &byte, 1)
                 if count < 0, errno == EINTR { continue }
-                guard count == 1, byte != 0x03, byte != 0x04 else {
-                    StandardOutput.control("\n")
-                    return nil
-                }
+                guard count == 1, byte != 0x03, byte != 0x04 else { return nil }
                 switch byte {
-                case 0x0A, 0x0D:
-                    StandardOutput.control("\n")
-                    return line
+                case 0x0A, 0x0D: return String(decoding: line, as: UTF8.self)
                 case 0x7F, 0x08:
-                    if line.popLast() != nil { StandardOutput.control("\u{8} \u{8}") }
-                case 0x20..<0x7F:
-                    line.unicodeScalars.append(Unicode.Scalar(byte))
-                    StandardOutput.control(String(Unicode.Scalar(byte)))
+                    if line.isEmpty { break }
+                    // The bytes behind the first one of a character begin with the bits 10.
+                    while let last = line.popLast(), last & 0xC0 == 0x80 {}
+                    show("\u{8} \u{8}")
+                case 0x20...:
+                    line.append(byte)
+                    if isShown { StandardOutput.control([byte]) }
                 default: break
                 }
             }
-        }
-    }
-
-    /// A line that is not shown while it is typed; nil at the end.
-    static func secret(_ prompt: String) -> String? {
-        defer { StandardOutput.control("\n") }
-        return withMode {
-            $0.c_lflag &= ~tcflag_t(ECHO)
-        } do: {
-            StandardOutput.control(prompt)
-            return readLine()
         }
     }
 

@@ -7,5 +7,5 @@ package final class TerminalPrompter: ShellPrompter {
         return ["y", "yes"].contains(answer.lowercased())
     }
 
-    package func secret(_ question: String) -> String? { Terminal.secret(question) }
+    package func secret(_ question: String) -> String? { Terminal.line(question, isShown: false) }
 }

@@ -1,4 +1,4 @@
-import JSONWebTokens
+package import JSONWebTokens
 
 /// A user who has signed in.
 package struct SignIn: Sendable {
@@ -54,6 +54,25 @@ extension Accounts {
     private func idToken(
         for user: User, _ grant: RefreshGrant, issuedAt: Int64, in realm: Realm
     ) throws(AccountFailure) -> [UInt8] {
+        let contents = contents(of: user, grant, in: realm)
+        do throws(CryptographyError) {
+            return try authority(realm).idToken(contents, issuedAt: issuedAt)
+        } catch { throw .failed("\(error)") }
+    }
+
+    /// What an ID token of a user would say now, who had just signed in, as far as the account tells: how is not known, so it is taken to
+    /// be by the account's first provider, or anonymously if it has none. Answers that provider, too.
+    package func supposedClaims(of user: User, in realm: Realm) -> (provider: String, claims: JSONObject) {
+        let provider = user.providers.first?.provider ?? "anonymous"
+        let now = now
+        let grant = RefreshGrant(
+            user: user.id, provider: provider, claims: nil, issuedAt: now, authenticatedAt: now / 1000)
+        return (
+            provider, contents(of: user, grant, in: realm).claims(project: realm.project, issuedAt: now / 1000)
+        )
+    }
+
+    private func contents(of user: User, _ grant: RefreshGrant, in realm: Realm) -> IDTokenContents {
         var contents = IDTokenContents(
             uid: Array(user.id.utf8), signInProvider: grant.provider, authTime: grant.authenticatedAt)
         contents.name = user.displayName
@@ -68,9 +87,7 @@ extension Accounts {
         }
         contents.customAttributes = Self.object(user.claims)
         contents.customTokenClaims = Self.object(grant.claims)
-        do throws(CryptographyError) {
-            return try authority(realm).idToken(contents, issuedAt: issuedAt)
-        } catch { throw .failed("\(error)") }
+        return contents
     }
 
     private static func object(_ text: String?) -> JSONObject {

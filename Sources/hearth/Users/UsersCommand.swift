@@ -45,7 +45,7 @@ extension Command {
             .init(name: "block-size", value: "N", help: "import: of STANDARD_SCRYPT"),
             .init(name: "dk-len", value: "N", help: "import: of STANDARD_SCRYPT"),
             .init(name: "hash-input-order", value: "ORDER", help: "import: SALT_FIRST or PASSWORD_FIRST"),
-        ] + ServerAddress.credentialOptions
+        ] + ServerAddress.accessOptions
     ) { arguments throws(UsageError) in
         guard let verb = arguments.positional.first else { throw UsageError(message: "needs list, get, create, …") }
         let words = Array(arguments.positional.dropFirst())
