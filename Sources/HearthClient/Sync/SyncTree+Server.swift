@@ -1,0 +1,162 @@
+import JSONTree
+import WireProtocol
+
+/// What the server says, to listens and about places.
+extension SyncTree {
+    // MARK: Answers
+
+    /// Takes what a listen had in an earlier process for what the server says, until it says something. What is known
+    /// of places below is newer.
+    func restore(_ listen: ServerListen, _ value: Node, _ position: CommitPosition = []) -> SyncOutput {
+        var output = SyncOutput()
+        if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
+            view.selection = value
+            refresh(view, &output)
+        } else if listen.tag == nil, let place = place(at: listen.path), serverValue(at: listen.path) == nil {
+            var (value, position) = (value, position)
+            place.forEachFromBelow { below in
+                guard let known = below.server, let relative = below.path.suffix(after: place.path) else { return }
+                value = value.setting(known, at: relative)
+                // Parts of different times are no value of any.
+                if below.position != position { position = [] }
+            }
+            absorb(value, position, at: place)
+            refresh([listen.path], &output)
+        }
+        return output
+    }
+
+    /// The server has answered a listen. If it had nothing to say, there is nothing (wire-protocol 2.3).
+    ///
+    /// - parameter position: everything up to it was said; empty if the server does not say.
+    func listenCompleted(_ listen: ServerListen, _ position: CommitPosition = []) -> SyncOutput {
+        if listen.tag == nil, let place = place(at: listen.path), place.listen == listen, place.server != nil,
+            position.isBehind(place.position)
+        {
+            place.position = position
+        }
+        guard awaited.remove(listen) != nil else { return SyncOutput() }
+        var output = SyncOutput()
+        if let tag = listen.tag, let view = tagged[tag], view.selection == nil {
+            view.selection = .null
+            refresh(view, &output)
+        } else if listen.tag == nil, let place = place(at: listen.path), serverValue(at: listen.path) == nil {
+            absorb(.null, position, at: place)
+            refresh([listen.path], &output)
+        }
+        settleAcknowledged(&output)
+        return output
+    }
+
+    /// The server refuses a listen, or has revoked it. The observers that depended on it are gone; answers their
+    /// numbers.
+    func listenFailed(_ listen: ServerListen) -> (observers: [Int], SyncOutput) {
+        awaited.remove(listen)
+        let views: [QueryView]
+        if let tag = listen.tag {
+            views = tagged[tag].map { [$0] } ?? []
+        } else {
+            guard let place = place(at: listen.path), place.listen == listen else { return ([], SyncOutput()) }
+            views = place.views
+        }
+        let observers = views.flatMap(\.observers).map(\.id)
+        var output = remove(views, at: listen.path)
+        // The server has no such listen.
+        output.stops.removeAll { $0 == listen }
+        settleAcknowledged(&output)
+        return (observers, output)
+    }
+
+    /// The server was asked to end a listen. Until it says that it has, it may still report changes for it, which are
+    /// not those of a new listen to the same place.
+    func stopSent(_ listen: ServerListen) {
+        if listen.tag == nil { stopping[listen.path, default: 0] += 1 }
+    }
+
+    func stopAnswered(_ listen: ServerListen) {
+        guard listen.tag == nil, let count = stopping[listen.path] else { return }
+        stopping[listen.path] = count > 1 ? count - 1 : nil
+    }
+
+    // MARK: Changes
+
+    /// Takes in one commit, as the server reports it to the listens to whole places.
+    ///
+    /// - parameter position: behind the commit; empty if the server does not say, and for a value that is the beginning
+    ///   of a listen.
+    func serverChanged(_ assignments: [NodeAssignment], _ position: CommitPosition = []) -> SyncOutput {
+        let news = assignments.filter { isNews($0.target.path, position) }
+        for assignment in news { apply(assignment, position) }
+        var output = SyncOutput()
+        refresh(news.map(\.target.path), &output)
+        return output
+    }
+
+    /// Whether a commit is behind what is known of a place: what another listen missed is not (Protocol.md 18.2).
+    private func isNews(_ path: Path, _ position: CommitPosition) -> Bool {
+        guard !position.isEmpty, let holder = root.way(to: path).first(where: { $0.server != nil }) else { return true }
+        return position.isBehind(holder.position)
+    }
+
+    /// Takes in one commit, as the server reports it to the listen with a tag.
+    func serverChanged(tag: Int64, _ assignments: [NodeAssignment]) -> SyncOutput {
+        var output = SyncOutput()
+        guard let view = tagged[tag] else { return output }
+        var known = view.selection.map { KnownNode(node: $0, extent: .selection) } ?? .nothing
+        for assignment in assignments { known.apply(assignment, at: view.path) }
+        // Before the first whole value, changes are parts of something unknown.
+        guard known.isComplete else { return output }
+        view.selection = trimmed(known.node, to: view, after: assignments)
+        refresh(view, &output)
+        return output
+    }
+
+    /// Without what the view's query does not select. Looks at changed children only, if it can.
+    private func trimmed(_ node: Node, to view: QueryView, after assignments: [NodeAssignment]) -> Node {
+        let query = view.query
+        var node = node
+        for assignment in assignments {
+            guard let key = assignment.target.path.suffix(after: view.path)?.firstKey else {
+                return query.select(from: node)
+            }
+            if let place = query.index.place(of: node.child(key), key: key), !query.contains(place) {
+                node = node.setting(.null, at: Path.root.appending(key))
+            }
+        }
+        if let limit = query.limit, node.children.count > limit.count { return query.select(from: node) }
+        return node
+    }
+
+    private func apply(_ assignment: NodeAssignment, _ position: CommitPosition) {
+        let target = assignment.target
+        let way = root.way(to: target.path)
+        if let holder = way.first(where: { $0.server != nil }), let relative = target.path.suffix(after: holder.path) {
+            var known = KnownNode(node: holder.server ?? .null, extent: .all)
+            holder.server = nil
+            known.apply(
+                NodeAssignment(
+                    target: WriteTarget(path: relative, isPriority: target.isPriority), value: assignment.value),
+                at: .root)
+            holder.set(known.node, position)
+        } else if !target.isPriority, let place = way.last, place.path == target.path {
+            absorb(assignment.value, position, at: place)
+        }
+    }
+
+    /// Keeps what is listened to of a value that the server reported whole.
+    private func absorb(_ value: Node, _ position: CommitPosition, at place: SyncPlace) {
+        if place.server == nil, stopping[place.path] != nil { return }
+        if place.listen != nil || place.server != nil {
+            place.forEachFromBelow { below in
+                below.server = nil
+                for view in below.views { view.selection = nil }
+            }
+            place.set(value, position)
+        } else {
+            for child in place.children.values {
+                guard let key = child.path.suffix(after: place.path)?.firstKey else { continue }
+                absorb(value.child(key), position, at: child)
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import JSONTree
+
+/// What observers see of what the server said and of the writes under way, and what they are told of it.
+extension SyncTree {
+    // MARK: Values
+
+    /// The value at a place as observers would see it, without one of the writes under way.
+    func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
+        writes.overlay(path, serverKnown(at: path), without: hidden)
+    }
+
+    /// What observers see of a query at a place, if the server has said all of that.
+    func observedValue(at path: Path, _ query: Query) -> Node? {
+        let isWhole = serverValue(at: path) != nil
+        if let view = place(at: path)?.views.first(where: { $0.query == query }), isWhole || view.selection != nil {
+            return view.value
+        }
+        return isWhole ? query.select(from: localValue(at: path).node) : nil
+    }
+
+    func place(at path: Path) -> SyncPlace? { root.way(to: path).last.flatMap { $0.path == path ? $0 : nil } }
+
+    /// What the server said of a place, nil unless it said all.
+    func serverValue(at path: Path) -> Node? {
+        root.way(to: path).lazy.compactMap { place in
+            place.server.flatMap { server in path.suffix(after: place.path).map { server.value(at: $0) } }
+        }.first
+    }
+
+    func serverKnown(at path: Path) -> KnownNode {
+        if let value = serverValue(at: path) { return KnownNode(node: value, extent: .all) }
+        guard let place = place(at: path) else { return .nothing }
+        let children = place.children.values.compactMap { child -> (key: Key, node: Node)? in
+            guard let server = child.server, let key = child.path.lastKey else { return nil }
+            return (key, server)
+        }
+        return KnownNode(node: Node(children: children), extent: .children)
+    }
+
+    /// Tells the observers of a view what a change means to them.
+    ///
+    /// - parameter keys: the children that changed; nil if anything may have.
+    func refresh(_ view: QueryView, keys: [Key]? = nil, _ output: inout SyncOutput) {
+        var server = serverKnown(at: view.path)
+        if server.extent != .all, let selection = view.selection {
+            server = KnownNode(node: selection, extent: .selection)
+        }
+        let isWhole = server.extent == .all && view.known.extent == .all
+        if isWhole, !writes.concern(view.path) {
+            output.events += view.update(server, keys: keys)
+        } else if isWhole, let keys, let node = part(of: view, server.node, keys) {
+            output.events += view.update(KnownNode(node: node, extent: .all), keys: keys)
+        } else {
+            output.events += view.update(writes.overlay(view.path, server), keys: nil)
+        }
+    }
+
+    /// What a view should know after some children changed, if the others and the node itself cannot look otherwise
+    /// than before.
+    private func part(of view: QueryView, _ server: Node, _ keys: [Key]) -> Node? {
+        guard !server.children.isEmpty, !view.known.node.children.isEmpty, !writes.replace(view.path) else {
+            return nil
+        }
+        return keys.reduce(view.known.node) { node, key in
+            let child = KnownNode(node: server.child(key), extent: .all)
+            let path = Path.root.appending(key)
+            return node.setting(writes.overlay(view.path.appending(path), child).node, at: path)
+        }
+    }
+
+    // MARK: Telling
+
+    /// Tells all observers of these places, of those above and those below.
+    func refresh(_ paths: [Path], _ output: inout SyncOutput) {
+        if !paths.isEmpty { refresh(root, paths[...], &output) }
+    }
+
+    /// `paths` lie at or below the place.
+    private func refresh(_ place: SyncPlace, _ paths: ArraySlice<Path>, _ output: inout SyncOutput) {
+        if paths.contains(where: { $0 == place.path }) {
+            place.forEachFromBelow { below in for view in below.views { refresh(view, &output) } }
+            return
+        }
+        var groups: [[UInt8]: [Path]] = [:]
+        for path in paths {
+            let start = place.path.encoded.count
+            groups[Array(path.encoded[start..<path.segmentEnd(from: start)]), default: []].append(path)
+        }
+        for (segment, paths) in groups.sorted(by: { $0.key.precedesBytewise($1.key) }) {
+            if let child = place.child(segment) { refresh(child, paths[...], &output) }
+        }
+        guard !place.views.isEmpty else { return }
+        let keys = groups.keys.map { Path(encoded: $0).firstKey }.compactMap(\.self)
+        for view in place.views { refresh(view, keys: keys, &output) }
+    }
+}
