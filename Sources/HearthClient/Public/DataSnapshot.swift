@@ -47,19 +47,55 @@ public struct DataSnapshot: Sendable {
         return DataSnapshot(relative.map { node.value(at: $0) } ?? .null, at: child)
     }
 
+    /// The part at a relative path, such as `title` or `meta/by`. Nothing exists there if the path is none.
+    public subscript(path: String) -> DataSnapshot { childSnapshot(forPath: path) }
+
+    // MARK: Leaves
+
+    /// The value itself; null for what has children, and for nothing. O(1), and so are the four below.
+    private var leaf: DatabaseValue { node.leaf.map { DatabaseValue($0) } ?? .null }
+
+    /// Nil for what is no string.
+    public var string: String? { leaf.string }
+    /// Nil for what is no whole number.
+    public var int: Int? { leaf.int }
+    /// Nil for what is no number.
+    public var double: Double? { leaf.double }
+    /// Nil for what is no boolean.
+    public var bool: Bool? { leaf.bool }
+
+    // MARK: Children
+
+    private var ordered: [(key: Key, node: Node)] {
+        let children = node.children.map { (key: $0.key, node: $0.node) }
+        let isInKeyOrder = index == .key || index == .priority && children.allSatisfy { $0.node.priority == nil }
+        if isInKeyOrder { return children }
+        let places = children.map { (index.place(of: $0.node, key: $0.key), $0) }
+        return places.sorted { a, b in
+            guard let a = a.0, let b = b.0 else { return false }
+            return a < b
+        }.map(\.1)
+    }
+
     /// The children in the order of the query that was observed or read; those of a part of it in the order of their
     /// priorities, as without a query. O(children), more if they are not in the order of their keys.
-    public var children: [DataSnapshot] {
-        var children = node.children
-        let isInKeyOrder = index == .key || index == .priority && children.allSatisfy { $0.node.priority == nil }
-        if !isInKeyOrder {
-            let places = children.map { (index.place(of: $0.node, key: $0.key), $0) }
-            children = places.sorted { a, b in
-                guard let a = a.0, let b = b.0 else { return false }
-                return a < b
-            }.map(\.1)
+    public var children: [DataSnapshot] { ordered.map { DataSnapshot($0.node, at: ref.child($0.key)) } }
+
+    /// The children, decoded, in the order of ``children``; none if there is nothing. O(value).
+    ///
+    ///     for (key, note) in try snapshot.children(as: Note.self) { … }
+    ///
+    /// - throws: `typeMismatch` if one of them is of another shape, with its key; also for a value that has no children.
+    public func children<Value: Decodable>(
+        as type: Value.Type
+    ) throws(DatabaseError) -> [(key: String, value: Value)] {
+        if node.leaf != nil { throw .typeMismatch("children were expected") }
+        var children: [(key: String, value: Value)] = []
+        for (key, node) in ordered {
+            let key = key.description
+            children.append((key, try DatabaseDecoder.decode(type, from: node, at: key)))
         }
-        return children.map { DataSnapshot($0.node, at: ref.child($0.key)) }
+        return children
     }
 
     /// Decodes the value.

@@ -120,6 +120,10 @@ public final class Database: Sendable {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
     }
 
+    /// A new key for a child, as ``DatabaseReference/childByAutoId()`` makes it: greater than those that this client made
+    /// before.
+    public func makeKey() -> String { makePushID().description }
+
     // MARK: Connection
 
     /// Ends the connection until ``goOnline()``. Writes for its end are made by the server; local writes wait.
@@ -165,7 +169,6 @@ public final class Database: Sendable {
 
     func makeObserverNumber() -> Int { lastObserver.add(1, ordering: .relaxed).newValue }
 
-    /// A new key, greater than all that this client made before.
     func makePushID() -> Key {
         var random = SystemRandomNumberGenerator()
         let time = WallClock.milliseconds &+ core.sharedClockOffset.load(ordering: .relaxed)

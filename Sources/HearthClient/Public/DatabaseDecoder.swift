@@ -3,9 +3,12 @@ import JSONTree
 /// Turns values of the database into `Decodable` ones. What is not there is nil, or an empty array or dictionary; an
 /// array may be an object with the keys `0`, `1`, …
 enum DatabaseDecoder {
-    static func decode<Value: Decodable>(_ type: Value.Type, from node: Node) throws(DatabaseError) -> Value {
+    /// - parameter key: where the value is, for the error.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from node: Node, at key: String? = nil
+    ) throws(DatabaseError) -> Value {
         do {
-            return try Level(node: node, codingPath: []).decode(type)
+            return try Level(node: node, codingPath: key.map { [PlainKey($0)] } ?? []).decode(type)
         } catch let error as DatabaseError {
             throw error
         } catch {
@@ -111,16 +114,16 @@ enum DatabaseDecoder {
             try level(key).unkeyedContainer()
         }
 
-        func superDecoder() throws -> any Decoder { level(SuperKey()) }
+        func superDecoder() throws -> any Decoder { level(PlainKey("super")) }
 
         func superDecoder(forKey key: Key) throws -> any Decoder { level(key) }
     }
 
-    private struct SuperKey: CodingKey {
-        var stringValue: String { "super" }
+    private struct PlainKey: CodingKey {
+        let stringValue: String
         var intValue: Int? { nil }
-        init() {}
-        init?(stringValue: String) {}
+        init(_ text: String) { stringValue = text }
+        init?(stringValue: String) { self.init(stringValue) }
         init?(intValue: Int) { nil }
     }
 

@@ -119,6 +119,20 @@ extension DatabaseQueryable {
         }
     }
 
+    /// The children, decoded, in the query's order, then the same after every change; none while there is nothing. A
+    /// reader that is slow does not see every state, but always the last. O(value) for each.
+    ///
+    ///     for try await notes in notes.queryLimited(toLast: 50).children(as: Note.self) { … }
+    ///
+    /// A child of another shape ends the sequence with `typeMismatch`, as does a value that has no children.
+    public func children<Value: Decodable & Sendable>(
+        as type: Value.Type
+    ) -> DatabaseEvents<[(key: String, value: Value)]> {
+        DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
+            try event.snapshot.children(as: type)
+        }
+    }
+
     /// What happens to children, beginning with those that are there. None is left out: a reader that falls too far
     /// behind gets `slowReader` (``DatabaseOptions/waitingEventsMax``).
     public func childEvents() -> DatabaseEvents<DatabaseChildEvent> {

@@ -20,6 +20,10 @@ private func overview() async throws {
     }
 }
 
+private struct Message: Codable, Sendable {
+    var text: String
+}
+
 private func observing(_ database: Database) async throws {
     for try await snapshot in database.reference(withPath: "rooms/lobby").values() {
         print(snapshot.childSnapshot(forPath: "title").value)
@@ -30,6 +34,10 @@ private func observing(_ database: Database) async throws {
     }
     for try await room in database.reference(withPath: "rooms/lobby").values(as: Room.self) {
         print(room?.title ?? "no such room")
+    }
+    let newest = database.reference(withPath: "messages").queryOrderedByKey().queryLimited(toLast: 50)
+    for try await messages in newest.children(as: Message.self) {
+        for (key, message) in messages { print(key, message.text) }
     }
     for try await event in database.reference(withPath: "messages").childEvents() {
         switch event {
@@ -47,7 +55,10 @@ private func observing(_ database: Database) async throws {
     database.reference(withPath: "rooms").removeObserver(withHandle: handle)
     let snapshot = try await database.reference(withPath: "rooms/lobby").getData()
     let lobby = try snapshot.data(as: Room.self)
-    _ = lobby
+    let title = snapshot["title"].string ?? "no title"
+    let seats = snapshot["meta/seats"].int
+    let owners = try snapshot["owners"].children(as: Bool.self).map(\.key)
+    _ = (lobby, title, seats, owners)
 }
 
 private func writing(_ database: Database) async throws {
@@ -57,6 +68,10 @@ private func writing(_ database: Database) async throws {
     try await room.updateChildValues(["title": "Hall", "meta/by": "ada", "old": nil])
     try await room.child("seats").removeValue()
     try await database.reference(withPath: "messages").childByAutoId().setValue(["text": "Hello"])
+    let key = database.makeKey()
+    try await database.reference().updateChildValues([
+        "messages/\(key)": ["text": "Hello"], "people/ada/messages/\(key)": true,
+    ])
     try await room.updateChildValues(["changed": ServerValue.timestamp(), "visits": ServerValue.increment(1)])
     room.child("open").setValue(false) { error, _ in
         if let error { print("refused:", error) }

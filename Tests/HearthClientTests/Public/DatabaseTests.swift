@@ -150,6 +150,8 @@ struct DatabaseTests {
         let first = list.childByAutoId()
         let second = list.childByAutoId()
         #expect((first.key ?? "") < (second.key ?? "") && first.key?.count == 20 && first.parent == list)
+        let key = list.database.makeKey()
+        #expect(key > second.key ?? "" && list.child(key).key == key)
         second.setValue("b", withCompletionBlock: nil)
         try await first.setValue("a")
         #expect(try await list.getData().children.map(\.value) == ["a", "b"])

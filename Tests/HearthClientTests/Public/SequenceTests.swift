@@ -96,6 +96,41 @@ struct SequenceTests {
         }
     }
 
+    @Test("children are read and observed as types, in the query's order")
+    func typedChildren() async throws {
+        struct Note: Codable, Equatable, Sendable {
+            var text: String
+            var rank: Int
+        }
+        func lines(_ notes: [(key: String, value: Note)]?) -> [String]? { notes?.map { "\($0.key) \($0.value.text)" } }
+        let place = try server.client().reference(withPath: "notes")
+        var loop = place.queryOrdered(byChild: "rank").children(as: Note.self).makeAsyncIterator()
+        #expect(lines(try await loop.next(isolation: nil)) == [])
+        try await place.setValue(["a": Note(text: "A", rank: 2), "b": Note(text: "B", rank: 1)])
+        #expect(lines(try await loop.next(isolation: nil)) == ["b B", "a A"])
+        let snapshot = try await place.getData()
+        #expect(lines(try snapshot.children(as: Note.self)) == ["a A", "b B"])
+        try await place.child("c").setValue(["text": 5, "rank": 3])
+        await #expect(throws: DatabaseError.typeMismatch("String was expected at c/text")) {
+            _ = try await loop.next(isolation: nil)
+        }
+        #expect(throws: DatabaseError.typeMismatch("children were expected")) {
+            try snapshot["a/text"].children(as: String.self)
+        }
+    }
+
+    @Test("the parts of a snapshot are read without the rest")
+    func parts() async throws {
+        let place = try server.client().reference(withPath: "x")
+        try await place.setValue(["s": "text", "i": 5, "d": 2.5, "b": true, "o": ["w": 3.0]])
+        let snapshot = try await place.getData()
+        #expect(snapshot["s"].string == "text" && snapshot["s"].int == nil && snapshot["s"].key == "s")
+        #expect(snapshot["i"].int == 5 && snapshot["i"].double == 5 && snapshot["i"].bool == nil)
+        #expect(snapshot["d"].double == 2.5 && snapshot["d"].int == nil && snapshot["b"].bool == true)
+        #expect(snapshot["o/w"].int == 3 && snapshot["o"]["w"].int == 3 && snapshot["o"].int == nil)
+        #expect(!snapshot["none"].exists() && snapshot["none"].string == nil && !snapshot["a.b"].exists())
+    }
+
     @Test("server values stand in types of one's own")
     func serverValues() async throws {
         struct Entry: Codable, Sendable {
