@@ -114,13 +114,14 @@ let threadsTargets: [Target] = [
         swiftSettings: settings),
 ]
 
-/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather.
+/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather, with HTTP from the
+/// rooms.
 let weatherTargets: [Target] = [
     .executableTarget(
         name: "AccountsWeather", dependencies: ["HearthClient", "ExampleKit", "COpenSSL"],
         path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
     .executableTarget(
-        name: "WeatherFeeder", dependencies: ["HearthClient", "HTTPCodec", "EventLoop"],
+        name: "WeatherFeeder", dependencies: ["HearthClient", "HTTPCodec", "EventLoop", "ExampleKit"],
         path: "Examples/AccountsWeather/Feeder", swiftSettings: settings),
 ]
 

@@ -88,6 +88,3 @@ public struct Line: Hashable, Sendable, ExpressibleByStringInterpolation {
         character.unicodeScalars.contains { $0.properties.generalCategory == .control || $0.isDirection }
     }
 }
-
-/// Prints a line, in which nothing steers the terminal, whoever wrote it. All that commands print is printed so.
-public func say(_ line: Line) { print(line.text) }

@@ -1,6 +1,6 @@
 @preconcurrency import Glibc
 
-/// A program with commands, and a live screen when it is called without one.
+/// A program with commands and a live screen when it is called without one, or one that does a single thing.
 public struct Program: Sendable {
     /// What one word of the command line does.
     public struct Command: Sendable {
@@ -35,13 +35,19 @@ public struct Program: Sendable {
         public init(_ name: String, _ value: String, _ summary: String, usual: String? = nil) {
             (self.name, self.value, self.summary, self.usual) = (name, value, summary, usual)
         }
+
+        /// `--server`.
+        public static func server(_ summary: String, usual: String = "http://127.0.0.1:9000") -> Option {
+            Option("server", "URL", summary, usual: usual)
+        }
     }
 
     let name: String
     let summary: String
     let options: [Option]
     let commands: [Command]
-    let screen: @MainActor (Call, Terminal) async throws -> Void
+    /// Nil for a program that does a single thing, which is its only command then.
+    let screen: (@MainActor (Call, Terminal) async throws -> Void)?
 
     /// - parameter server: where the server usually is.
     /// - parameter options: besides `--server`, `--session` and `--help`, which all have.
@@ -55,11 +61,21 @@ public struct Program: Sendable {
         self.summary = summary
         self.options =
             [
-                Option("server", "URL", "the server", usual: server),
+                .server("the server", usual: server),
                 Option("session", "FILE", "where to stay signed in between runs", usual: Self.usualSession(name)),
             ] + options
         self.commands = commands
         self.screen = screen
+    }
+
+    /// A program that does a single thing.
+    ///
+    /// - parameter command: its synopsis begins with the program's name.
+    /// - parameter options: besides `--help`.
+    public init(_ command: Command, options: [Option]) {
+        (name, summary, commands) = (command.name, command.summary, [command])
+        self.options = options
+        screen = nil
     }
 
     private static func usualSession(_ name: String) -> String {
@@ -80,23 +96,16 @@ public struct Program: Sendable {
 
     @MainActor
     private func run(_ words: [String]) async -> Int32 {
-        let call: Call?
-        do throws(Problem) { call = try Call(words, self) } catch {
-            complain("\(error)")
-            fputs("\(name) --help explains.\n", stderr)
-            return 2
-        }
-        guard let call else {
-            print(help)
-            return 0
-        }
         do {
+            guard let call = try Call(words, self) else {
+                print(help)
+                return 0
+            }
             if let command = call.command {
                 try await command.run(call)
-            } else {
+            } else if let screen {
                 guard let terminal = Terminal.open() else {
-                    complain("the screen needs a terminal; \(name) --help has commands for scripts.")
-                    return 2
+                    throw WrongCall("the screen needs a terminal; there are commands for scripts")
                 }
                 defer { terminal.close() }
                 try await screen(call, terminal)
@@ -105,13 +114,12 @@ public struct Program: Sendable {
         } catch is Quit {
             return 0
         } catch {
-            complain(Problem.text(of: error))
-            return 1
+            complain("\(name): \(Problem.text(of: error))")
+            guard error is WrongCall else { return 1 }
+            complain("\(name) --help explains.")
+            return 2
         }
     }
-
-    /// Prints what is wrong, which may have words of others in it.
-    private func complain(_ text: String) { fputs(Line("\(name): \(text)").text + "\n", stderr) }
 
     private var help: String {
         func table(_ rows: [(String, String)]) -> String {
@@ -123,6 +131,11 @@ public struct Program: Sendable {
             options.map { option in
                 ("--\(option.name) \(option.value)", option.summary + (option.usual.map { " (default \($0))" } ?? ""))
             } + [("--help", "print this")]
+        let list = """
+            Options
+            \(table(options))
+            """
+        if screen == nil { return "usage: \(commands[0].synopsis) [OPTIONS]\n\n\(summary)\n\n\(list)" }
         return """
             usage: \(name) [OPTIONS] [COMMAND ...]
 
@@ -131,10 +144,18 @@ public struct Program: Sendable {
             Commands
             \(table(commands.map { ($0.synopsis, $0.summary) }))
 
-            Options
-            \(table(options))
+            \(list)
             """
     }
+}
+
+/// A command line that makes no sense: the program ends with 2.
+public struct WrongCall: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with it.
+    public var description: String
+
+    /// What is wrong with it.
+    public init(_ description: String) { self.description = description }
 }
 
 /// A program as it was called.
@@ -143,7 +164,7 @@ public struct Call: Sendable {
     let command: Program.Command?
 
     /// Nil if help was asked for.
-    init?(_ words: [String], _ program: Program) throws(Problem) {
+    init?(_ words: [String], _ program: Program) throws(WrongCall) {
         var positional: [String] = []
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -158,24 +179,25 @@ public struct Call: Sendable {
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let option = program.options.first(where: { $0.name == parts[0] }) else {
-                throw Problem("there is no option --\(parts[0])")
+                throw WrongCall("there is no option --\(parts[0])")
             }
             guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
-                throw Problem("--\(option.name) needs a value")
+                throw WrongCall("--\(option.name) needs a value")
             }
             values[option.name] = value
         }
         for option in program.options where values[option.name] == nil { values[option.name] = option.usual }
+        if program.screen == nil { positional.insert(program.name, at: 0) }
         guard let name = positional.first else {
             command = nil
             return
         }
         guard let command = program.commands.first(where: { $0.name == name }) else {
-            throw Problem("there is no command '\(name)'")
+            throw WrongCall("there is no command '\(name)'")
         }
         let given = positional.dropFirst()
         guard (command.needed...command.parameters.count).contains(given.count) else {
-            throw Problem("the command is: \(command.synopsis)")
+            throw WrongCall("the command is: \(command.synopsis)")
         }
         for (parameter, value) in zip(command.parameters, given) {
             values[parameter.filter { $0 != "[" && $0 != "]" }] = value

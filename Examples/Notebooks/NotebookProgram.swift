@@ -13,7 +13,7 @@ let notebookProgram = Program(
         },
         .init("notes NOTEBOOK", "prints the notes of a notebook") { call in
             let notebook = try find(call, in: try await loadedShelf(call))
-            for (index, note) in notebook.notes.enumerated() { say("\(index + 1)  \(note.date)  \(note.text)") }
+            say(numbered: notebook.notes.map { "\($0.date)  \($0.text)" })
         },
         .init("write NOTEBOOK TEXT", "adds a note") { call in
             let shelf = try await loadedShelf(call)
@@ -22,15 +22,12 @@ let notebookProgram = Program(
         .init("delete NOTEBOOK NUMBER", "deletes a note") { call in
             let shelf = try await loadedShelf(call)
             let notebook = try find(call, in: shelf)
-            guard let number = Int(call.required("NUMBER")), notebook.notes.indices.contains(number - 1) else {
-                throw Problem("there is no note \(call.required("NUMBER")) in \(notebook.name)")
-            }
-            try await shelf.delete(notebook.notes[number - 1], in: notebook)
+            try await shelf.delete(try call.item(of: notebook.notes, "note"), in: notebook)
         },
         .init("watch", "prints the notebooks now and whenever they change") { call in
             let account = try Account(call)
             let shelf = NotebookShelf(account.database, of: try account.needPerson())
-            try await shelf.follow { notebooks in
+            try await shelf.live.follow { notebooks in
                 show(notebooks)
                 say("--")
             }
@@ -58,17 +55,13 @@ private func prepare(_ account: Account, _ person: Person) async throws {
 private func loadedShelf(_ call: Call) async throws -> NotebookShelf {
     let account = try Account(call)
     let shelf = NotebookShelf(account.database, of: try account.needPerson())
-    try await shelf.load()
+    try await shelf.live.load()
     return shelf
 }
 
 @MainActor
 private func find(_ call: Call, in shelf: NotebookShelf) throws -> Notebook {
-    let name = call.required("NOTEBOOK")
-    guard let notebook = shelf.notebooks?.first(where: { $0.name == name }) else {
-        throw Problem("there is no notebook '\(name)'")
-    }
-    return notebook
+    try call.item(named: "NOTEBOOK", of: shelf.notebooks ?? [], "notebook", by: \.name)
 }
 
 private func show(_ notebooks: [Notebook]) {

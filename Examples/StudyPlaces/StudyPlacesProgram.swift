@@ -31,7 +31,7 @@ let studyPlacesProgram = Program(
         .init("check-in PLACE", "takes a seat") { call in
             let session = try session(call)
             try await session.places.live.load()
-            let place = try session.places.place(meantBy: call.required("PLACE"))
+            let place = try call.item(named: "PLACE", of: session.places.places, "place", by: \.name)
             try await session.activities.checkIn(at: place)
             say("You have a seat at \(place.name).")
         },
@@ -42,17 +42,11 @@ let studyPlacesProgram = Program(
         },
         .init("activities", "prints where you have been, and are") { call in
             let session = try await loaded(call)
-            for (index, activity) in session.activities.activities.enumerated() {
-                say("\(index + 1)  \(session.line(activity).text)")
-            }
+            say(numbered: session.activities.activities.map(session.line))
         },
         .init("delete NUMBER", "deletes an activity") { call in
             let session = try await loaded(call)
-            let activities = session.activities.activities
-            guard let number = Int(call.required("NUMBER")), activities.indices.contains(number - 1) else {
-                throw Problem("there is no activity \(call.required("NUMBER"))")
-            }
-            try await session.activities.delete(activities[number - 1])
+            try await session.activities.delete(try call.item(of: session.activities.activities, "activity"))
         },
         .init("friend EMAIL", "prints where a friend is, or was today") { call in
             let session = try session(call)

@@ -21,7 +21,7 @@ let todoProgram = Program(
         },
         .init("watch", "prints the entries now and whenever they change") { call in
             let account = try Account(call)
-            try await TodoList(account.database, of: try account.needPerson()).follow { entries in
+            try await TodoList(account.database, of: try account.needPerson()).live.follow { entries in
                 show(entries)
                 say("--")
             }
@@ -47,21 +47,15 @@ private func prepare(_ account: Account, _ person: Person) async throws {
 private func loadedList(_ call: Call) async throws -> TodoList {
     let account = try Account(call)
     let list = TodoList(account.database, of: try account.needPerson())
-    try await list.load()
+    try await list.live.load()
     return list
 }
 
 @MainActor
 private func find(_ call: Call, in list: TodoList) throws -> Entry {
-    let entries = list.entries ?? []
-    guard let number = Int(call.required("NUMBER")), entries.indices.contains(number - 1) else {
-        throw Problem("there is no entry \(call.required("NUMBER"))")
-    }
-    return entries[number - 1]
+    try call.item(of: list.entries ?? [], "entry")
 }
 
 private func show(_ entries: [Entry]) {
-    for (index, entry) in entries.enumerated() {
-        say("\(index + 1)  \(entry.isDone ? "x" : " ")  \(entry.date) \(entry.time)  \(entry.text)")
-    }
+    say(numbered: entries.map { "\($0.isDone ? "x" : " ")  \($0.date) \($0.time)  \($0.text)" })
 }

@@ -19,5 +19,7 @@ struct DemoTests {
     }
 
     @Test("are there")
-    func some() { #expect(Self.examples.count >= 2) }
+    func some() {
+        #expect(Self.examples.sorted() == ["AccountsWeather", "Notebooks", "StudyPlaces", "Threads", "Todo"])
+    }
 }

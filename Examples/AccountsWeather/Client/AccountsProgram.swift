@@ -33,6 +33,7 @@ let accountsProgram = Program(
                 for entry in vault.entries ?? [] {
                     say("\(entry.name.padded(to: 20))  \(entry.userName.padded(to: 20))  \(entry.password)")
                 }
+                if let sealed = vault.sealed { say("\(sealed).") }
             }
         },
         .init("add NAME USER", "adds an account; asks for its password as well") { call in
@@ -130,9 +131,5 @@ private let patience = Duration.seconds(5)
 
 @MainActor
 private func find(_ call: Call, in vault: Vault) throws -> Entry {
-    let name = call.required("NAME")
-    guard let entry = vault.entries?.first(where: { $0.name == name }) else {
-        throw Problem("there is no account '\(name)'")
-    }
-    return entry
+    try call.item(named: "NAME", of: vault.entries ?? [], "account", by: \.name)
 }

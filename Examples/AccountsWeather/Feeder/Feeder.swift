@@ -33,7 +33,7 @@ final class Feeder: Sendable {
             isAddress
             ? try await HTTPCall(HTTPAddress(source)).answer(on: loop) : try Self.contents(of: source)
         let forecast = try Forecast(text)
-        var call = HTTPCall(try HTTPAddress("\(server)/weather/\(forecast.key).json"))
+        var call = HTTPCall(try HTTPAddress("\(server)/weather/\(Self.encoded(forecast.key)).json"))
         call.method = .put
         call.contentType = "application/json"
         call.body = Array(Self.json(forecast).utf8)
@@ -51,6 +51,17 @@ final class Feeder: Sendable {
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
         guard let file = fopen(path, "rbe") else { throw Failure(description: "\(path) cannot be read") }
         defer { fclose(file) }
-        return [UInt8](unsafeUninitializedCapacity: 1 << 20) { $1 = fread($0.baseAddress, 1, $0.count, file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax + 1) {
+            $1 = fread($0.baseAddress, 1, $0.count, file)
+        }
+        guard bytes.count <= byteCountMax else { throw Failure(description: "\(path) is larger than 1 MiB") }
+        return bytes
+    }
+
+    private static let byteCountMax = 1 << 20
+
+    /// A forecast's key as a segment of a URL: letters, digits and hyphens.
+    private static func encoded(_ key: String) -> String {
+        key.utf8.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "%" + String($0, radix: 16) }.joined()
     }
 }

@@ -20,10 +20,8 @@ struct Forecast: Hashable {
         (self.city, self.symbol, self.description, self.temperature) = (city, symbol, description, temperature)
     }
 
-    /// The city's name as a key: `New York` is at `new-york`.
-    var key: String {
-        String(city.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
-    }
+    /// The city's name as a key: `New York` is at `new-york`, letters of all scripts stay.
+    var key: String { String(city.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }) }
 
     /// What is written; the time is the server's.
     var value: DatabaseValue {

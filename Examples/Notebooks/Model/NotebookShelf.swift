@@ -1,15 +1,11 @@
 import ExampleKit
 import HearthClient
-import Observation
 
 /// The notebooks of one user.
 @MainActor
-@Observable
 final class NotebookShelf {
-    /// In the order in which they were made; nil until it is known what there is.
-    private(set) var notebooks: [Notebook]?
-    /// Why the notebooks are not kept up to date any more.
-    private(set) var problem: String?
+    /// In the order in which they were made.
+    let live: LiveList<Notebook>
 
     private let place: DatabaseReference
     private let welcome: DatabaseReference
@@ -17,32 +13,14 @@ final class NotebookShelf {
     init(_ database: Database, of person: Person) {
         place = database.reference(withPath: "notebooks").child(person.id)
         welcome = database.reference(withPath: "welcome")
+        live = LiveList(place, Notebook.init)
     }
 
-    /// Keeps the notebooks up to date until the task is cancelled.
-    ///
-    /// - parameter changed: called with the notebooks, and again whenever they have changed.
-    func follow(changed: @MainActor ([Notebook]) -> Void = { _ in }) async throws {
-        do throws(DatabaseError) {
-            for try await snapshot in place.values() { changed(take(snapshot)) }
-        } catch {
-            problem = "Not up to date any more: \(error)"
-            throw error
-        }
-    }
-
-    /// Learns the notebooks once.
-    func load() async throws { take(try await place.getData()) }
-
-    @discardableResult
-    private func take(_ snapshot: DataSnapshot) -> [Notebook] {
-        let known = snapshot.children.compactMap(Notebook.init)
-        notebooks = known
-        return known
-    }
+    /// Nil until it is known what there is.
+    var notebooks: [Notebook]? { live.items }
 
     /// Nil for one that is not there, or not any more.
-    func notebook(_ id: String) -> Notebook? { notebooks?.first { $0.id == id } }
+    func notebook(_ id: String) -> Notebook? { live.item(id) }
 
     // MARK: Changes
 

@@ -4,11 +4,11 @@ import ExampleKit
 @MainActor
 func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal) async throws {
     let shelf = NotebookShelf(account.database, of: person)
-    async let _ = shelf.follow()
+    async let _ = shelf.live.follow()
     let key = try await terminal.list(
         { "Notebooks of \(person.name)" }, { account.person == person ? shelf.notebooks ?? [] : nil },
         empty: { shelf.notebooks == nil ? "One moment…" : "No notebook yet. Press a to add one." },
-        problem: { shelf.problem },
+        problem: { shelf.live.problem },
         actions: [
             .onItem(.enter, "open") { try await showNotes(of: $0.id, shelf, on: terminal) },
             .always("a", "add") {
@@ -29,8 +29,13 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
 private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Terminal) async throws {
     try await terminal.list(
         { shelf.notebook(id)?.name ?? "" }, { shelf.notebook(id)?.notes },
-        empty: { "No note yet. Press a to add one." }, problem: { shelf.problem },
+        empty: { "No note yet. Press a to add one." }, problem: { shelf.live.problem },
         actions: [
+            .onItem(.enter, "read") { note in
+                try await terminal.showText("\(note.date)") {
+                    shelf.notebook(id)?.notes.first { $0.id == note.id }?.text
+                }
+            },
             .always("a", "add") {
                 try await terminal.form("New note", [Field("text", "Text")], isWrite: true) { values in
                     guard let notebook = shelf.notebook(id) else { throw Problem("The notebook is no more.") }

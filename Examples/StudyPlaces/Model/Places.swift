@@ -1,4 +1,3 @@
-import ExampleKit
 import HearthClient
 
 /// All places, with the seats that are free now.
@@ -22,15 +21,6 @@ final class Places {
 
     /// What a place is called; of one that is no more, its key.
     func name(of id: String) -> String { place(id)?.name ?? id }
-
-    /// The place that somebody means by a name or a key.
-    ///
-    /// - throws: ``Problem``.
-    func place(meantBy text: String) throws(Problem) -> Place {
-        let found = places.first { $0.id == text || $0.name.lowercased() == text.lowercased() }
-        guard let found else { throw Problem("there is no place '\(text)'") }
-        return found
-    }
 
     /// Enters the places that the program knows, unless there are some already.
     ///

@@ -32,18 +32,15 @@ let threadsProgram = Program(
             try await list.delete(try find(call, in: list))
         },
         .init("messages TITLE", "prints the messages of a thread, numbered") { call in
-            for (index, message) in (try await messages(call).messages ?? []).enumerated() {
-                say("\(index + 1)  \(message.creator.name)  \(message.created)  \(message.text)")
-            }
+            let messages = try await messages(call).messages ?? []
+            say(numbered: messages.map { "\($0.creator.name)  \($0.created)  \($0.text)" })
         },
         .init("write TITLE TEXT", "adds a message to a thread") { call in
             try await messages(call).add(call.required("TEXT"))
         },
         .init("delete-message TITLE NUMBER", "deletes a message of one's own") { call in
             let list = try await messages(call)
-            guard let number = Int(call.required("NUMBER")), let all = list.messages, all.indices.contains(number - 1)
-            else { throw Problem("there is no message \(call.required("NUMBER")) in \(list.thread.title)") }
-            try await list.delete(all[number - 1])
+            try await list.delete(try call.item(of: list.messages ?? [], "message"))
         },
     ]
 ) { call, terminal in
@@ -62,14 +59,10 @@ private func threads(_ call: Call) async throws -> ThreadList {
     return list
 }
 
-/// The newest thread with the title that the command line names.
+/// The thread with the title that the command line names.
 @MainActor
 private func find(_ call: Call, in list: ThreadList) throws -> ThreadItem {
-    let title = call.required("TITLE")
-    guard let thread = list.threads?.first(where: { $0.title == title }) else {
-        throw Problem("there is no thread '\(title)'")
-    }
-    return thread
+    try call.item(named: "TITLE", of: list.threads ?? [], "thread", by: \.title)
 }
 
 /// The messages of that thread.

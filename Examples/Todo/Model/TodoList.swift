@@ -1,15 +1,11 @@
 import ExampleKit
 import HearthClient
-import Observation
 
 /// What one user has to do.
 @MainActor
-@Observable
 final class TodoList {
-    /// What is to be done by date and time, then what is done; nil until it is known what there is.
-    private(set) var entries: [Entry]?
-    /// Why the list is not kept up to date any more.
-    private(set) var problem: String?
+    /// What is to be done by date and time, then what is done.
+    let live: LiveList<Entry>
 
     private let place: DatabaseReference
     private let hints: DatabaseReference
@@ -17,29 +13,11 @@ final class TodoList {
     init(_ database: Database, of person: Person) {
         place = database.reference(withPath: "todos").child(person.id)
         hints = database.reference(withPath: "welcome")
+        live = LiveList(place, Entry.init, by: <)
     }
 
-    /// Keeps the list up to date until the task is cancelled.
-    ///
-    /// - parameter changed: called with the entries, and again whenever they have changed.
-    func follow(changed: @MainActor ([Entry]) -> Void = { _ in }) async throws {
-        do throws(DatabaseError) {
-            for try await snapshot in place.values() { changed(take(snapshot)) }
-        } catch {
-            problem = "Not up to date any more: \(error)"
-            throw error
-        }
-    }
-
-    /// Learns the list once.
-    func load() async throws { take(try await place.getData()) }
-
-    @discardableResult
-    private func take(_ snapshot: DataSnapshot) -> [Entry] {
-        let known = snapshot.children.compactMap(Entry.init).sorted()
-        entries = known
-        return known
-    }
+    /// Nil until it is known what there is.
+    var entries: [Entry]? { live.items }
 
     // MARK: Changes
 

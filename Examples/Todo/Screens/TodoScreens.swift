@@ -4,11 +4,11 @@ import ExampleKit
 @MainActor
 func showEntries(of person: Person, _ account: Account, on terminal: Terminal) async throws {
     let list = TodoList(account.database, of: person)
-    async let _ = list.follow()
+    async let _ = list.live.follow()
     let key = try await terminal.list(
         { "To do: \(person.name)" }, { account.person == person ? list.entries ?? [] : nil },
         empty: { list.entries == nil ? "One moment…" : "Nothing to do. Press a to add something." },
-        problem: { list.problem },
+        problem: { list.live.problem },
         actions: [
             .always("a", "add") {
                 try await edit("New entry", date: Moment.now.date, time: "", text: "", on: terminal, save: list.add)

@@ -42,6 +42,7 @@ struct AccountsWeatherTests {
         #expect(kept.contains("accounts"))
         var texts = [kept]
         await login.signOut()
+        #expect(access(server.sessionFile("desk") + ".entries-wal", F_OK) != 0, "all is in the file itself")
         for ending in ["", ".settings", ".store", ".entries"] {
             let path = server.sessionFile("desk") + ending
             var information = stat()
@@ -93,8 +94,8 @@ struct AccountsWeatherTests {
 
     @Test("that were sealed elsewhere, or for another place, do not open")
     func places() async throws {
-        let keys = try await MasterKeys.derived(userName: "ann", password: password)
-        let other = try await MasterKeys.derived(userName: "bob", password: password)
+        let keys = try await MasterKeys.derived(userName: "ann", password: password, server: server.url)
+        let other = try await MasterKeys.derived(userName: "bob", password: password, server: server.url)
         let sealed = try keys.sealing.seal("text", for: "a")
         #expect(keys.sealing.open(sealed, for: "a") == "text")
         #expect(keys.sealing.open(sealed, for: "b") == nil)
@@ -114,13 +115,51 @@ struct AccountsWeatherTests {
         }
     }
 
+    @Test("give each server a password of its own, whatever its URL is written like")
+    func servers() async throws {
+        let urls = [
+            "http://db.example.com:9000", "https://db.example.com:9001", "https://db.example.com",
+            "https://db.example.org",
+        ]
+        var passwords: Set<String> = []
+        for url in urls {
+            let keys = try await MasterKeys.derived(userName: "ann", password: password, server: url)
+            passwords.insert(keys.serverPassword)
+            // What is sealed opens wherever it is.
+            #expect(keys.sealing.open(try keys.sealing.seal("text", for: "a"), for: "a") == "text")
+        }
+        #expect(passwords.count == urls.count)
+        for (url, authority) in [
+            ("http://DB.example.com:9000", "db.example.com:9000"),
+            ("ws://db.example.com:9000/?ns=x", "db.example.com:9000"),
+            ("https://db.example.com/", "db.example.com:443"), ("https://[::1]", "[::1]:443"),
+            ("http://[::1]:9000", "[::1]:9000"),
+        ] { #expect(MasterKeys.authority(of: url) == authority, "\(url)") }
+    }
+
+    @Test("that do not open are counted")
+    func sealed() async throws {
+        let (login, vault) = try await created("desk")
+        try await vault.add(name: "Bank", userName: "ann", password: "x")
+        #expect(try await vault.settle(within: .seconds(20)))
+        let all = try Database(url: server.url, options: asOwner).reference(withPath: "accounts")
+        let user = try #require(try await all.getData().children.first?.key)
+        try await all.child(user).child("other").setValue("YQ==")
+        try await vault.load(askingFor: .seconds(20))
+        #expect(vault.entries?.map(\.name) == ["Bank"] && vault.sealed == "1 account does not open")
+        await login.signOut()
+        let list = try await server.run(
+            "hearth-accounts-weather", session: "desk", words: ["list"], input: password)
+        #expect(list.text.hasSuffix("1 account does not open."))
+    }
+
     @Test("edited without a network on two devices arrive on both")
     func twoDevices() async throws {
         let deskVault = try await created("desk").vault
         let phoneVault = try await signedIn("phone").vault
         try await deskVault.add(name: "Bank", userName: "ann", password: "1")
-        try await alongside({ try await deskVault.follow() }) {
-            try await alongside({ try await phoneVault.follow() }) {
+        try await alongside({ try await deskVault.live.follow() }) {
+            try await alongside({ try await phoneVault.live.follow() }) {
                 await until { deskVault.entries?.count == 1 && phoneVault.entries?.count == 1 }
                 deskVault.database.goOffline()
                 phoneVault.database.goOffline()
@@ -175,7 +214,7 @@ struct AccountsWeatherTests {
     /// Deletes the login at the server, as another device does.
     private func deleteLogin(on server: ExampleServer) async throws {
         let auth = try Auth(url: server.url)
-        let keys = try await MasterKeys.derived(userName: "ann", password: password)
+        let keys = try await MasterKeys.derived(userName: "ann", password: password, server: server.url)
         let user = try await auth.signIn(withEmail: "ann@accounts.example", password: keys.serverPassword).user
         try await user.delete()
     }
@@ -269,5 +308,58 @@ struct AccountsWeatherTests {
         try await terminal.wait(for: "Sign in")
         terminal.type("q")
         #expect(try await terminal.outcome() == 0)
+    }
+
+    private func signIn(_ terminal: PseudoTerminal, isNew: Bool) async throws {
+        try await terminal.wait(for: "Create a login")
+        terminal.type(isNew ? .down : .home, .enter)
+        try await terminal.wait(for: isNew ? "Once more" : "Password")
+        terminal.type("ann", .enter, .text(password), .enter)
+        if isNew { terminal.type(.text(password), .enter) }
+        try await terminal.wait(for: "Accounts of ann")
+    }
+
+    @Test("are added, changed and deleted on two terminals at once, until the login is deleted on one of them")
+    func twoTerminals() async throws {
+        let server = try ExampleServer("AccountsWeather", rules: "accounts-weather", isDevelopment: false)
+        let program = "hearth-accounts-weather"
+        let desk = try server.open(program, session: "desk", columns: 100)
+        try await signIn(desk, isNew: true)
+        let phone = try server.open(program, session: "phone", columns: 100)
+        try await signIn(phone, isNew: false)
+        desk.type("a")
+        try await desk.wait(for: "New account")
+        desk.type("Bank", .enter, "ann.lee", .enter, "s3cret", .enter)
+        try await phone.wait(for: "ann.lee")
+        phone.type(.enter)
+        try await phone.wait(for: "Enter next")
+        phone.type(.tab, ".2", .tab, "!", .enter)
+        try await desk.wait(for: "ann.lee.2")
+        desk.type("s")
+        try await desk.wait(for: "Bank: s3cret!")
+        phone.type("x")
+        try await phone.wait(for: "Delete the login")
+        phone.type("wrong horse", .enter)
+        try await phone.wait(for: "The password is wrong.")
+        phone.type(.control("u"), .text(password), .enter)
+        try await phone.wait(for: "Create a login")
+        #expect(!phone.screen.text.contains("Forget"))
+
+        // The other one learns it, and makes room.
+        desk.type(.down)
+        try await desk.wait(for: "sign out and in again")
+        desk.type("o")
+        try await desk.wait(for: "Forget the login of ann on this device")
+        desk.type(.home, .enter)
+        try await desk.wait(for: "Password")
+        desk.type(.enter, .text(password), .enter)
+        try await desk.wait(for: "The server does not know this login any more")
+        desk.type(.escape)
+        try await desk.wait(for: "Forget the login of ann on this device")
+        desk.type(.end, .enter)
+        try await desk.wait(for: "What the server has not got is lost. y/n")
+        desk.type("y")
+        try await desk.waitUntilGone("Forget")
+        try await signIn(desk, isNew: true)
     }
 }

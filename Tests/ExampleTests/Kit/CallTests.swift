@@ -34,7 +34,62 @@ struct CallTests {
             (["--colour", "x"], "there is no option --colour"), (["--color"], "--color needs a value"),
         ])
     func mistakes(words: [String], reason: String) {
-        #expect(throws: Problem(reason)) { try Call(words, program) }
+        #expect(throws: WrongCall(reason)) { try Call(words, program) }
+    }
+
+    @Test("of a program that does a single thing name no command")
+    func single() throws {
+        let program = Program(.init("feed SOURCE [CITY]", "Feeds.") { _ in }, options: [.server("the database")])
+        let call = try #require(try Call(["--server=http://x:1", "file"], program))
+        #expect(call.command?.name == "feed" && call["SOURCE"] == "file" && call["CITY"] == nil)
+        #expect(call.server == "http://x:1")
+        #expect(try Call(["--help"], program) == nil)
+        #expect(throws: WrongCall("the command is: feed SOURCE [CITY]")) { try Call([], program) }
+        #expect(throws: WrongCall("there is no option --session")) { try Call(["--session", "x", "y"], program) }
+    }
+
+    private struct Item: Identifiable {
+        var id: String
+        var name: String
+    }
+
+    @Test(
+        "find items by number, id or name, and none that is not clear",
+        arguments: [
+            ("b", "b"), ("One", "a"), ("one", "b"), ("THREE", "x"), ("Twice", nil), ("oNE", nil), ("None", nil),
+        ] as [(String, String?)])
+    func items(name: String, id: String?) throws {
+        let items = [("a", "One"), ("b", "one"), ("c", "Twice"), ("d", "Twice"), ("x", "three")].map(Item.init)
+        let call = try #require(try Call(["add", name], program))
+        let found = try? call.item(named: "NAME", of: items, "thing", by: \.name).id
+        #expect(found == id)
+        for (number, index) in [
+            ("1", 0), ("5", 4), ("0", nil), ("6", nil), ("-1", nil), ("\(Int.min)", nil), ("x", nil),
+        ] {
+            let call = try #require(try Call(["add", "--", number], program))
+            #expect((try? call.item(numbered: "NAME", of: items, "thing").id) == index.map { items[$0].id })
+        }
+    }
+
+    @Test("keep small files to themselves")
+    func files() throws {
+        let folder = TemporaryFolder()
+        let file = PrivateFile(path: folder.path + "/f")
+        #expect(try file.read() == nil)
+        for bytes in [[1, 2, 3], [], [UInt8](repeating: 7, count: 1 << 20)] as [[UInt8]] {
+            try file.replace(with: bytes)
+            #expect(try file.read() == bytes)
+        }
+        try file.replace(with: [UInt8](repeating: 7, count: 1 << 20 + 1))
+        #expect(throws: Problem.self) { try file.read() }
+        try file.replace(with: [1])
+        #expect(TemporaryFolder.files(in: folder.path) == ["f"])
+        chmod(file.path, 0o640)
+        #expect(throws: Problem.self) { try file.read() }
+        try file.remove()
+        try file.remove()
+        #expect(try file.read() == nil)
+        #expect(throws: Problem.self) { try PrivateFile(path: folder.path + "/none/f").replace(with: []) }
     }
 
     @Test("make the folder of their session")

@@ -1,6 +1,8 @@
-import Glibc
+import ExampleKit
 import TestSupport
 import Testing
+
+@testable import Notebooks
 
 @Suite("Notebooks on a terminal", .timeLimit(.minutes(15)))
 struct NotebookScreenTests {
@@ -80,7 +82,10 @@ struct NotebookScreenTests {
         try await desk.wait(for: "1 note")
         desk.type(.end, .enter)
         try await desk.wait(for: "Rome in May")
-        desk.type("d")
+        desk.type(.enter)
+        try await desk.waitUntilGone("delete")
+        #expect(desk.screen.text.contains("Rome in May"))
+        desk.type(.escape, "d")
         try await desk.wait(for: "Delete this note? y/n")
         desk.type("n", "d", "y")
         try await phone.wait(for: "No note yet.")
@@ -105,7 +110,7 @@ struct NotebookScreenTests {
             list.count == 2 && list[0].hasPrefix("Welcome ") && list[1].hasPrefix("Trips ")
                 && list[1].hasSuffix("1 note"))
         for (words, reason) in [
-            (["delete", "Trips", "2"], "there is no note 2 in Trips"),
+            (["delete", "Trips", "2"], "there is no note 2"),
             (["notes", "Trip"], "there is no notebook 'Trip'"),
             (["add", ""], "A notebook needs a name."),
         ] {
@@ -122,6 +127,31 @@ struct NotebookScreenTests {
         #expect(wrong.text.hasSuffix("The password is wrong.") && wrong.code == 1)
         let back = try await server.run(name, session: "ann", "sign-in", "ann@example.com", input: "secret")
         #expect(back.text.hasSuffix("Welcome back, Ann.") && back.code == 0)
+    }
+
+    @Test("have notes that can be read however long they are, and names that must be told apart")
+    @MainActor
+    func reading() async throws {
+        let (account, ann) = try await server.signUp("Ann")
+        let shelf = NotebookShelf(account.database, of: ann)
+        for _ in 0..<2 { try await shelf.add("Trips") }
+        try await shelf.live.load()
+        let trips = try #require(shelf.notebooks?.first)
+        try await shelf.write((1...600).map { "word\($0)" }.joined(separator: " "), in: trips)
+        let terminal = try server.open("hearth-notebooks", session: "Ann")
+        try await terminal.wait(for: "1 note")
+        terminal.type(.home, .enter)
+        try await terminal.wait(for: "word1 ")
+        terminal.type(.enter)
+        try await terminal.wait(for: "word50")
+        for _ in 0..<10 { terminal.type(.pageDown) }
+        try await terminal.wait(for: "word600")
+        try await shelf.live.load()
+        try await shelf.delete(try #require(shelf.notebook(trips.id)?.notes.first), in: trips)
+        try await terminal.wait(for: "No note yet.")
+        let several = try await server.run("hearth-notebooks", session: "Ann", "notes", "trips")
+        #expect(several.text.contains("there are 2 notebooks 'trips'; say which one: ") && several.code == 1)
+        #expect(try await server.run("hearth-notebooks", session: "Ann", "notes", trips.id).code == 0)
     }
 
     @Test("are watched by scripts")

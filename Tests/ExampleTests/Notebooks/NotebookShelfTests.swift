@@ -22,7 +22,7 @@ struct NotebookShelfTests {
         let before = Moment.now
         try await shelf.add(" Trips ")
         try await shelf.add("Books")
-        try await shelf.load()
+        try await shelf.live.load()
         let notebooks = try #require(shelf.notebooks)
         #expect(notebooks.map(\.name) == ["Trips", "Books"])
         #expect(notebooks.allSatisfy { $0.created >= before && $0.created <= Moment.now && $0.notes.isEmpty })
@@ -37,7 +37,7 @@ struct NotebookShelfTests {
         let shelf = try await shelf("Ann")
         await #expect(throws: FieldProblems(["name": problem])) { try await shelf.add(name) }
         try await shelf.add(String(repeating: "🙂", count: 50))
-        try await shelf.load()
+        try await shelf.live.load()
         #expect(shelf.notebooks?.count == 1)
     }
 
@@ -47,31 +47,31 @@ struct NotebookShelfTests {
         try await ann.add("Trips")
         let (account, bob) = try await server.signUp("Bob")
         let shelf = NotebookShelf(account.database, of: bob)
-        try await shelf.load()
+        try await shelf.live.load()
         #expect(shelf.notebooks == [])
         // Not even on purpose.
         let person = try #require(try server.person("Ann"))
         let foreign = NotebookShelf(account.database, of: person)
-        await #expect(throws: DatabaseError.self) { try await foreign.load() }
+        await #expect(throws: DatabaseError.self) { try await foreign.live.load() }
         await #expect(throws: DatabaseError.self) { try await foreign.add("Mine") }
-        await #expect(throws: DatabaseError.self) { try await foreign.follow() }
-        #expect(foreign.problem?.contains("permission denied") == true)
+        await #expect(throws: DatabaseError.self) { try await foreign.live.follow() }
+        #expect(foreign.live.problem?.contains("permission denied") == true)
     }
 
     @Test("have notes with text and date, which are added and deleted")
     func notes() async throws {
         let shelf = try await shelf("Ann")
         try await shelf.add("Trips")
-        try await shelf.load()
+        try await shelf.live.load()
         let trips = try #require(shelf.notebooks?.first)
         try await shelf.write(" Rome ", in: trips)
         try await shelf.write("Oslo", in: trips)
-        try await shelf.load()
+        try await shelf.live.load()
         let notes = try #require(shelf.notebook(trips.id)).notes
         #expect(notes.map(\.text) == ["Rome", "Oslo"])
         #expect(notes.allSatisfy { $0.date >= trips.created && $0.date <= Moment.now })
         try await shelf.delete(notes[0], in: trips)
-        try await shelf.load()
+        try await shelf.live.load()
         #expect(shelf.notebook(trips.id)?.notes == [notes[1]])
         for (text, problem) in [
             (" ", "The note is empty."), (String(repeating: "x", count: 10001), "A note has at most 10000 characters."),
@@ -86,8 +86,8 @@ struct NotebookShelfTests {
         let desk = NotebookShelf(account.database, of: ann)
         let other = try Account(server: server.url, sessionFile: server.sessionFile("Ann"))
         let phone = NotebookShelf(other.database, of: ann)
-        try await alongside({ try await desk.follow() }) {
-            try await alongside({ try await phone.follow() }) {
+        try await alongside({ try await desk.live.follow() }) {
+            try await alongside({ try await phone.live.follow() }) {
                 await until { desk.notebooks == [] && phone.notebooks == [] }
                 try await desk.add("Trips")
                 await until { phone.notebooks?.map(\.name) == ["Trips"] }
@@ -104,7 +104,7 @@ struct NotebookShelfTests {
     func welcome() async throws {
         let shelf = try await shelf("Ann")
         try await shelf.takeWelcome()
-        try await shelf.load()
+        try await shelf.live.load()
         let welcome = try #require(shelf.notebooks?.first)
         #expect(welcome.name == "Welcome")
         #expect(

@@ -32,13 +32,13 @@ struct PlacesTests {
         try await session.places.live.load()
         let places = session.places.places
         #expect(places.map(\.name).first == "Café Isar" && places == places.sorted { $0.name < $1.name })
-        let place = try session.places.place(meantBy: "university library")
-        #expect(place.id == "university-library" && place.address == "Geschwister-Scholl-Platz 1, 80539 München")
+        let place = try #require(session.places.place("university-library"))
+        #expect(place.name == "University Library" && place.address == "Geschwister-Scholl-Platz 1, 80539 München")
         #expect(place.latitude == 48.15079 && place.longitude == 11.58112)
         #expect(place.hours == "Mon–Fri 8:00–22:00, Sat–Sun 9:00–18:00" && place.needsStudentCard)
         #expect(place.totalSeats == 120 && place.availableSeats == 120)
-        #expect(try session.places.place(meantBy: "city-library").needsStudentCard == false)
-        #expect(throws: Problem("there is no place 'Moon'")) { try session.places.place(meantBy: "Moon") }
+        #expect(session.places.place("city-library")?.needsStudentCard == false)
+        #expect(session.places.place("moon") == nil)
     }
 
     @Test("tell of each seat that is taken or freed, wherever they are watched")

@@ -36,6 +36,17 @@ final class ExampleServer: Sendable {
     var url: String { "http://\(server.address)" }
     var port: UInt16 { server.address.port }
 
+    /// The file of a new key for an administrator's program.
+    func makeKey() throws -> String {
+        let key = PrivateFile(path: folder.path + "/key.json")
+        let accounts = try ServiceAccounts(folder: folder.path + "/data")
+        let text = try accounts.makeKey(
+            email: "feeder@example.com", project: "hearth", tokenURI: url + "/token", now: WallClock.milliseconds / 1000
+        )
+        try key.replace(with: text)
+        return key.path
+    }
+
     /// A file for a session, which goes with the server.
     func sessionFile(_ name: String) -> String { "\(folder.path)/\(name).session" }
 

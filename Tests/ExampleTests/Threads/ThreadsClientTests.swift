@@ -1,4 +1,3 @@
-import EventLoop
 import ExampleKit
 import JSONWebTokens
 import TestSupport
@@ -71,11 +70,11 @@ struct ThreadsClientTests {
     @Test("is logged out when the service does not take the token any more, and stays so")
     func ended() async throws {
         _ = try await signUp("Ann")
-        let file = house.server.sessionFile("Ann")
-        let text = try #require(try PrivateFile.read(file))
+        let file = PrivateFile(path: house.server.sessionFile("Ann"))
+        let text = try #require(try file.read())
         var kept = try #require(try JSONValue(parsing: text).object)
         kept["token"] = .text("x.y.z")
-        try PrivateFile.replace(file, with: kept.bytes)
+        try file.replace(with: kept.bytes)
         let session = try session("Ann")
         #expect(session.member != nil)
         await #expect(throws: ServiceError.self) { try await ThreadList(session).load() }

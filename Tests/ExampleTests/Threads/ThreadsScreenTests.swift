@@ -135,7 +135,7 @@ struct ThreadsScreenTests {
         #expect(messages.hasPrefix("1  Ann Lee  ") && messages.hasSuffix("  Rome?"))
         let refused = try await run("delete", "Welcome")
         #expect(refused.text == "hearth-threads: Only its creator may delete a thread." && refused.code == 1)
-        #expect(try await run("delete-message", "Trips", "2").text == "hearth-threads: there is no message 2 in Trips")
+        #expect(try await run("delete-message", "Trips", "2").text == "hearth-threads: there is no message 2")
         #expect(try await run("delete-message", "Trips", "1").code == 0)
         #expect(try await run("messages", "Trips").text == "")
         // Nobody steers another's terminal.
@@ -144,6 +144,11 @@ struct ThreadsScreenTests {
         #expect(try await run("write", "a\u{1B}[2Jb", "c\u{1B}[2Jd").code == 0)
         #expect(try await run("messages", "a\u{1B}[2Jb").text.hasSuffix("  c·[2Jd"))
         #expect(try await run("messages", "\u{1B}[2J").text == "hearth-threads: there is no thread '·[2J'")
+        // Somebody else may use a title, too.
+        _ = try await house.addThread("Trips", try await house.signUp("Bob").token)
+        let several = try await run("delete", "Trips")
+        #expect(several.text.hasPrefix("hearth-threads: there are 2 threads 'Trips'; say which one: "))
+        #expect(several.code == 1)
         #expect(try await run("log-out").code == 0)
         #expect(try await run("log-in", "ann@example.com", input: "secret2").text.hasSuffix("is wrong."))
     }

@@ -311,7 +311,8 @@ struct UserDatabasesTests {
     @Test("are not taken from those who use them")
     func inUse() async throws {
         let server = try ExampleServer("Threads", rules: "message-threads")
-        let users = UserDatabases(url: server.url, limits: .init(countMax: 1, patience: .seconds(600)))
+        let users = UserDatabases(
+            url: server.url, limits: .init(countMax: 1, newcomersMax: 1, patience: .seconds(600)))
         defer { users.closeAll() }
         let bob = token("bob")
         try await users.perform(as: token("ann")) { ann in
@@ -321,6 +322,34 @@ struct UserDatabasesTests {
             _ = try await ann.threads()
         }
         try await users.perform(as: bob) { _ = try await $0.threads() }
+    }
+
+    @Test("are not taken from their users by tokens that somebody has made up")
+    func madeUp() async throws {
+        let server = try ExampleServer("Threads", rules: "message-threads", isDevelopment: false)
+        let users = UserDatabases(
+            url: server.url, limits: .init(countMax: 1, newcomersMax: 1, patience: .seconds(600)))
+        defer { users.closeAll() }
+        let user = try await Auth(url: server.url).createUser(withEmail: "ann@example.com", password: "secret1").user
+        let ann = try await user.getIDToken()
+        func connection() async throws -> ObjectIdentifier {
+            try await users.perform(as: ann) { user in
+                _ = try await user.threads()
+                return ObjectIdentifier(user)
+            }
+        }
+        let first = try await connection()
+        for uid in ["bob", "cem", "eve"] {
+            await #expect(throws: APIFailure.notLoggedIn) {
+                try await users.perform(as: token(uid)) { try await $0.threads() }
+            }
+            // What is wrong with a request may be found before the database is asked.
+            await #expect(throws: APIFailure.noSuchMessage) {
+                try await users.perform(as: token(uid)) { try await $0.deleteMessage("") }
+            }
+        }
+        #expect(try await connection() == first)
+        #expect(users.count == 2)
     }
 
     @Test("are closed when nobody has used them for long")

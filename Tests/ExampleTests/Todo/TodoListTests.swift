@@ -22,18 +22,18 @@ struct TodoListTests {
         try await list.add(date: "2026-3-1", time: "18:30", text: " Dinner ")
         try await list.add(date: "2026-03-01", time: "8:05", text: "Run")
         try await list.add(date: "2025-12-31", time: "23:00", text: "Fireworks")
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries?.map(\.text) == ["Fireworks", "Run", "Dinner"])
         #expect(
             list.entries?.map { "\($0.date) \($0.time)" } == [
                 "2025-12-31 23:00", "2026-03-01 08:05", "2026-03-01 18:30",
             ])
         try await list.setDone(try #require(list.entries?.first), true)
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries?.map(\.text) == ["Run", "Dinner", "Fireworks"])
         #expect(list.entries?.map(\.isDone) == [false, false, true])
         try await list.setDone(try #require(list.entries?.last), false)
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries?.map(\.isDone) == [false, false, false])
     }
 
@@ -58,12 +58,12 @@ struct TodoListTests {
         let list = try await list("Ann")
         await #expect(throws: FieldProblems(problems)) { try await list.add(date: date, time: time, text: text) }
         try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
-        try await list.load()
+        try await list.live.load()
         let entry = try #require(list.entries?.first)
         await #expect(throws: FieldProblems(problems)) {
             try await list.change(entry, date: date, time: time, text: text)
         }
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries == [entry])
     }
 
@@ -71,15 +71,15 @@ struct TodoListTests {
     func change() async throws {
         let list = try await list("Ann")
         try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
-        try await list.load()
+        try await list.live.load()
         let entry = try #require(list.entries?.first)
         try await list.setDone(entry, true)
         try await list.change(entry, date: "2026-03-02", time: "19:00", text: "Supper")
-        try await list.load()
+        try await list.live.load()
         #expect(
             list.entries == [Entry(id: entry.id, date: "2026-03-02", time: "19:00", text: "Supper", isDone: true)])
         try await list.delete(entry)
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries == [])
     }
 
@@ -89,7 +89,7 @@ struct TodoListTests {
         let list = TodoList(account.database, of: ann)
         let other = try Account(server: server.url, sessionFile: server.sessionFile("Ann"))
         let same = TodoList(other.database, of: ann)
-        try await alongside({ try await same.follow() }) {
+        try await alongside({ try await same.live.follow() }) {
             await until { same.entries == [] }
             try await list.add(date: "2026-03-01", time: "18:30", text: "Dinner")
             await until { same.entries?.map(\.text) == ["Dinner"] }
@@ -98,18 +98,18 @@ struct TodoListTests {
         try account.signOut()
         try await account.signUp(name: "Bob", email: "bob@example.com", password: "secret")
         let bob = TodoList(account.database, of: try account.needPerson())
-        try await bob.load()
+        try await bob.live.load()
         #expect(bob.entries == [])
-        await #expect(throws: DatabaseError.self) { try await list.load() }
-        await #expect(throws: DatabaseError.self) { try await list.follow() }
-        #expect(list.problem?.contains("permission denied") == true)
+        await #expect(throws: DatabaseError.self) { try await list.live.load() }
+        await #expect(throws: DatabaseError.self) { try await list.live.follow() }
+        #expect(list.live.problem?.contains("permission denied") == true)
     }
 
     @Test("begin with what the operator has prepared")
     func welcome() async throws {
         let list = try await list("Ann")
         try await list.takeWelcome()
-        try await list.load()
+        try await list.live.load()
         #expect(list.entries?.map(\.text) == ["Add what is to be done (a), and say what is done (space)."])
         #expect(list.entries?.first?.isDone == false)
     }

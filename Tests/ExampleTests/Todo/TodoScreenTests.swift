@@ -93,5 +93,7 @@ struct TodoScreenTests {
         #expect(missing.text == "hearth-todo: The time is missing." && missing.code == 1)
         let beyond = try await server.run(name, session: "ann", "done", "3")
         #expect(beyond.text == "hearth-todo: there is no entry 3" && beyond.code == 1)
+        let least = try await server.run(name, session: "ann", "done", "--", "-9223372036854775808")
+        #expect(least.text == "hearth-todo: there is no entry -9223372036854775808" && least.code == 1)
     }
 }

@@ -19,22 +19,23 @@ final class Login {
     private let server: String
     private let startsOnline: Bool
     private let auth: Auth
-    private let settings: OwnFile
-    private let store: OwnFile
-    private let entries: OwnFile
+    private let settings: PrivateFile
+    private let store: PrivateFile
+    /// A database of SQLite's.
+    private let entriesFile: String
 
     private static let proof = "the password is right"
 
     /// - parameter file: the session's; the others are beside it.
     init(server: String, file: String, startsOnline: Bool = true) throws {
         (self.server, self.startsOnline) = (server, startsOnline)
-        settings = OwnFile(path: file + ".settings")
-        store = OwnFile(path: file + ".store")
-        entries = OwnFile(path: file + ".entries")
+        settings = PrivateFile(path: file + ".settings")
+        store = PrivateFile(path: file + ".store")
+        entriesFile = file + ".entries"
         var options = AuthOptions()
         options.sessionFile = file
         auth = try Auth(url: server, options: options)
-        if let text = settings.read() { userName = try DatabaseValue(json: Array(text.utf8))["userName"].string }
+        if let text = try settings.read() { userName = try DatabaseValue(json: text)["userName"].string }
     }
 
     /// Knows when the server ends the session, until the task is cancelled.
@@ -55,7 +56,7 @@ final class Login {
             "password": password.count < 8 ? "A password has at least 8 characters." : nil,
             "confirmation": confirmation ?? password != password ? "This is not the same password." : nil,
         ])
-        let keys = try await MasterKeys.derived(userName: user, password: password)
+        let keys = try await MasterKeys.derived(userName: user, password: password, server: server)
         let known: User
         do throws(AuthError) {
             known = try await auth.createUser(withEmail: Self.address(user), password: keys.serverPassword).user
@@ -72,8 +73,8 @@ final class Login {
     /// - throws: `FieldProblems` for `user` and `password`; `AuthError`.
     func signIn(_ user: String, password: String) async throws {
         let user = try checkedName(user)
-        let keys = try await MasterKeys.derived(userName: user, password: password)
-        let isRight = userName == user ? opensStore(keys, user) : nil
+        let keys = try await MasterKeys.derived(userName: user, password: password, server: server)
+        let isRight = userName == user ? try opensStore(keys, user) : nil
         if isRight == false { throw Self.wrongPassword }
         if isRight == true, let known = auth.currentUser { return try open(known, keys) }
         let known: User
@@ -101,8 +102,8 @@ final class Login {
         guard let vault, let userName, let user = auth.currentUser else {
             throw Problem(sessionEnd ?? "Nobody is signed in.")
         }
-        let keys = try await MasterKeys.derived(userName: userName, password: password)
-        if opensStore(keys, userName) == false { throw Self.wrongPassword }
+        let keys = try await MasterKeys.derived(userName: userName, password: password, server: server)
+        if try opensStore(keys, userName) == false { throw Self.wrongPassword }
         do throws(AuthError) {
             let address = Self.address(userName)
             let credential = EmailAuthProvider.credential(withEmail: address, password: keys.serverPassword)
@@ -119,9 +120,9 @@ final class Login {
     func forget() async throws {
         await signOut()
         try auth.signOut()
-        entries.remove()
-        store.remove()
-        settings.remove()
+        for ending in ["", "-wal", "-shm"] { try PrivateFile(path: entriesFile + ending).remove() }
+        try store.remove()
+        try settings.remove()
         userName = nil
     }
 
@@ -129,15 +130,15 @@ final class Login {
         var options = DatabaseOptions()
         // Without the user's token there is no connection: what were sent in nobody's name would be refused, and lost.
         options.tokenProvider = { try await user.getIDToken(forcingRefresh: $0) }
-        options.persistenceFile = entries.path
+        options.persistenceFile = entriesFile
         options.startsOnline = startsOnline
         vault = Vault(try Database(url: server, options: options), userID: user.uid, key: keys.sealing)
         noticeEnd()
     }
 
     /// Whether these keys are those of the login that is kept here; nil if none is.
-    private func opensStore(_ keys: MasterKeys, _ user: String) -> Bool? {
-        store.read().map { keys.sealing.open($0, for: user) == Self.proof }
+    private func opensStore(_ keys: MasterKeys, _ user: String) throws -> Bool? {
+        try store.read().map { keys.sealing.open(String(decoding: $0, as: UTF8.self), for: user) == Self.proof }
     }
 
     /// What it means that the server does not let a user in.
@@ -154,8 +155,8 @@ final class Login {
     }
 
     private func remember(_ user: String, _ keys: MasterKeys) throws {
-        try store.write(try keys.sealing.seal(Self.proof, for: user))
-        try settings.write((["userName": .string(user)] as DatabaseValue).description)
+        try store.replace(with: Array(try keys.sealing.seal(Self.proof, for: user).utf8))
+        try settings.replace(with: Array((["userName": .string(user)] as DatabaseValue).description.utf8))
         userName = user
     }
 

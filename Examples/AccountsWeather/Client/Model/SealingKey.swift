@@ -8,18 +8,32 @@ struct MasterKeys: Sendable {
     /// With what the server knows the user.
     let serverPassword: String
 
-    /// Both are the same on every device. Takes a third of a second and 32 MiB, on purpose: whoever guesses passwords
-    /// pays it for each guess.
+    /// Both are the same on every device. The password for one server is of no use at another one. Takes a third of a second and 32 MiB, on purpose: whoever guesses passwords pays it for each guess.
+    ///
+    /// - parameter server: the server's URL.
     @concurrent
-    static func derived(userName: String, password: String) async throws -> MasterKeys {
+    static func derived(userName: String, password: String, server: String) async throws -> MasterKeys {
         let salt = Array("hearth-accounts/\(userName)".utf8)
         let password = password.utf8.map { CChar(bitPattern: $0) }
         var keys = [UInt8](repeating: 0, count: 64)
         guard EVP_PBE_scrypt(password, password.count, salt, salt.count, 1 << 15, 8, 3, 64 << 20, &keys, 64) == 1 else {
             throw Problem("The keys cannot be made.")
         }
-        return MasterKeys(
-            sealing: SealingKey(Array(keys[..<32])), serverPassword: Base64Text.encode(Array(keys[32...])))
+        let authority = Array(Self.authority(of: server).utf8)
+        var serverKey = [UInt8](repeating: 0, count: 32)
+        guard HMAC(EVP_sha256(), Array(keys[32...]), 32, authority, authority.count, &serverKey, nil) != nil else {
+            throw Problem("The keys cannot be made.")
+        }
+        return MasterKeys(sealing: SealingKey(Array(keys[..<32])), serverPassword: Base64Text.encode(serverKey))
+    }
+
+    /// Host and port, as all URLs of a server have them.
+    static func authority(of url: String) -> String {
+        let rest = url.lowercased().split(separator: "://", maxSplits: 1).last ?? ""
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        // An address of IPv6 is in brackets.
+        let behind = authority.lastIndex(of: "]").map { authority[$0...] } ?? authority
+        return behind.contains(":") ? String(authority) : authority + ":443"
     }
 }
 

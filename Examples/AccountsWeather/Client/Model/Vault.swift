@@ -11,17 +11,38 @@ struct Entry: Identifiable, Hashable {
     var password: String
 }
 
+/// An account as it is on disk and on the server.
+struct Kept: Identifiable {
+    let id: String
+    /// Nil if it does not open, because it was sealed with another key or changed by somebody.
+    let entry: Entry?
+
+    init?(_ snapshot: DataSnapshot, _ key: SealingKey) {
+        guard let id = snapshot.key else { return nil }
+        self.id = id
+        let text = snapshot.value.string.flatMap { key.open($0, for: id) }
+        entry = text.flatMap { Entry(id, json: $0) }
+    }
+}
+
+extension Entry {
+    fileprivate init?(_ id: String, json: String) {
+        guard let value = try? DatabaseValue(json: Array(json.utf8)), let name = value["name"].string else {
+            return nil
+        }
+        self.init(
+            id: id, name: name, userName: value["userName"].string ?? "", password: value["password"].string ?? "")
+    }
+}
+
 /// The accounts of one user. They are on disk and on the server, sealed; only here they are open.
 ///
 /// Changes take effect at once and are kept; the server is told when it can be reached.
 @MainActor
 @Observable
 final class Vault {
-    /// By their names; nil until it is known what there is.
-    private(set) var entries: [Entry]?
-    /// What does not open, because it was sealed with another key or changed by somebody.
-    private(set) var sealedCount = 0
-    /// What went wrong last.
+    let live: LiveList<Kept>
+    /// What the server has refused last.
     private(set) var problem: String?
 
     let database: Database
@@ -40,6 +61,18 @@ final class Vault {
         self.database = database
         place = database.reference(withPath: "accounts").child(userID)
         self.key = key
+        live = LiveList(place) { Kept($0, key) }
+    }
+
+    /// Nil until it is known what there is.
+    var entries: [Entry]? {
+        live.items?.compactMap(\.entry).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    }
+
+    /// As in `2 accounts do not open`; nil if all do.
+    var sealed: String? {
+        let count = live.items?.count { $0.entry == nil } ?? 0
+        return count == 0 ? nil : count == 1 ? "1 account does not open" : "\(count) accounts do not open"
     }
 
     /// Ends the connection. Returns when all that was seen and changed is on disk.
@@ -49,45 +82,16 @@ final class Vault {
         do { for try await _ in connected.values() { database.close() } } catch {}
     }
 
-    /// Keeps the accounts up to date until the task is cancelled.
-    ///
-    /// - parameter changed: called with the accounts, and again whenever they have changed.
-    func follow(changed: @MainActor ([Entry]) -> Void = { _ in }) async throws {
-        do throws(DatabaseError) {
-            for try await snapshot in place.values() { changed(take(snapshot)) }
-        } catch {
-            problem = "Not up to date any more: \(error)"
-            throw error
-        }
-    }
-
     /// Learns the accounts once: those that are known here.
     ///
     /// - parameter limit: how long to wait for what the server knows besides; nil not to ask it.
     func load(askingFor limit: Duration? = nil) async throws {
         for try await snapshot in place.values() {
-            take(snapshot)
+            live.take(snapshot)
             // The server answers in order: when it has answered to a write, it has told what this loop listens to.
             if let limit, try await settle(within: limit) { try await load() }
             break
         }
-    }
-
-    @discardableResult
-    private func take(_ snapshot: DataSnapshot) -> [Entry] {
-        let children = snapshot.children
-        let opened = children.compactMap(open).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
-        sealedCount = children.count - opened.count
-        entries = opened
-        return opened
-    }
-
-    private func open(_ snapshot: DataSnapshot) -> Entry? {
-        guard let id = snapshot.key, let sealed = snapshot.value.string, let text = key.open(sealed, for: id),
-            let value = try? DatabaseValue(json: Array(text.utf8)), let name = value["name"].string
-        else { return nil }
-        return Entry(
-            id: id, name: name, userName: value["userName"].string ?? "", password: value["password"].string ?? "")
     }
 
     // MARK: Changes

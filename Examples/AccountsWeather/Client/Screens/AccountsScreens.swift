@@ -46,11 +46,12 @@ private func askLogin(
 /// The accounts, until the user signs out.
 @MainActor
 func showAccounts(_ vault: Vault, _ login: Login, on terminal: Terminal) async throws {
-    async let _ = vault.follow()
+    async let _ = vault.live.follow()
     try await terminal.list(
-        { "Accounts of \(login.userName ?? "")" }, { login.vault == nil ? nil : vault.entries ?? [] },
+        { "Accounts of \(login.userName ?? "")" + (vault.sealed.map { " (\($0))" } ?? "") },
+        { login.vault == nil ? nil : vault.entries ?? [] },
         empty: { vault.entries == nil ? "One moment…" : "No account yet. Press a to add one." },
-        problem: { login.sessionEnd ?? vault.problem },
+        problem: { login.sessionEnd ?? vault.problem ?? vault.live.problem },
         actions: [
             .onItem(.enter, "edit") { entry in try await edit(entry, in: vault, on: terminal) },
             .always("a", "add") { try await edit(nil, in: vault, on: terminal) },

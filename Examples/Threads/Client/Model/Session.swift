@@ -1,4 +1,3 @@
-import EventLoop
 import ExampleKit
 import JSONWebTokens
 import Observation
@@ -23,15 +22,15 @@ final class Session {
     /// Who is logged in.
     private(set) var member: Member?
     private let service: Service
-    private let file: String
+    private let file: PrivateFile
 
     /// - parameter server: the service's URL.
     /// - parameter file: where to stay logged in between runs.
     init(server: String, file: String) throws {
         service = try Service(url: server)
-        self.file = file
+        self.file = PrivateFile(path: file)
         // Of another service it is of no use here.
-        guard let bytes = try PrivateFile.read(file), let object = (try? JSONValue(parsing: bytes))?.object,
+        guard let bytes = try self.file.read(), let object = (try? JSONValue(parsing: bytes))?.object,
             object["service"]?.text == service.url
         else { return }
         member = try? Member(object)
@@ -65,12 +64,12 @@ final class Session {
         let new = try Member(answer)
         var object = answer
         object["service"] = .text(service.url)
-        try PrivateFile.replace(file, with: object.bytes)
+        try file.replace(with: object.bytes)
         member = new
     }
 
     func logOut() throws {
-        try PrivateFile.remove(file)
+        try file.remove()
         member = nil
     }
 

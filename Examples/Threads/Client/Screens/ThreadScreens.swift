@@ -57,7 +57,7 @@ private func showMessages(
                     try await list.add(values["message"] ?? "")
                 }
             },
-            .onItem("d", "delete") { message in _ = try await delete(message, in: list, on: terminal) },
+            .onItem("d", "delete") { message in try await delete(message, in: list, on: terminal) },
             .always("r", "refresh") { try await terminal.perform("Loading…") { try await list.load() } },
             .leave(.escape, "back"),
         ]
@@ -66,60 +66,25 @@ private func showMessages(
     }
 }
 
-/// One message with all its text, until the user goes back or has deleted it.
+/// One message with all its text, until the user goes back or it is no more.
 @MainActor
 private func showMessage(_ message: MessageItem, in list: MessageList, on terminal: Terminal) async throws {
-    let scroll = Scroll()
-    _ = try await terminal.show { size in
-        let head: [Line] = [
-            Line("From  ", .faint) + Line(message.creator.name, .bold), Line("Date  ", .faint) + "\(message.created)",
-            "",
-        ]
-        let text = message.text.wrapped(to: size.columns - 2).map { Line($0) }
-        let lines = scroll.part(of: head + text, rows: Page.rows(in: size))
-        let deletes: [(Key, String)] = list.mayDelete(message) ? [("d", "delete")] : []
-        return Page("Message in \(list.thread.title)", lines, hints: deletes + [(.escape, "back")])
-    } press: { key in
-        switch key {
-        case .escape: return true
-        case "d": return try await delete(message, in: list, on: terminal) ? true : nil
-        default:
-            scroll.press(key)
-            return nil
-        }
-    }
+    let head: [Line] = [
+        Line("From  ", .faint) + Line(message.creator.name, .bold), Line("Date  ", .faint) + "\(message.created)", "",
+    ]
+    let deleting = ListAction<Never>.always("d", "delete") { try await delete(message, in: list, on: terminal) }
+    try await terminal.showText(
+        "Message in \(list.thread.title)", head: head,
+        { list.messages?.first { $0.id == message.id }?.text }, actions: list.mayDelete(message) ? [deleting] : [])
 }
 
-/// Deletes a message of the user's own, if that is meant; whether it was done.
+/// Deletes a message of the user's own, if that is meant.
 @MainActor
-private func delete(_ message: MessageItem, in list: MessageList, on terminal: Terminal) async throws -> Bool {
+private func delete(_ message: MessageItem, in list: MessageList, on terminal: Terminal) async throws {
     guard list.mayDelete(message) else {
         terminal.message = Line("Only \(message.creator.name) may delete this message.", .wrong)
-        return false
+        return
     }
-    guard try await terminal.confirm("Delete this message?") else { return false }
-    return try await terminal.perform("Deleting…") { try await list.delete(message) }
-}
-
-/// Which part of a long text is visible.
-@MainActor
-private final class Scroll {
-    private var top = 0
-    private var rows = 1
-
-    func part(of lines: [Line], rows: Int) -> [Line] {
-        self.rows = rows
-        top = max(min(top, lines.count - rows), 0)
-        return Array(lines.dropFirst(top))
-    }
-
-    func press(_ key: Key) {
-        switch key {
-        case .up: top = max(top - 1, 0)
-        case .down: top += 1
-        case .pageUp: top = max(top - rows, 0)
-        case .pageDown: top += rows
-        default: break
-        }
-    }
+    guard try await terminal.confirm("Delete this message?") else { return }
+    try await terminal.perform("Deleting…") { try await list.delete(message) }
 }

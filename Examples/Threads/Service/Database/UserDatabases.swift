@@ -3,11 +3,13 @@ import HearthClient
 import Synchronization
 
 /// The databases of the users who are active. Each is kept for a while, so that not every request has to connect, and
-/// there is a bound for them.
+/// there is a bound for them. Whoever makes up tokens takes no place from those whose token is good.
 final class UserDatabases: Sendable {
     struct Limits: Sendable {
-        /// Connections at most.
+        /// Connections at most, of users whose token the database has taken.
         var countMax = 200
+        /// Connections at most on which it is not known yet whether the database takes the token.
+        var newcomersMax = 50
         /// How long one is kept that nobody uses.
         var idleMax = Duration.seconds(300)
         /// How long a request waits for the database.
@@ -16,6 +18,8 @@ final class UserDatabases: Sendable {
 
     private struct Entry {
         let user: UserDatabase
+        /// Whether the database has taken the token. Anybody can make one that it does not take.
+        var isKnown = false
         /// Requests that use it.
         var uses = 0
         var lastUse = ContinuousClock.now
@@ -56,7 +60,8 @@ final class UserDatabases: Sendable {
             }
         }
         let isLost = if case .failure(let failure) = outcome { failure.status == .serviceUnavailable } else { false }
-        end(token, user, isOver: isLost || user.isRefused)
+        let isDone = if case .success = outcome { true } else { false }
+        end(token, user, isDone: isDone, isOver: isLost || user.isRefused)
         if user.isRefused { throw .notLoggedIn }
         return try outcome.get()
     }
@@ -67,25 +72,41 @@ final class UserDatabases: Sendable {
                 entries[token]?.uses += 1
                 return known
             }
-            if entries.count >= limits.countMax {
-                let idle = entries.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
-                guard let idle else { throw APIFailure(.serviceUnavailable, "Too many users are active: try later.") }
-                entries[idle.key]?.user.database.close()
-                entries[idle.key] = nil
-            }
+            try Self.makeRoom(in: &entries, below: limits.newcomersMax, isKnown: false)
             let new = try UserDatabase(url: url, token: token)
             entries[token] = Entry(user: new, uses: 1)
             return new
         }
     }
 
+    /// Closes the connection that was not used for longest, if there are too many of a kind.
+    ///
+    /// - throws: 503 if all are in use.
+    private static func makeRoom(
+        in entries: inout [String: Entry], below countMax: Int, isKnown: Bool
+    ) throws(APIFailure) {
+        let same = entries.filter { $0.value.isKnown == isKnown }
+        guard same.count >= countMax else { return }
+        let idle = same.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
+        guard let idle else { throw APIFailure(.serviceUnavailable, "Too many users are active: try later.") }
+        idle.value.user.database.close()
+        entries[idle.key] = nil
+    }
+
+    /// - parameter isDone: the database has done something, and it does nothing before it has taken the token.
     /// - parameter isOver: it is of no further use.
-    private func end(_ token: String, _ user: UserDatabase, isOver: Bool) {
+    private func end(_ token: String, _ user: UserDatabase, isDone: Bool, isOver: Bool) {
         entries.withLock { entries in
-            guard entries[token]?.user === user else { return }
-            entries[token]?.uses -= 1
-            entries[token]?.lastUse = .now
-            if isOver { entries[token] = nil }
+            guard var entry = entries.removeValue(forKey: token) else { return }
+            if entry.user === user {
+                if isOver { return }
+                entry.uses -= 1
+                entry.lastUse = .now
+                if isDone, !entry.isKnown {
+                    entry.isKnown = (try? Self.makeRoom(in: &entries, below: limits.countMax, isKnown: true)) != nil
+                }
+            }
+            entries[token] = entry
         }
         if isOver { user.database.close() }
     }
