@@ -123,7 +123,8 @@ final class CacheFile {
     /// What was saved of a place, and the last commit in it.
     typealias Saved = (value: Node, position: CommitPosition)
 
-    /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above.
+    /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above, with the
+    /// parts that were saved later.
     func value(of listen: ServerListen) -> Saved? {
         if let query = listen.query {
             if let own = value(at: listen.path, query.text) { return own }
@@ -136,11 +137,30 @@ final class CacheFile {
         var holder: Path? = path
         while let place = holder {
             if let saved = value(at: place, []), let relative = path.suffix(after: place) {
-                return (saved.value.value(at: relative), saved.position)
+                return withParts((saved.value.value(at: relative), saved.position), of: path)
             }
             holder = place.parent
         }
         return nil
+    }
+
+    /// Parts are newer than the whole, and deeper ones than those above them: saving a value drops those of its parts.
+    private func withParts(_ saved: Saved, of path: Path) -> Saved {
+        let parts = rows(
+            "SELECT path, value, position FROM listens WHERE path > ?1 AND path < ?2 AND query = x'' ORDER BY path"
+        ) {
+            $0.bind(1, path.encoded)
+            $0.bind(2, path.subtreeEnd)
+        } _: {
+            (Path(encoded: $0.blob(0)), $0.blob(1), $0.blob(2))
+        }
+        return (parts ?? []).reduce(saved) { saved, part in
+            guard let relative = part.0.suffix(after: path), let text = try? CanonicalJSON.parse(part.1).value else {
+                return saved
+            }
+            // Parts of different times are no value of any.
+            return (saved.value.setting(Node(text), at: relative), saved.position == part.2 ? saved.position : [])
+        }
     }
 
     /// `query` is empty for the whole value.
@@ -173,10 +193,11 @@ final class CacheFile {
                 }
                 let insert = try file.prepare("INSERT OR REPLACE INTO listens VALUES (?1, ?2, ?3, ?4, ?5)")
                 for entry in entries {
-                    savedBytes += entry.value.canonical.bytes.count
+                    let value = entry.value.canonical.bytes
+                    savedBytes += value.count
                     insert.bind(1, entry.listen.path.encoded)
                     insert.bind(2, entry.listen.query?.text ?? [])
-                    insert.bind(3, entry.value.canonical.bytes)
+                    insert.bind(3, value)
                     insert.bind(4, entry.position)
                     insert.bind(5, time)
                     try insert.run()

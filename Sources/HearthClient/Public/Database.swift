@@ -158,10 +158,13 @@ public final class Database: Sendable {
     }
 
     /// Waits for a result that the database's thread provides.
+    ///
+    /// - parameter unasked: the error when the task is cancelled already, and nothing is done.
     func wait<Value: Sendable>(
+        unasked: DatabaseError = .cancelled,
         _ work: @escaping @Sendable (DatabaseCore, Reply<Value, DatabaseError>) -> Void
     ) async throws(DatabaseError) -> Value {
-        if Task.isCancelled { throw .cancelled }
+        if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
         if !run({ work($0, reply) }) { reply.settle(.failure(.closed)) }
         return try await reply.value()

@@ -17,13 +17,15 @@ public enum DatabaseError: Error, Hashable, Sendable {
     /// The connection was lost before the answer to a transaction, or the database was closed. Whether a transaction
     /// took effect is not known.
     case disconnected(String)
-    /// The task that waited was cancelled. What it had asked for goes on: a write stays in the queue.
+    /// The task that waited was cancelled. A write or a transaction is still queued and goes on; one whose task was
+    /// cancelled before is `writeCancelled`. A question is dropped.
     case cancelled
     /// A later write of this client to the same place made a transaction pointless.
     case overridden
     /// A transaction lost against others 25 times.
     case tooManyRetries
-    /// The write was thrown away by ``Database/purgeOutstandingWrites()``.
+    /// The write is not made: it was thrown away by ``Database/purgeOutstandingWrites()``, or its task was cancelled
+    /// before it was queued.
     case writeCancelled
     /// Events came faster than they were read.
     case slowReader

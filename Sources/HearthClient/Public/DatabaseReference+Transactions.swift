@@ -86,7 +86,7 @@ extension DatabaseReference {
         _ isVisible: Bool, _ change: @escaping Change
     ) async throws(DatabaseError) -> (isCommitted: Bool, snapshot: DataSnapshot) {
         let reply = Reply<(Bool, Node), DatabaseError>()
-        if Task.isCancelled { throw .cancelled }
+        if Task.isCancelled { throw .writeCancelled }
         begin(isVisible, change: change) { reply.settle($0.map { ($0.isCommitted, $0.value) }) }
         let (isCommitted, value) = try await reply.value()
         return (isCommitted, DataSnapshot(value, at: self))

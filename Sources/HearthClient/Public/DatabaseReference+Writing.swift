@@ -8,7 +8,8 @@ public typealias WriteCompletion = @Sendable (DatabaseError?, DatabaseReference)
 /// connection they wait, and are sent in order. One that was sent when the connection was lost is sent again, so an
 /// increment may count twice then; a transaction does not.
 ///
-/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write.
+/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write: `cancelled`
+/// says that it is still queued, `writeCancelled` that it is not made.
 extension DatabaseReference {
     /// Replaces the value, its priority included. Null removes.
     ///
@@ -193,11 +194,13 @@ extension DatabaseReference {
     }
 
     private func write(_ write: Write) async throws(DatabaseError) {
-        try await database.wait { core, reply in write.begin(core) { reply.settle($0) } }
+        try await database.wait(unasked: .writeCancelled) { core, reply in write.begin(core) { reply.settle($0) } }
     }
 
     private func onDisconnect(_ write: Write) async throws(DatabaseError) {
-        try await database.wait { core, reply in core.onDisconnect(write.onDisconnect) { reply.settle($0) } }
+        try await database.wait(unasked: .writeCancelled) { core, reply in
+            core.onDisconnect(write.onDisconnect) { reply.settle($0) }
+        }
     }
 
     private func write(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {

@@ -28,6 +28,17 @@ struct AuthRaceTests {
         }
     }
 
+    /// With time for a busy machine.
+    private func open(
+        _ server: ScriptedHTTP, _ configure: (inout AuthOptions) -> Void = { _ in }
+    ) throws -> Auth {
+        var options = AuthOptions()
+        options.openTimeout = .seconds(600)
+        options.requestTimeout = .seconds(600)
+        configure(&options)
+        return try Auth(url: server.urlText, options: options)
+    }
+
     private func refreshed(_ question: ScriptedHTTP.Question?, _ name: String) {
         question?.answer(#"{"access_token":"id \#(name)","refresh_token":"refresh \#(name)","expires_in":"3600"}"#)
     }
@@ -36,7 +47,7 @@ struct AuthRaceTests {
         "a sign-in outlives what is said of the tokens before it", arguments: [nil, "TOKEN_EXPIRED", "USER_DISABLED"])
     func signInDuringRefresh(word: String?) async throws {
         let server = try server()
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         let user = try await auth.signIn(with: credential).user
         async let token = user.getIDToken(forcingRefresh: true)
         let question = await server.next()
@@ -50,7 +61,7 @@ struct AuthRaceTests {
     @Test("a sign-in outlives the refusal of what was asked before it")
     func signInDuringQuestion() async throws {
         let server = try server(leaving: ["update"])
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         let user = try await auth.signIn(with: credential).user
         let change = Task { try await user.updateProfile(displayName: "Ann") }
         let question = await server.next()
@@ -63,7 +74,7 @@ struct AuthRaceTests {
     @Test("a proof of who this is does not cross with a refresh, and its tokens stay")
     func reauthenticationDuringRefresh() async throws {
         let server = try server(leaving: ["signInWithPassword"])
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         func signedIn(_ question: ScriptedHTTP.Question?, _ name: String) {
             #expect(question?.operation == "signInWithPassword")
             question?.answer(#"{"idToken":"id \#(name)","refreshToken":"refresh \#(name)","expiresIn":"3600"}"#)
@@ -89,7 +100,7 @@ struct AuthRaceTests {
         arguments: ["EMAIL_NOT_FOUND", "USER_NOT_FOUND"])
     func mismatch(word: String) async throws {
         let server = try server()
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         let user = try await auth.signIn(with: credential).user
         let nobody = OAuthProvider.credential(withProviderID: "oidc.campus", idToken: "x")
         let proof = Task { try await user.reauthenticate(with: nobody) }
@@ -102,7 +113,7 @@ struct AuthRaceTests {
     func sharing() async throws {
         let requests = Mutex(0)
         let server = try server()
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         let user = try await auth.signIn(with: credential).user
         let tokens = Task {
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -131,9 +142,7 @@ struct AuthRaceTests {
         let folder = try TestFolder()
         let file = folder.path + "/session"
         let server = try server()
-        var options = AuthOptions()
-        options.sessionFile = file
-        let auth = try Auth(url: server.urlText, options: options)
+        let auth = try open(server) { $0.sessionFile = file }
         let user = try await auth.signIn(with: credential).user
         // Nobody can remove a folder as a file.
         #expect(unlink(file) == 0 && mkdir(file, 0o700) == 0)
@@ -170,7 +179,7 @@ struct AuthRaceTests {
     @Test("what is known of a user, tokens and users are told to those who want it")
     func changes() async throws {
         let server = try server(leaving: ["lookup"])
-        let auth = try Auth(url: server.urlText)
+        let auth = try open(server)
         let (states, tokens, users) = (EventLog(), EventLog(), EventLog())
         let readers = [
             Task { for await user in auth.stateChanges { states.add(user?.displayName ?? "-") } },

@@ -193,6 +193,27 @@ struct DatabaseTests {
         #expect(await connected.next() == "value: true")
     }
 
+    @Test("a cancelled task leaves its write in the queue, and makes none when it was cancelled before")
+    func cancelling() async throws {
+        let database = try server.client { $0.startsOnline = false }
+        let place = database.reference(withPath: "x")
+        let log = EventLog()
+        log.observe(place.child("a"), "", [.value])
+        let write = Task { try await place.child("a").setValue(1) }
+        #expect(await log.next() == "value: 1")
+        write.cancel()
+        await #expect(throws: DatabaseError.cancelled) { try await write.value }
+        let late = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await place.child("b").setValue(2)
+        }
+        await #expect(throws: DatabaseError.writeCancelled) { try await late.value }
+        database.goOnline()
+        // Behind what is queued.
+        try await place.child("c").setValue(3)
+        #expect(try await server.client().reference(withPath: "x").getData().value == ["a": 1, "c": 3])
+    }
+
     @Test("writes that wait can be thrown away")
     func purging() async throws {
         let database = try server.client { $0.startsOnline = false }

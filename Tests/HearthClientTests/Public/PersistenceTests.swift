@@ -180,6 +180,25 @@ struct PersistenceTests {
         #expect(await log.next(2) == ["value: 2", #"value: {"a":2,"b":2}"#])
     }
 
+    @Test("a whole that was saved long ago has the parts that were saved later")
+    func newerPart() async throws {
+        let other = try server.client().reference(withPath: "rooms")
+        try await other.setValue(["a": 1, "b": 1])
+        let first = try open(isOnline: true)
+        _ = try await first.reference(withPath: "rooms").observeSingleEvent(of: .value)
+        try await other.child("a").setValue(2)
+        _ = try await first.reference(withPath: "rooms/a").observeSingleEvent(of: .value)
+        first.close()
+        let second = try open(isOnline: false)
+        let log = EventLog()
+        log.observe(second.reference(withPath: "rooms"), "", [.value])
+        #expect(await log.next() == #"value: {"a":2,"b":1}"#)
+        try await other.child("b").setValue(3)
+        second.goOnline()
+        var last: String?
+        repeat { last = await log.next() } while last != #"value: {"a":2,"b":3}"#
+    }
+
     @Test("a write that was answered is not made again when values cannot be kept")
     func failedSave() async throws {
         let scripted = try ScriptedServer(
