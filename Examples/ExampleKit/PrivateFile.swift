@@ -34,8 +34,7 @@ public struct PrivateFile: Sendable {
         let new = path + ".new"
         unlink(new)
         let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Problem("\(path) cannot be written.") }
-        let file = fdopen(descriptor, "wb")
+        guard descriptor >= 0, let file = fdopen(descriptor, "wb") else { throw Problem("\(path) cannot be written.") }
         let isWritten =
             fwrite(bytes, 1, bytes.count, file) == bytes.count && fflush(file) == 0 && fsync(descriptor) == 0
         guard fclose(file) == 0, isWritten, rename(new, path) == 0 else {

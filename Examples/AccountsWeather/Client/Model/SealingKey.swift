@@ -8,7 +8,8 @@ struct MasterKeys: Sendable {
     /// With what the server knows the user.
     let serverPassword: String
 
-    /// Both are the same on every device. The password for one server is of no use at another one. Takes a third of a second and 32 MiB, on purpose: whoever guesses passwords pays it for each guess.
+    /// Both are the same on every device; the password for one server is of no use at another one. Takes a third of a
+    /// second and 32 MiB, on purpose: whoever guesses passwords pays it for each guess.
     ///
     /// - parameter server: the server's URL.
     @concurrent
