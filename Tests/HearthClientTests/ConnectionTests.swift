@@ -109,7 +109,8 @@ struct ConnectionTests {
         _ = await server.heard.next("GET")
         attempt.cancel()
         await #expect(throws: ConnectionError.cancelled) { try await attempt.value }
-        #expect(await server.heard.next("close") == "close 1000 ")
+        // Behind a close frame, if the upgrade had come before the end.
+        _ = await server.heard.next("end")
     }
 
     // MARK: Requests
