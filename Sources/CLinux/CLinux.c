@@ -130,7 +130,7 @@ void linux_set_thread_name(const char *name) {
 
 void linux_run_in_background(void) {
     // On Linux a nice value belongs to a thread, and zero names the calling one. Raising it is always allowed.
-    setpriority(PRIO_PROCESS, 0, 10);
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 4);
 }
 
 void linux_block_broken_pipe_signal(void) {

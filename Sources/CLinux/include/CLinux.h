@@ -63,7 +63,7 @@ int linux_reserve_descriptor(void);
 
 // The name is cut to the 15 bytes that Linux keeps.
 void linux_set_thread_name(const char *name);
-// This thread gets CPU time after those of normal priority: about a tenth of what they get when there is not enough.
+// This thread gets CPU time after those of normal priority: under half of what they get when there is not enough.
 void linux_run_in_background(void);
 // A write of this thread to a closed pipe or socket then fails with EPIPE and raises nothing.
 void linux_block_broken_pipe_signal(void);

@@ -138,7 +138,7 @@ package struct DatabaseLimits: Sendable {
     /// The same while large requests wait, which are let in at the pace of the applier.
     package var changedBytesBulk = 8 << 20
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
-    package var changedBytesHard = 64 << 20
+    package var changedBytesHard = 40 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
     package var applyIntervalTicks = 10
     /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
