@@ -147,7 +147,7 @@ package final class Database {
                 requests: count == requests.count ? requests : Array(requests[..<count]), now: now, sequence: sequence,
                 outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
-        rows.trim(looks: min(rows.trimBacklog, 1000))
+        rows.trim(looks: 1000)
         guard turn.record.count > 0 else { return (nil, count) }
         recent.append(turn.record)
         return (turn.record, count)

@@ -248,14 +248,14 @@ struct TokenVerifierTests {
     @Test("an administrator may act as somebody, or as nobody; a user may not")
     func acting() throws {
         let administrator = Caller.administrator(expiresAt: 5)
-        guard case .simulated(let auth?, 5)? = administrator.acting(as: bytes(#" { "uid" : "u9", "x.y": [1] } "#))
+        guard case .simulated(let auth?, 5, nil)? = administrator.acting(as: bytes(#" { "uid" : "u9", "x.y": [1] } "#))
         else {
             Issue.record("not simulated")
             return
         }
         #expect(text(auth) == #"{"uid":"u9","x.y":[1]}"#)
         for nobody in [administrator.acting(as: bytes("null")), administrator.acting(as: bytes(" null "))] {
-            guard case .simulated(nil, 5)? = nobody else {
+            guard case .simulated(nil, 5, nil)? = nobody else {
                 Issue.record("not nobody")
                 return
             }

@@ -105,7 +105,7 @@ struct TreeRowsTests {
         let rows = TreeRows(store: store, residentBytesMax: 10_000)
         for index in 0..<1000 {
             _ = try rows.read(Path([Key(Int32(index))]))
-            rows.trim()
+            rows.trim(looks: 64)
             #expect(rows.residentBytes < 11_000)
         }
     }

@@ -1,6 +1,5 @@
 import EventLoop
 import Identity
-import JSONWebTokens
 import RealtimeDatabase
 
 /// Whom a credential has turned out to be. Whoever is somebody for a while keeps it.
@@ -11,14 +10,14 @@ final class Authentication: Sendable {
     /// The account of this server that it belongs to, if it does.
     let account: AccountSession?
     /// The administrator's key that it was given for: the credential ends with it.
-    let key: AdministratorKeyUse?
+    let key: AccessTokenKey?
 
     /// How soon is noticed that a key was removed, and that somebody has set the clock.
     private static let keyInterval = Duration.seconds(1)
     private static let clockInterval = Duration.seconds(86_400)
 
     init(
-        principal: Principal, expiresAt: Int64? = nil, account: AccountSession? = nil, key: AdministratorKeyUse? = nil
+        principal: Principal, expiresAt: Int64? = nil, account: AccountSession? = nil, key: AccessTokenKey? = nil
     ) {
         self.principal = principal
         self.expiresAt = expiresAt
@@ -48,26 +47,6 @@ final class Authentication: Sendable {
         let left = Duration.seconds(expiresAt) - .milliseconds(WallClock.milliseconds)
         return left <= .zero ? nil : min(left, interval)
     }
-}
-
-/// The key of an administrator's program, by the names that an access token has for it.
-struct AdministratorKeyUse: Sendable {
-    let id: [UInt8]
-    let email: [UInt8]
-    let accounts: ServiceAccounts
-
-    /// Nil if the token says nothing of a key.
-    init?(_ token: [UInt8], of accounts: ServiceAccounts) {
-        guard let claims = (try? JSONWebToken(parsing: token))?.claims, let id = claims["key"]?.utf8,
-            let email = claims["sub"]?.utf8
-        else { return nil }
-        self.id = id
-        self.email = email
-        self.accounts = accounts
-    }
-
-    /// Costs some microseconds.
-    var isRegistered: Bool { !accounts.verificationKeys(id, issuer: email).isEmpty }
 }
 
 /// A session of a user with an account here: it ends when the user loses that, or its tokens.

@@ -14,8 +14,6 @@ struct Authenticator: Sendable {
     /// Whoever shows a bearer is an administrator, as with an emulator (rest 2).
     let isDevelopment: Bool
     let project: String
-    /// The keys of administrators' programs.
-    let administrators: ServiceAccounts
     /// Nil where accounts are not served.
     let accounts: Accounts?
 
@@ -91,18 +89,18 @@ struct Authenticator: Sendable {
         of caller: Caller, _ credential: Credential
     ) throws(CredentialError) -> Authentication {
         switch caller {
-        case .administrator(let end):
+        case .administrator(let end, let key):
             // Only an administrator may act as somebody; to others the wish is nothing (rest 2.1).
             guard let acting = credential.acting else {
-                return Authentication(principal: .administrator, expiresAt: end, key: key(of: credential))
+                return Authentication(principal: .administrator, expiresAt: end, key: key)
             }
             guard let acting = caller.acting(as: acting) else {
                 throw CredentialError(kind: .invalid, text: "whom to act as must be a JSON object, or null")
             }
             return try authentication(of: acting, Credential(token: credential.token))
-        case .simulated(let auth, let end):
+        case .simulated(let auth, let end, let key):
             return Authentication(
-                principal: try Self.principal(auth ?? Array("null".utf8)), expiresAt: end, key: key(of: credential))
+                principal: try Self.principal(auth ?? Array("null".utf8)), expiresAt: end, key: key)
         case .user(let user):
             if case .administrator = credential.token {
                 throw CredentialError(kind: .notAdministrator, text: "an access token is needed here")
@@ -113,11 +111,6 @@ struct Authenticator: Sendable {
                 expiresAt: user.expiresAt,
                 account: user.isOwn ? AccountSession(user, project: project) : nil)
         }
-    }
-
-    /// In development everybody is believed without one.
-    private func key(of credential: Credential) -> AdministratorKeyUse? {
-        isDevelopment ? nil : AdministratorKeyUse(credential.token.text, of: administrators)
     }
 
     private static func principal(_ auth: [UInt8]) throws(CredentialError) -> Principal {

@@ -41,7 +41,7 @@ final class Services: Sendable {
         self.denials = denials
         authenticator = Authenticator(
             verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
-            administrators: trust.serviceAccounts, accounts: identity?.accounts)
+            accounts: identity?.accounts)
         keys = trust.keys
         self.readiness = readiness
         self.log = log

@@ -92,18 +92,17 @@ package struct AccessTokens: Sendable {
     /// Whether a token says that it is an access token: others are not asked about as such.
     func isAccessToken(_ token: JSONWebToken) -> Bool { token.type?.elementsEqual(Self.type.utf8) == true }
 
-    /// Checks an access token, and answers when it ends.
-    func verify(_ token: JSONWebToken, now: Int64) throws(TokenError) -> Int64 {
+    /// Checks an access token, and answers when it ends, and with which key.
+    func verify(_ token: JSONWebToken, now: Int64) throws(TokenError) -> (expiresAt: Int64, key: AccessTokenKey) {
         guard case .production(let keys) = authority.mode, isAccessToken(token) else { throw .wrongIssuer }
         try token.verify(keys.verificationKeys)
         try token.check(issuer: Self.issuer)
         try token.check(audience: authority.project)
         try token.checkTimes(now: now)
         let email = try token.name("sub", byteCountMax: 1024)
-        guard accounts.contains(keyID: try token.name("key", byteCountMax: 1024), email: email) else {
-            throw .unknownKey
-        }
-        return try token.seconds("exp") ?? now
+        let key = AccessTokenKey(try token.name("key", byteCountMax: 1024), of: email, in: accounts)
+        guard key.isRegistered else { throw .unknownKey }
+        return (try token.seconds("exp") ?? now, key)
     }
 }
 

@@ -2,16 +2,16 @@ import JSONWebTokens
 
 /// Who shows a credential to the database, and what rules know of them (auth 7.5).
 package enum Caller: Sendable {
-    /// Rules do not apply.
-    case administrator(expiresAt: Int64?)
+    /// Rules do not apply. Without a key in development, where everybody is believed.
+    case administrator(expiresAt: Int64?, key: AccessTokenKey? = nil)
     case user(TokenUser)
     /// An administrator who acts as somebody: rules apply, and their `auth` is exactly this JSON text, or null.
-    case simulated(auth: [UInt8]?, expiresAt: Int64?)
+    case simulated(auth: [UInt8]?, expiresAt: Int64?, key: AccessTokenKey? = nil)
 
     /// When it ends, in seconds since 1970; nil if it does not.
     package var expiresAt: Int64? {
         switch self {
-        case .administrator(let end), .simulated(_, let end): end
+        case .administrator(let end, _), .simulated(_, let end, _): end
         case .user(let user): user.expiresAt
         }
     }
@@ -22,10 +22,10 @@ package enum Caller: Sendable {
     /// - parameter auth: a JSON text. null is nobody.
     /// - returns: nil if the wish is not an administrator's, or the text is no JSON object.
     package func acting(as auth: [UInt8]) -> Caller? {
-        guard case .administrator(let end) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }
+        guard case .administrator(let end, let key) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }
         switch try? JSONValue(parsing: auth) {
-        case .null?: return .simulated(auth: nil, expiresAt: end)
-        case .object(let object)?: return .simulated(auth: object.bytes, expiresAt: end)
+        case .null?: return .simulated(auth: nil, expiresAt: end, key: key)
+        case .object(let object)?: return .simulated(auth: object.bytes, expiresAt: end, key: key)
         default: return nil
         }
     }

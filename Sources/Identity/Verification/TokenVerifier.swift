@@ -29,7 +29,8 @@ package final class TokenVerifier: Sendable {
             if case .development = authority.mode { return answer(.success(try trust(credential))) }
             token = try JSONWebToken(parsing: credential)
             if accessTokens.isAccessToken(token) {
-                return answer(.success(.administrator(expiresAt: try accessTokens.verify(token, now: now))))
+                let (end, key) = try accessTokens.verify(token, now: now)
+                return answer(.success(.administrator(expiresAt: end, key: key)))
             }
             if let user = try ownUser(token, now: now) { return answer(.success(.user(user))) }
         } catch { return answer(.failure(error)) }

@@ -44,12 +44,13 @@ extension TreeRows {
         var later: [RowNode] = []
         defer { shrunk += later }
         while let node = shrunk.popLast() {
-            if holds(node), node.children.count > Self.orderedMax {
+            let isSpread = node.state == .spread && holds(node)
+            if isSpread, node.children.count > Self.orderedMax {
                 later.append(node)
                 continue
             }
             node.isShrunk = false
-            if node.state != .spread || !holds(node) { continue }
+            if !isSpread { continue }
             if knownBytes(below: node, exceed: packing.repackBytesMax) { continue }
             let key = node.key
             var joiner = RowJoiner(base: key.count)

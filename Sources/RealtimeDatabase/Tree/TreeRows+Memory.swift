@@ -53,10 +53,7 @@ extension TreeRows {
     package func applied(_ generation: UInt64) {
         appliedGeneration = generation
         let count = unapplied.prefix { $0.generation <= generation }.count
-        for (_, nodes) in unapplied[..<count] {
-            settled.append(nodes)
-            settledCount += nodes.count
-        }
+        settled += unapplied[..<count].map(\.nodes)
         unapplied.removeFirst(count)
     }
 
@@ -64,11 +61,11 @@ extension TreeRows {
     package func storeIsCleared() { looksOwed += ring.count }
 
     /// Looks at nodes that ``trim(looks:)`` has to make, at least.
-    package var trimBacklog: Int { settledCount + looksOwed + (cutOff.isEmpty ? 0 : 1) }
+    package var trimBacklog: Int { settled.reduce(looksOwed + (cutOff.isEmpty ? 0 : 1)) { $0 + $1.count } }
 
     /// Works off what is owed, as far as so many looks at nodes go: takes apart what was cut off, lists nodes that the store has among those
     /// that can go, and lets some go that were not used lately while memory is above the budget.
-    package func trim(looks: Int = 64) {
+    package func trim(looks: Int) {
         var looks = looks
         takeApart(&looks)
         takeSettled(&looks)
@@ -111,7 +108,6 @@ extension TreeRows {
                 continue
             }
             looks -= 1
-            settledCount -= 1
             // It may have changed again, or be gone.
             guard node.changedIn <= appliedGeneration, node.nextInRing == nil, node.parent != nil, holds(node) else {
                 continue

@@ -46,7 +46,6 @@ package final class TreeRows {
     var unapplied: [(generation: UInt64, nodes: [RowNode])] = []
     /// The same for generations that the store has, in any order, not looked at yet.
     var settled: [[RowNode]] = []
-    var settledCount = 0
     /// Nodes that are as the store has them, but for those in ``settled``.
     var ring = NodeRing()
     /// Nodes that are in no tree any more, and whose children have yet to be taken apart.

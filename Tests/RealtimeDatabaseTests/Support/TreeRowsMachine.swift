@@ -59,7 +59,7 @@ struct TreeRowsMachine {
             case .clear:
                 store.clearSome(rowsMax: 2)
                 if store.clearing.isEmpty { mayStepOverDead = false }
-            case .trim: rows.trim()
+            case .trim: rows.trim(looks: 64)
             case .reopen:
                 try freeze()
                 while !frozen.isEmpty { apply() }

@@ -1,0 +1,165 @@
+import EventLoop
+import RealtimeDatabase
+import TreeStorage
+
+/// Working off requests: at once, in turns, and what comes bit by bit in between.
+extension HostedDatabase {
+    /// Works off requests, but for those that must wait until the log is read.
+    func run(_ requests: [Request]) {
+        let now = now()
+        let admitted = resumes.admit(requests) { database.historyNeeded(for: $0, now: now) }
+        readHistory()
+        if !admitted.isEmpty { runAdmitted(admitted) }
+    }
+
+    private func readHistory() {
+        guard let questions = resumes.takeQuestions() else { return }
+        // What the reader does not see any more is then still here.
+        database.keepsRecords = true
+        host.history.post(.init(database: database.index, log: logReader, questions: questions))
+    }
+
+    /// The log was read for listeners that resume.
+    func received(_ answers: HistoryReader.Answers) {
+        let found: [UInt64: MissedChanges.Found]
+        switch answers {
+        case .success(let answers): found = answers
+        case .failure(let error):
+            // They begin anew.
+            host.log.warning("history.read-failed", [("database", name), ("error", error.message)])
+            found = [:]
+        }
+        let requests = resumes.answered(found)
+        readHistory()
+        runAdmitted(requests)
+    }
+
+    /// Works off requests that need not wait for the log, but for those that must wait for a scan.
+    func runAdmitted(_ requests: [Request]) {
+        perform(isSettling ? requests : database.admit(requests, now: now()))
+        database.endScans()
+        postStep()
+    }
+
+    /// In one turn, unless the requests hold a lot.
+    private func perform(_ requests: [Request]) {
+        if held.isEmpty, mayRun, requests.areShort(bytesMax: host.limits.turnBytesMax) { return runShort(requests) }
+        for request in requests { held.append(request) }
+        runHeld()
+    }
+
+    private func runShort(_ requests: [Request]) {
+        let count = runTurn(requests)
+        if count < requests.count { held.giveBack(Array(requests[count...])) }
+    }
+
+    /// A turn of small requests that wait, and one of a large one; the rest comes with the next step.
+    func runHeld() {
+        if mayRunHeld {
+            let turn = held.takeSmall(bytesMax: host.limits.turnBytesMax)
+            if !turn.isEmpty { runShort(turn) }
+            if mayRun, mayRunLarge, let request = held.takeLarge() { _ = runTurn([request]) }
+        }
+        postStep()
+    }
+
+    private var mayRunHeld: Bool { !held.isEmpty && mayRun && (!held.isLargeOnly || mayRunLarge) }
+
+    /// Large requests wait for the applier and until memory is looked through; meanwhile small ones go on.
+    private var mayRunLarge: Bool {
+        let rows = database.rows
+        if rows.trimBacklog >= Self.trimBacklogMax { return false }
+        if !isApplying, !isClearing { return true }
+        return database.changedBytes < host.limits.changedBytesBulk
+            && rows.residentBytes < 4 * host.limits.residentBytesMax
+    }
+
+    var mayRun: Bool {
+        phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
+            && database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
+    }
+
+    /// Answers how many of the requests are done.
+    func runTurn(_ requests: [Request]) -> Int {
+        let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
+        requestCount += Int64(count)
+        if let record { host.committer.post(.append(database: database.index, logFile, record)) }
+        host.denials.add(database.takeDenials(), in: name)
+        release()
+        if let error = database.tornBy { recover(because: error) }
+        if database.changedBytes >= (held.isEmpty ? host.limits.changedBytesSoft : host.limits.changedBytesBulk) {
+            freeze()
+        }
+        applyNext()
+        return count
+    }
+
+    func release() {
+        let turns = database.takeReadyTurns()
+        guard !turns.isEmpty else { return }
+        var builder = makeBuilder()
+        for outputs in turns {
+            for output in outputs {
+                builder.add(output)
+                if builder.byteCount > host.limits.turnReadBytesMax {
+                    builder.finish(host.deliver)
+                    builder = makeBuilder()
+                }
+            }
+        }
+        builder.finish(host.deliver)
+    }
+
+    private func makeBuilder() -> DeliveryBuilder {
+        DeliveryBuilder(loops: host.loops) { read in
+            let stream = self.host.readers.makeStream(read)
+            self.streams[read.id] = stream
+            return stream
+        }
+    }
+
+    /// There is room for more deliveries.
+    func delivered() { runHeld() }
+
+    // MARK: Steps
+
+    /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where it was left.
+    func postStep() {
+        guard mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld, !isStepPosted else { return }
+        isStepPosted = true
+        host.report(.step(database.index))
+    }
+
+    /// A scan comes before the making of an index: somebody waits for it.
+    func step() {
+        isStepPosted = false
+        if mayScan { runAdmitted(database.scanSome()) } else if mayBuildIndex { buildIndex() }
+        database.rows.trim(looks: Self.looksPerStep)
+        runHeld()
+    }
+
+    private static let looksPerStep = 2000
+    /// So much memory to look at keeps large requests waiting.
+    private static let trimBacklogMax = 10 * looksPerStep
+
+    private var mayScan: Bool { database.isScanning && phase == .running && !isSettling }
+
+    /// The applier has to catch up first.
+    private var mayBuildIndex: Bool {
+        database.isBuildingIndex && phase == .running && !isSettling && database.refusal == nil
+            && !hasFailedToBuild && database.changedBytes < host.limits.changedBytesSoft
+    }
+
+    func buildIndex() {
+        guard mayBuildIndex else { return }
+        do throws(StorageError) {
+            try database.buildIndex()
+        } catch {
+            hasFailedToBuild = true
+            host.log.error("index.build-failed", [("database", name), ("error", error.message)])
+            return
+        }
+        if !database.isBuildingIndex { host.log.info("index.built", [("database", name)]) }
+        if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
+    }
+}
