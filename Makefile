@@ -21,7 +21,7 @@ run: build
 
 test: packages
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --parallel
+	scripts/run-tests $(SWIFT) test --skip-build --parallel
 
 build: packages
 	$(SWIFT) build $(RELEASE) --product hearth

@@ -108,6 +108,7 @@ int linux_reset_on_close(int descriptor) {
     return (int)negated_errno(setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
 }
 
+int linux_shutdown(int descriptor) { return (int)negated_errno(shutdown(descriptor, SHUT_RDWR)); }
 int linux_shutdown_output(int descriptor) { return (int)negated_errno(shutdown(descriptor, SHUT_WR)); }
 
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count) {

@@ -108,6 +108,8 @@ package final class Listener: @unchecked Sendable, Pollable {
     private func closeNow() {
         if let token { loop.poller.remove(token) }
         token = nil
+        // Closing alone leaves the port open for as long as a process that was just forked has not begun its program.
+        _ = linux_shutdown(descriptor)
         Descriptor.close(descriptor)
         Descriptor.close(reserve)
         descriptor = -1

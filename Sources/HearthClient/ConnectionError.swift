@@ -14,7 +14,7 @@ package enum ConnectionError: Error, Hashable, Sendable {
 
 /// Why there is no connection (any more).
 package enum DisconnectReason: Hashable, Sendable {
-    /// This side closed it.
+    /// This side closed it, or the loop that it was on.
     case closed
     /// It never came to be: the name is unknown, nobody listens there, the certificate is wrong, …
     case unreachable(String)

@@ -276,8 +276,7 @@ final class MessageSocket: StreamHandler {
 
     func closed(_ stream: Stream, reason: CloseReason) {
         self.stream = nil
-        let isEstablished = keepAlive != nil
-        end(.disconnected(isEstablished ? .lost(reason.text) : .unreachable(reason.text)))
+        end(.disconnected(DisconnectReason(reason, isEstablished: keepAlive != nil)))
     }
 }
 
@@ -286,9 +285,16 @@ enum SystemTrust {
     static let context = Result { () throws(TLSError) in try TLSContext.client() }
 }
 
+extension DisconnectReason {
+    /// - parameter isEstablished: whether the server had said anything.
+    init(_ reason: CloseReason, isEstablished: Bool) {
+        self = reason == .shutdown ? .closed : isEstablished ? .lost(reason.text) : .unreachable(reason.text)
+    }
+}
+
 extension CloseReason {
     /// For people.
-    var text: String {
+    fileprivate var text: String {
         switch self {
         case .local: "closed"
         case .peer: "the server ended it"

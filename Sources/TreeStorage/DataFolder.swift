@@ -31,6 +31,8 @@ package final class DataFolder: Sendable {
     }
 
     deinit {
+        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
+        flock(lock, LOCK_UN)
         close(lock)
         if durability == .memory { removeAll() }
     }

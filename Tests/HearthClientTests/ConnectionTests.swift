@@ -15,7 +15,7 @@ struct ConnectionTests {
     private func connect(
         _ server: ScriptedServer, _ rest: String = "", _ configure: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Connection {
-        var options = ConnectionOptions()
+        var options = ConnectionOptions.patient
         configure(&options)
         return try await Connection.open(DatabaseURL(server.urlText + rest), on: clients.loop, options: options)
     }
@@ -369,7 +369,7 @@ struct ConnectionTests {
             }))
         let connection = try await connect(server) {
             $0.keepAlive.idle = .milliseconds(30)
-            $0.keepAlive.answer = .milliseconds(500)
+            $0.keepAlive.answer = .seconds(3)
         }
         await #expect(throws: ConnectionError.disconnected(.silent)) { try await connection.get(.root) }
         #expect(pings.value == 4)

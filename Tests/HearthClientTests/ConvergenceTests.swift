@@ -176,7 +176,7 @@ struct ConvergenceTests {
                 for (view, follower) in zip(views, all) {
                     var (seen, expected) = (view.current, try await view.expected(connection))
                     // Writers may still be at it, and what was written may still be on its way.
-                    let end = ContinuousClock.now + .seconds(30)
+                    let end = ContinuousClock.now + .seconds(600)
                     while seen != expected, ContinuousClock.now < end {
                         await Task.yield()
                         (seen, expected) = (view.current, try await view.expected(connection))

@@ -14,7 +14,7 @@ struct ListenTests {
     private func connect(
         _ server: ScriptedServer, _ configure: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Connection {
-        var options = ConnectionOptions()
+        var options = ConnectionOptions.patient
         configure(&options)
         return try await Connection.open(DatabaseURL(server.urlText), on: clients.loop, options: options)
     }

@@ -185,7 +185,7 @@ private final class ScriptedRelay {
         let text = Text()
         self.text = text
         thread = try NamedThread(name: "relay") {
-            let peer = WaitingConnection(descriptor: accept(descriptor, nil, nil), timeout: .seconds(20))
+            let peer = WaitingConnection(descriptor: accept(descriptor, nil, nil), timeout: .seconds(600))
             try? Self.answer(answers, peer, tls, encryptsFrom, text)
             close(descriptor)
         }

@@ -185,14 +185,15 @@ package final class PseudoTerminal: Sendable {
 
     /// Waits until a text is somewhere on the screen.
     @discardableResult
-    package func wait(for text: String, within limit: Duration = .seconds(30)) async throws(Failure) -> TerminalScreen {
+    package func wait(for text: String, within limit: Duration = .seconds(600)) async throws(Failure) -> TerminalScreen
+    {
         try await wait(for: "'\(text)'", within: limit) { $0.text.contains(text) }
     }
 
     /// Waits until a text is nowhere on the screen.
     @discardableResult
     package func waitUntilGone(
-        _ text: String, within limit: Duration = .seconds(30)
+        _ text: String, within limit: Duration = .seconds(600)
     ) async throws(Failure) -> TerminalScreen {
         try await wait(for: "the end of '\(text)'", within: limit) { !$0.text.contains(text) }
     }
@@ -202,7 +203,7 @@ package final class PseudoTerminal: Sendable {
     /// - parameter what: what is waited for, for the text of the failure.
     @discardableResult
     package func wait(
-        for what: String, within limit: Duration = .seconds(30),
+        for what: String, within limit: Duration = .seconds(600),
         until condition: @escaping @Sendable (TerminalScreen) -> Bool
     ) async throws(Failure) -> TerminalScreen {
         let deadline = ContinuousClock.now + limit
@@ -219,7 +220,7 @@ package final class PseudoTerminal: Sendable {
     }
 
     /// Waits for the program's end: its exit code, or the negated number of the signal that ended it.
-    package func outcome(within limit: Duration = .seconds(30)) async throws(Failure) -> Int32 {
+    package func outcome(within limit: Duration = .seconds(600)) async throws(Failure) -> Int32 {
         _ = try? await wait(for: "the end", within: limit) { _ in false }
         guard let code = shared.state.withLock({ $0.exitCode }) else {
             throw Failure(description: "\(program) did not end; it shows\n\(screen.text)")

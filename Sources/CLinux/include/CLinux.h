@@ -53,6 +53,7 @@ int linux_set_option(int descriptor, int level, int option, int value);
 int linux_get_option(int descriptor, int level, int option);
 // Makes the next close discard unsent bytes and answer the peer with a reset.
 int linux_reset_on_close(int descriptor);
+int linux_shutdown(int descriptor);
 int linux_shutdown_output(int descriptor);
 ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count);
 ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count);

@@ -92,6 +92,6 @@ final class HTTPExchange<Reader: ResponseReader>: StreamHandler, @unchecked Send
 
     func closed(_ stream: Stream, reason: CloseReason) {
         // Without effect if the answer is complete.
-        reply.settle(.failure(.disconnected(hasHead ? .lost(reason.text) : .unreachable(reason.text))))
+        reply.settle(.failure(.disconnected(DisconnectReason(reason, isEstablished: hasHead))))
     }
 }

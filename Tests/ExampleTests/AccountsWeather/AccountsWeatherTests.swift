@@ -34,7 +34,7 @@ struct AccountsWeatherTests {
     func sealing() async throws {
         let (login, vault) = try await created("desk")
         try await vault.add(name: "Bank", userName: "ann.lee", password: "s3cret-of-bank")
-        #expect(try await vault.settle(within: .seconds(20)))
+        #expect(try await vault.settle(within: .seconds(600)))
         try await vault.load()
         #expect(vault.entries?.map(\.password) == ["s3cret-of-bank"])
         let all = try Database(url: server.url, options: asOwner).reference()
@@ -141,11 +141,11 @@ struct AccountsWeatherTests {
     func sealed() async throws {
         let (login, vault) = try await created("desk")
         try await vault.add(name: "Bank", userName: "ann", password: "x")
-        #expect(try await vault.settle(within: .seconds(20)))
+        #expect(try await vault.settle(within: .seconds(600)))
         let all = try Database(url: server.url, options: asOwner).reference(withPath: "accounts")
         let user = try #require(try await all.getData().children.first?.key)
         try await all.child(user).child("other").setValue("YQ==")
-        try await vault.load(askingFor: .seconds(20))
+        try await vault.load(askingFor: .seconds(600))
         #expect(vault.entries?.map(\.name) == ["Bank"] && vault.sealed == "1 account does not open")
         await login.signOut()
         let list = try await server.run(
@@ -260,7 +260,7 @@ struct AccountsWeatherTests {
         // Sealed it is longer than the rules allow.
         let long = String(repeating: "\u{1}", count: 1000)
         try await vault.add(name: long, userName: long, password: long)
-        let problem = await #expect(throws: Problem.self) { try await vault.settle(within: .seconds(20)) }
+        let problem = await #expect(throws: Problem.self) { try await vault.settle(within: .seconds(600)) }
         #expect(problem?.description.hasPrefix("The server has refused a change: permission denied") == true)
         await until { vault.problem == problem?.description }
         try await vault.load()

@@ -25,7 +25,7 @@ final class AccountServer: Sendable {
     private var address: String { "\(database.server.address)" }
 
     func auth(_ configure: (inout AuthOptions) -> Void = { _ in }) throws -> Auth {
-        var options = AuthOptions()
+        var options = AuthOptions.patient
         configure(&options)
         return try Auth(url: database.urlText, options: options)
     }

@@ -28,13 +28,10 @@ struct AuthRaceTests {
         }
     }
 
-    /// With time for a busy machine.
     private func open(
         _ server: ScriptedHTTP, _ configure: (inout AuthOptions) -> Void = { _ in }
     ) throws -> Auth {
-        var options = AuthOptions()
-        options.openTimeout = .seconds(600)
-        options.requestTimeout = .seconds(600)
+        var options = AuthOptions.patient
         configure(&options)
         return try Auth(url: server.urlText, options: options)
     }
@@ -56,6 +53,18 @@ struct AuthRaceTests {
         if let word { question?.refuse(word) } else { refreshed(question, "late") }
         #expect(try await token == "id 2")
         #expect(auth.currentUser === user && auth.sessionEndError == nil && user.refreshToken == "refresh 2")
+    }
+
+    @Test("what is asked when the sign-in is closed fails with that, and not with the network")
+    func closing() async throws {
+        let server = try server()
+        let auth = try open(server)
+        let user = try await auth.signIn(with: credential).user
+        let token = Task { try await user.getIDToken(forcingRefresh: true) }
+        _ = await server.next()
+        auth.close()
+        let error = await #expect(throws: AuthError.self) { try await token.value }
+        #expect(error?.code == .closed)
     }
 
     @Test("a sign-in outlives the refusal of what was asked before it")

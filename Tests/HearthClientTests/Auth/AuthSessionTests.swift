@@ -59,7 +59,7 @@ struct AuthSessionTests {
         second.close()
 
         var error = #expect(throws: AuthError.self) {
-            var options = AuthOptions()
+            var options = AuthOptions.patient
             options.sessionFile = file
             return try Auth(url: "http://127.0.0.1:9", options: options)
         }

@@ -52,9 +52,7 @@ extension DatabaseQueryable {
 extension TestDatabase {
     /// A client that comes back quickly.
     func client(_ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
-        var options = DatabaseOptions()
-        options.reconnectDelayMin = .milliseconds(10)
-        options.reconnectDelayMax = .milliseconds(50)
+        var options = DatabaseOptions.patient
         configure(&options)
         return try Database(url: urlText, options: options)
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite("A database and where its server is", .timeLimit(.minutes(15)))
 struct LinkTests {
     private func open(_ server: ScriptedServer, delay: Duration = .milliseconds(5)) throws -> Database {
-        var options = DatabaseOptions()
+        var options = DatabaseOptions.patient
         options.reconnectDelayMin = delay
         options.reconnectDelayMax = delay
         return try Database(url: server.urlText, options: options)

@@ -27,7 +27,7 @@ struct ObserverTests {
     @Test("removing all observers does not end what is kept up to date")
     func kept() async throws {
         let scripted = try ScriptedServer(.init(received: { peer, text in peer.answer(to: text) }))
-        let database = try Database(url: scripted.urlText)
+        let database = try Database(url: scripted.urlText, options: .patient)
         let place = database.reference(withPath: "x")
         place.keepSynced(true)
         _ = try await place.observeSingleEvent(of: .value)
@@ -67,7 +67,7 @@ struct ObserverTests {
                 let isWrite = text.contains(#""a":"p""#)
                 peer.answer(to: text, isWrite ? #""no""# : "{}", status: isWrite ? "permission_denied" : "ok")
             }))
-        var options = DatabaseOptions()
+        var options = DatabaseOptions.patient
         options.startsOnline = false
         let database = try Database(url: scripted.urlText, options: options)
         let place = database.reference(withPath: "x")

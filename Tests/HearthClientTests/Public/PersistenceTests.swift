@@ -88,8 +88,7 @@ struct PersistenceTests {
         let proxy = try FaultyProxy(to: server.server.address, seed: 0)
         proxy.faults.calm()
         func behindProxy() throws -> Database {
-            var options = DatabaseOptions()
-            options.reconnectDelayMin = .milliseconds(10)
+            var options = DatabaseOptions.patient
             options.persistenceFile = "\(folder.path)/moving"
             return try Database(url: proxy.urlText, options: options)
         }
@@ -146,13 +145,13 @@ struct PersistenceTests {
         #expect(throws: DatabaseError.self) { try open(isOnline: false) }
         first.close()
         #expect(throws: DatabaseError.self) {
-            var options = DatabaseOptions()
+            var options = DatabaseOptions.patient
             options.persistenceFile = "\(folder.path)/cache"
             _ = try Database(url: "ws://127.0.0.1:1/?ns=other", options: options)
         }
         let text = try folder.write(String(repeating: "no database ", count: 1000), as: "text")
         #expect(throws: DatabaseError.self) {
-            var options = DatabaseOptions()
+            var options = DatabaseOptions.patient
             options.persistenceFile = text
             _ = try Database(url: server.urlText, options: options)
         }
@@ -208,7 +207,7 @@ struct PersistenceTests {
                 if !text.contains(#""a":"p""#) { peer.answer(to: text) }
             }))
         func open(isOnline: Bool) throws -> Database {
-            var options = DatabaseOptions()
+            var options = DatabaseOptions.patient
             options.persistenceFile = "\(folder.path)/other"
             options.startsOnline = isOnline
             return try Database(url: scripted.urlText, options: options)

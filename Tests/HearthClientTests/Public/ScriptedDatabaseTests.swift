@@ -8,9 +8,7 @@ struct ScriptedDatabaseTests {
     private func open(
         _ server: ScriptedServer, _ configure: (inout DatabaseOptions) -> Void = { _ in }
     ) throws -> Database {
-        var options = DatabaseOptions()
-        options.reconnectDelayMin = .milliseconds(5)
-        options.reconnectDelayMax = .milliseconds(20)
+        var options = DatabaseOptions.patient
         configure(&options)
         return try Database(url: server.urlText, options: options)
     }

@@ -89,7 +89,7 @@ final class TestDatabase: Sendable {
     var urlText: String { "\(usesTLS ? "wss" : "ws")://\(server.address)" }
 
     func connect(
-        database: String = "", options: ConnectionOptions = ConnectionOptions()
+        database: String = "", options: ConnectionOptions = .patient
     ) async throws -> Connection {
         try await Connection.open(DatabaseURL("\(urlText)/?ns=\(database)"), on: clients.loop, options: options)
     }
