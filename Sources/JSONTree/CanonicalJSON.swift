@@ -59,7 +59,10 @@ extension CanonicalJSON {
         _ text: RawSpan, limits: Limits = Limits()
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
         try text.withUnsafeBytes { (text) throws(JSONError) in
-            try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
+            if CanonicalText.end(of: text, from: 0, limits: limits) == text.count {
+                return (CanonicalJSON(trusted: [UInt8](text)), false)
+            }
+            return try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
                 Result { () throws(JSONError) in
                     var parser = JSONParser(text, limits: limits, memory: memory)
                     try parser.parseDocument()
@@ -75,7 +78,10 @@ extension CanonicalJSON {
     package static func parseMember(
         of text: UnsafeRawBufferPointer, from start: Int, limits: Limits
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool, end: Int) {
-        try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
+        if let end = CanonicalText.end(of: text, from: start, limits: limits) {
+            return (CanonicalJSON(trusted: [UInt8](text.part(start..<end))), false, end)
+        }
+        return try withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
             Result { () throws(JSONError) in
                 var parser = JSONParser(text, limits: limits, memory: memory)
                 parser.offset = start

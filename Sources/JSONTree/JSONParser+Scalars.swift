@@ -11,7 +11,7 @@ extension JSONParser {
         var surplus = 2
         offset += 1
         while true {
-            skipPlainBytes()
+            offset = JSONText.endOfPlainBytes(of: input, from: offset)
             let byte = try peek()
             if byte == UInt8(ascii: "\"") {
                 offset += 1
@@ -34,27 +34,6 @@ extension JSONParser {
             } else {
                 throw JSONError(.controlCharacter(byte), at: offset)
             }
-        }
-    }
-
-    /// Skips bytes that stand for themselves: ASCII but for controls, quote and backslash. Eight at a time.
-    @inline(__always)
-    private mutating func skipPlainBytes() {
-        while offset + ByteLanes.count <= input.count {
-            let word = ByteLanes.load(input, offset)
-            let marks =
-                ByteLanes.notPlain(word) | ByteLanes.equal(word, UInt8(ascii: "\""))
-                | ByteLanes.equal(word, UInt8(ascii: "\\"))
-            if marks != 0 {
-                offset += ByteLanes.first(marks)
-                return
-            }
-            offset += ByteLanes.count
-        }
-        while offset < input.count {
-            let byte = input[offset]
-            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return }
-            offset += 1
         }
     }
 

@@ -62,6 +62,26 @@ package enum JSONText {
         out.append(contentsOf: text.part(start..<offset))
     }
 
+    /// Where the bytes from `offset` on end that stand for themselves: ASCII but for controls, quote and backslash. Eight at a time.
+    @inline(__always)
+    static func endOfPlainBytes(of text: UnsafeRawBufferPointer, from offset: Int) -> Int {
+        var offset = offset
+        // Invariant: offset + 8 <= count, so the load stays within the bytes.
+        while offset + ByteLanes.count <= text.count {
+            let word = ByteLanes.load(text, offset)
+            let marks =
+                ByteLanes.notPlain(word) | ByteLanes.equal(word, UInt8(ascii: "\""))
+                | ByteLanes.equal(word, UInt8(ascii: "\\"))
+            if marks != 0 { return offset + ByteLanes.first(marks) }
+            offset += ByteLanes.count
+        }
+        while offset < text.count, (0x20..<0x80).contains(text[offset]) {
+            if text[offset] == UInt8(ascii: "\"") || text[offset] == UInt8(ascii: "\\") { break }
+            offset += 1
+        }
+        return offset
+    }
+
     /// Bytes of the escape sequence at `offset`, a backslash: two sequences, when they spell a surrogate pair. Nil if it is none.
     package static func escapeByteCount(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         JSONEscape(text, at: offset)?.byteCount

@@ -31,23 +31,27 @@ enum Segment {
 
     /// Appends the segment of a valid key.
     static func append(key utf8: UnsafeRawBufferPointer, to out: inout [UInt8]) {
-        if let integer = IntegerKey(utf8) {
-            append(integer, to: &out)
-            return
-        }
-        out.append(textTag)
         let start = out.count
-        out.append(contentsOf: utf8)
-        for offset in start..<out.count where out[offset] >= 0xEE { out[offset] = permuted(out[offset]) }
-        out.append(textEnd)
+        out.append(contentsOf: repeatElement(0, count: max(utf8.count + 2, integerByteCount)))
+        let count = out.withUnsafeMutableBytes {
+            write(key: utf8, to: UnsafeMutableRawBufferPointer(rebasing: $0[start...]))
+        }
+        out.removeSubrange((start + count)...)
     }
 
-    static func append(_ integer: IntegerKey, to out: inout [UInt8]) {
-        let bits = UInt32(bitPattern: integer.value) ^ 0x8000_0000
-        out.append(integerTag)
-        for shift in [24, 16, 8, 0] as [UInt32] { out.append(UInt8(truncatingIfNeeded: bits >> shift)) }
-        out.append(UInt8(truncatingIfNeeded: integer.form >> 8))
-        out.append(UInt8(truncatingIfNeeded: integer.form))
+    /// Writes the segment of a valid key and answers its byte count. There must be room for two bytes more than the key has, and for seven.
+    static func write(key utf8: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer) -> Int {
+        if let integer = IntegerKey(utf8) {
+            let bits = UInt32(bitPattern: integer.value) ^ 0x8000_0000
+            out[0] = integerTag
+            out.storeBytes(of: bits.bigEndian, toByteOffset: 1, as: UInt32.self)
+            out.storeBytes(of: integer.form.bigEndian, toByteOffset: 5, as: UInt16.self)
+            return integerByteCount
+        }
+        out[0] = textTag
+        for offset in 0..<utf8.count { out[offset + 1] = permuted(utf8[offset]) }
+        out[utf8.count + 1] = textEnd
+        return utf8.count + 2
     }
 
     /// `segment` must have the integer tag and its seven bytes.

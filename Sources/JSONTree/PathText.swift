@@ -26,9 +26,9 @@ extension Path {
     /// count (wire-protocol 2.1).
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader(byteCount: text.count)
-            try forEachPart(of: text) { (part) throws(PathError) in try reader.append(part) }
-            return Path(encoded: reader.encoded)
+            try PathReader.read(textByteCount: text.count) { (reader) throws(PathError) in
+                try forEachPart(of: text) { (part) throws(PathError) in try reader.append(part) }
+            }
         }
     }
 
@@ -40,15 +40,15 @@ extension Path {
     /// inside a key, hence an error.
     package init(percentEncoded text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader(byteCount: text.count)
             var decoded: [UInt8] = []
-            try forEachPart(of: text) { (part) throws(PathError) in
-                guard part.contains(UInt8(ascii: "%")) else { return try reader.append(part) }
-                decoded.removeAll(keepingCapacity: true)
-                guard appendPercentDecoded(part, to: &decoded) else { throw .invalidPercentEncoding }
-                try decoded.span.bytes.withUnsafeBytes { (part) throws(PathError) in try reader.append(part) }
+            return try PathReader.read(textByteCount: text.count) { (reader) throws(PathError) in
+                try forEachPart(of: text) { (part) throws(PathError) in
+                    guard part.contains(UInt8(ascii: "%")) else { return try reader.append(part) }
+                    decoded.removeAll(keepingCapacity: true)
+                    guard appendPercentDecoded(part, to: &decoded) else { throw .invalidPercentEncoding }
+                    try decoded.span.bytes.withUnsafeBytes { (part) throws(PathError) in try reader.append(part) }
+                }
             }
-            return Path(encoded: reader.encoded)
         }
     }
 
@@ -95,14 +95,19 @@ package struct WriteTarget: Hashable, Sendable {
     /// Reads the text form of the realtime protocol.
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
-            var reader = PathReader(byteCount: text.count)
             var isPriority = false
-            try forEachPart(of: text) { (part) throws(PathError) in
-                // Only the last part may name metadata; seen before another one it is an illegal key.
-                if isPriority { throw .key(.forbidden(byte: UInt8(ascii: ".")), index: reader.depth) }
-                if part.elementsEqual(".priority".utf8) { isPriority = true } else { try reader.append(part) }
+            let path = try PathReader.read(textByteCount: text.count) { (reader) throws(PathError) in
+                try forEachPart(of: text) { (part) throws(PathError) in
+                    // Only the last part may name metadata; seen before another one it is an illegal key.
+                    if isPriority { throw .key(.forbidden(byte: UInt8(ascii: ".")), index: reader.depth) }
+                    if part[0] == UInt8(ascii: "."), part.elementsEqual(".priority".utf8) {
+                        isPriority = true
+                    } else {
+                        try reader.append(part)
+                    }
+                }
             }
-            return WriteTarget(path: Path(encoded: reader.encoded), isPriority: isPriority)
+            return WriteTarget(path: path, isPriority: isPriority)
         }
     }
 
@@ -113,16 +118,33 @@ package struct WriteTarget: Hashable, Sendable {
 
 /// Gathers the keys of a text into an encoded path.
 private struct PathReader {
-    private(set) var encoded: [UInt8] = []
+    /// Invariant: the first `count` bytes are initialised, and there is room for all segments that ``append(_:)`` lets pass.
+    private let encoded: UnsafeMutableRawBufferPointer
+    private var count = 0
     private(set) var depth = 0
 
-    /// `byteCount` is that of the text. Each key takes one byte more than its text, of which the slash is one, unless it is an integer.
-    init(byteCount: Int) { encoded.reserveCapacity(min(byteCount, 1 << 16) + 8) }
+    /// - parameter textByteCount: of all keys together, at most.
+    static func read(
+        textByteCount: Int, _ body: (inout PathReader) throws(PathError) -> Void
+    ) throws(PathError) -> Path {
+        // A segment has two bytes more than its key, or seven.
+        let keyByteCountMax = min(textByteCount, Path.maximumDepth * Key.maximumByteCount)
+        let byteCount = keyByteCountMax + Path.maximumDepth * Segment.integerByteCount
+        return try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { memory in
+            Result { () throws(PathError) in
+                var reader = PathReader(encoded: memory)
+                try body(&reader)
+                return Path(encoded: [UInt8](UnsafeRawBufferPointer(rebasing: memory[..<reader.count])))
+            }
+        }.get()
+    }
+
+    private init(encoded: UnsafeMutableRawBufferPointer) { self.encoded = encoded }
 
     mutating func append(_ key: UnsafeRawBufferPointer) throws(PathError) {
         do throws(KeyError) { try Key.check(key) } catch { throw .key(error, index: depth) }
         if depth == Path.maximumDepth { throw .tooDeep }
-        Segment.append(key: key, to: &encoded)
+        count += Segment.write(key: key, to: UnsafeMutableRawBufferPointer(rebasing: encoded[count...]))
         depth += 1
     }
 }

@@ -52,8 +52,6 @@ extension Database {
     func beginningAnew(_ request: Request) -> Request {
         guard case .listen(let path, let known, .position, let found) = request.operation else { return request }
         found?.changes.forget(after: durableSequence)
-        var request = request
-        request.operation = .listen(path, known: known, since: .nothing)
-        return request
+        return request.asking(.listen(path, known: known, since: .nothing))
     }
 }

@@ -6,11 +6,11 @@ import JSONTree
 ///
 /// Most messages are of this form. Whatever differs in any way, by a space or a mistake, is left to ``ClientMessage/parse(_:)``, which
 /// gives the same result for these.
-struct PlainPut {
-    let number: Int64
-    let assignment: WireAssignment
+package struct PlainPut {
+    package let number: Int64
+    package let assignment: WireAssignment
 
-    init?(_ bytes: UnsafeRawBufferPointer) {
+    package init?(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         guard Self.skip(#"{"t":"d","d":{"r":"#, in: bytes, &offset), let number = Self.number(in: bytes, &offset),
             Self.skip(#","a":"p","b":{"p":""#, in: bytes, &offset)

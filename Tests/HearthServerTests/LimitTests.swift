@@ -35,8 +35,9 @@ import TreeStorage
                 requests.add(bytes: bytes)
                 model.append(bytes)
             } else if !model.isEmpty {
-                requests.answered()
-                model.removeFirst()
+                let count = Int.random(in: 1...min(model.count, 20), using: &random)
+                requests.answered(count)
+                model.removeFirst(count)
             }
             let bytes = model.reduce(0, +)
             try #require(requests.count == model.count && requests.bytes == bytes, "seed \(seed) step \(step)")

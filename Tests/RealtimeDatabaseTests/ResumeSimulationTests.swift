@@ -155,12 +155,11 @@ struct ResumeSimulationTests {
             listeners[index].connection = connection
             let since = listeners[index].position.map { Since.position($0) } ?? .nothing
             let path = listeners[index].path
-            var request = Request(
+            let request = Request(
                 connection: connection, number: 1, operation: .listen(path, known: nil, since: since))
             guard let needed = database.historyNeeded(for: request, now: 1) else { return run([request]) }
             database.keepsRecords = true
-            request.operation = .listen(path, known: nil, since: since, missed: read(needed))
-            prepared.append(request)
+            prepared.append(request.asking(.listen(path, known: nil, since: since, missed: read(needed))))
             // What others come back for is read together with it.
             if Bool.random(using: &random) { runPrepared() }
         }

@@ -67,7 +67,7 @@ final class Profiler: RequestObserver {
         var sum = sums[line] ?? Sum()
         sum.count += 1
         sum.nanoseconds += MonotonicTime.current.nanoseconds - start.nanoseconds
-        sum.bytes += Int64(request.operation.byteCount)
+        sum.bytes += Int64(request.byteCount)
         if isUnindexed { sum.unindexed += 1 }
         for output in outputs {
             switch output {
@@ -94,7 +94,7 @@ final class Profiler: RequestObserver {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
         for (loop, connections) in Dictionary(grouping: watchers, by: \.loop) {
-            let entries = connections.map { LoopDelivery.Entry.frames($0, 0..<frames.count, answers: false) }
+            let entries = connections.map { LoopDelivery.Entry.frames($0, 0..<frames.count, answers: 0) }
             host.deliver(
                 loop,
                 LoopDelivery(bytes: frames, pushes: [], runs: [], entries: entries, backlogBytes: frames.count))

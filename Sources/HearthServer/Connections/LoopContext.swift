@@ -134,12 +134,11 @@ final class LoopContext: @unchecked Sendable {
     // MARK: Requests
 
     /// Hands a request to its database, together with all others of this turn.
-    func submit(_ request: Request, to database: UInt32) {
-        if let place = requests.firstIndex(where: { $0.database == database }) {
-            requests[place].batch.append(request)
-        } else {
-            requests.append((database, [request]))
-        }
+    func submit(_ request: consuming Request, to database: UInt32) {
+        var place = 0
+        while place < requests.count, requests[place].database != database { place += 1 }
+        if place == requests.count { requests.append((database, [])) }
+        requests[place].batch.append(request)
         postHandOver()
     }
 
@@ -211,7 +210,7 @@ final class LoopContext: @unchecked Sendable {
             case .cancelEvents(let connection): exchanges[connection.raw]?.end(with: EventStreamWriter.cancel)
             case .push(let group, let run):
                 let range = delivery.runs[run]
-                sessionGroups.forEachMember(of: group) { $0.send(delivery.pushes, range, answers: false) }
+                sessionGroups.forEachMember(of: group) { $0.send(delivery.pushes, range, answers: 0) }
             case .pushEvents(let group, let run):
                 let range = delivery.runs[run]
                 streamGroups.forEachMember(of: group) { $0.send(events: delivery.pushes, range) }

@@ -34,7 +34,7 @@ struct HeldRequests {
         var bytes = 0
         while bytes < bytesMax, let connection = small.takeFirst() {
             let request = take(from: connection)
-            bytes += request.operation.byteCount
+            bytes += request.byteCount
             turn.append(request)
         }
         return turn
@@ -75,7 +75,7 @@ extension Request {
     /// Values of a request that is large, in bytes.
     fileprivate static let largeBytes = 64 << 10
 
-    fileprivate var isLarge: Bool { operation.byteCount > Self.largeBytes }
+    fileprivate var isLarge: Bool { byteCount > Self.largeBytes }
 }
 
 extension [Request] {
@@ -83,7 +83,7 @@ extension [Request] {
     func areShort(bytesMax: Int) -> Bool {
         var bytes = 0
         for request in self {
-            bytes += request.operation.byteCount
+            bytes += request.byteCount
             if bytes > bytesMax || request.isLarge { return false }
         }
         return true

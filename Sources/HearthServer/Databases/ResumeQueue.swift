@@ -64,8 +64,8 @@ struct ResumeQueue {
             for index in queue.indices {
                 if let serial = queue[index].serial, serial <= lastAsked {
                     if case .listen(let path, let known, let since, _) = queue[index].request.operation {
-                        queue[index].request.operation = .listen(
-                            path, known: known, since: since, missed: answers[serial])
+                        queue[index].request = queue[index].request.asking(
+                            .listen(path, known: known, since: since, missed: answers[serial]))
                     }
                     queue[index].serial = nil
                 } else {

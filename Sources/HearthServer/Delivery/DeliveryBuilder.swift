@@ -41,7 +41,7 @@ struct DeliveryBuilder {
                 begin(connection) { EventStreamWriter.append(change, at: push.path, to: &$0) }
             } else {
                 let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
-                entries[connection.loop].append(.frames(connection, range, answers: false))
+                entries[connection.loop].append(.frames(connection, range, answers: 0))
             }
         case .initial(let connection, let path, let value, let position):
             switch connection.kind {
@@ -50,12 +50,12 @@ struct DeliveryBuilder {
                 let range = Self.frame(&bytes, &message) {
                     ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
                 }
-                entries[connection.loop].append(.frames(connection, range, answers: false))
+                entries[connection.loop].append(.frames(connection, range, answers: 0))
             }
         case .missed(let connection, let part, let position): add(part, at: position, for: connection)
         case .initialParts(let connection, let path, let tag, let parts):
             let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
-            entries[connection.loop].append(.frames(connection, range, answers: false))
+            entries[connection.loop].append(.frames(connection, range, answers: 0))
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -65,10 +65,22 @@ struct DeliveryBuilder {
                 entries[connection.loop].append(.reply(connection, reply))
             case .realtime:
                 let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
-                entries[connection.loop].append(.frames(connection, range, answers: true))
+                Self.append(answer: range, for: connection, to: &entries[connection.loop])
             }
         case .revoked(let connection, let path, let listener): revoke(connection, path, listener)
         case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
+        }
+    }
+
+    /// Answers to a connection that lie behind one another go out as one piece.
+    private static func append(
+        answer range: Range<Int>, for connection: ConnectionID, to entries: inout [LoopDelivery.Entry]
+    ) {
+        if case .frames(connection, let before, let answers)? = entries.last, before.upperBound == range.lowerBound {
+            let both = before.lowerBound..<range.upperBound
+            entries[entries.count - 1] = .frames(connection, both, answers: answers + 1)
+        } else {
+            entries.append(.frames(connection, range, answers: 1))
         }
     }
 
@@ -103,7 +115,7 @@ struct DeliveryBuilder {
             let stretch = encoded.stretch(range)
             switch connection.kind {
             case .http: entries[connection.loop].append(.events(connection, stretch))
-            case .realtime: entries[connection.loop].append(.frames(connection, stretch, answers: false))
+            case .realtime: entries[connection.loop].append(.frames(connection, stretch, answers: 0))
             }
         }
         // Begins the answer, and says how far it reaches.
@@ -147,7 +159,7 @@ struct DeliveryBuilder {
             case .events(let tag): ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, to: &out)
             }
         }
-        entries[connection.loop].append(.frames(connection, range, answers: false))
+        entries[connection.loop].append(.frames(connection, range, answers: 0))
     }
 
     /// The first event of a stream.

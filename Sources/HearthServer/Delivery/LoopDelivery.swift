@@ -4,8 +4,8 @@ import RealtimeDatabase
 /// What one event loop must send, in order: everything that databases had to say in one turn, encoded once.
 package struct LoopDelivery: Sendable {
     enum Entry: Sendable {
-        /// Frames for one connection; `answers` when they answer a request of it.
-        case frames(ConnectionID, Range<Int>, answers: Bool)
+        /// Frames for one connection, which answer so many requests of it.
+        case frames(ConnectionID, Range<Int>, answers: Int)
         /// Events for one event stream.
         case events(ConnectionID, Range<Int>)
         /// The end of an event stream whose data may not be read any more.

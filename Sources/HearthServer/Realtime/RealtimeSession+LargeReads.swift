@@ -77,6 +77,6 @@ extension RealtimeSession {
             transmit(frames, 0..<frames.count)
         }
         if !held.isEmpty { transmit(held, 0..<held.count) }
-        answered()
+        answered(1)
     }
 }

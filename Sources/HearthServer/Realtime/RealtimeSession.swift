@@ -80,6 +80,11 @@ final class RealtimeSession: GroupMember {
 
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
+        if let put = PlainPut(bytes) {
+            let value = IncomingValue(put.assignment)
+            let operation = Operation.set(put.assignment.target, value, expecting: nil)
+            return submit(put.number, operation, reads: false)
+        }
         switch try ClientMessage.parse(bytes) {
         case .request(let number, .authenticate(let token, let acting)):
             authenticate(number, Credential(token: .user(token), acting: acting))
@@ -99,16 +104,23 @@ final class RealtimeSession: GroupMember {
     }
 
     /// - parameter principal: in whose name; nil for the session's.
-    func submit(_ number: Int64, _ operation: Operation, as principal: Principal? = nil) {
-        let bytes = operation.byteCount
+    func submit(_ number: Int64, _ operation: consuming Operation, as principal: Principal? = nil) {
+        let reads = operation.reads
+        submit(number, operation, reads: reads, as: principal)
+    }
+
+    private func submit(
+        _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
+    ) {
         var request = Request(
             connection: id, number: number, principal: principal ?? authentication.principal, operation: operation)
-        if bytes >= RequestMemory.bytesMin {
-            request.claim = context.services.requestMemory.claim(bytes)
-            if request.claim == nil { request.operation = .relay(.failed(.noRoom)) }
+        var counted = 0
+        if request.byteCount >= RequestMemory.bytesMin {
+            counted = request.byteCount
+            let claim = context.services.requestMemory.claim(counted)
+            request = claim.map(request.keeping) ?? request.asking(.relay(.failed(.noRoom)))
         }
-        let counted = bytes < RequestMemory.bytesMin ? 0 : bytes
-        requests.add(bytes: operation.reads ? counted + Database.assembledBytesMax : counted)
+        requests.add(bytes: reads ? counted + Database.assembledBytesMax : counted)
         if requests.isFull { pause() }
         context.submit(request, to: database.index)
     }
@@ -131,11 +143,11 @@ final class RealtimeSession: GroupMember {
     func answer(_ message: [UInt8]) {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
-        send(frames, 0..<frames.count, answers: true)
+        send(frames, 0..<frames.count, answers: 1)
     }
 
-    func answered() {
-        requests.answered()
+    func answered(_ count: Int) {
+        requests.answered(count)
         readOn()
     }
 
@@ -191,8 +203,8 @@ final class RealtimeSession: GroupMember {
 
     // MARK: Sending
 
-    /// Queues frames that many sessions may share. `answers` tells that a request is done with them.
-    func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Bool) {
+    /// Queues frames that many sessions may share. `answers` requests are done with them.
+    func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Int) {
         if maySend {
             if largeReads.isEmpty {
                 transmit(bytes, range)
@@ -200,13 +212,13 @@ final class RealtimeSession: GroupMember {
                 hold(bytes[range])
             }
         }
-        if answers { answered() }
+        if answers > 0 { answered(answers) }
     }
 
     func send(_ message: [UInt8]) {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
-        send(frames, 0..<frames.count, answers: false)
+        send(frames, 0..<frames.count, answers: 0)
     }
 
     /// Queues frames at once, whatever is under way.

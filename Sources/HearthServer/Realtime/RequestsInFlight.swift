@@ -32,11 +32,14 @@ struct RequestsInFlight {
         count += 1
     }
 
-    mutating func answered() {
-        count -= 1
-        guard start < costs.count, costs[start].number < made - count else { return }
-        bytes -= costs[start].bytes
-        start += 1
+    mutating func answered(_ answers: Int) {
+        count -= answers
+        let isAnswered = { [made, count] (cost: (number: Int, bytes: Int)) in cost.number < made - count }
+        guard start < costs.count, isAnswered(costs[start]) else { return }
+        repeat {
+            bytes -= costs[start].bytes
+            start += 1
+        } while start < costs.count && isAnswered(costs[start])
         if start == costs.count {
             // A connection at rest holds no memory for this.
             costs = []

@@ -11,30 +11,36 @@ final class RowNode: SegmentKeyed {
         case spread
     }
 
+    // What every visit needs comes first, so that it is in one or two lines of the CPU's cache.
+
     let segment: [UInt8]
     /// The parent owns this node through its table, so it outlives it; nil once cut off (and at the root).
-    unowned(unsafe) var parent: RowNode?
-    var state: State
+    private(set) var above: Unmanaged<RowNode>?
+    var parent: RowNode? {
+        get { above?.takeUnretainedValue() }
+        set { above = newValue.map(Unmanaged.passUnretained) }
+    }
     var value: CanonicalJSON
-    var children = SegmentTable<RowNode>()
+    /// The generation of the last change, 0 for a node that is as the store has it.
+    var changedIn: UInt64 = 0
+    var state: State
+    /// The node was used since it was last looked at for whether it can leave memory.
+    var isRecent = false
     /// Spread only: every child that exists is in `children`.
     var isComplete = false
+    /// The node lost something below it since the last freeze.
+    var isShrunk = false
+    var children = SegmentTable<RowNode>()
     /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until the store has
     /// no such rows any more, it cannot be asked about places below.
     var clearedIn: UInt64 = 0
-    /// The generation of the last change, 0 for a node that is as the store has it.
-    var changedIn: UInt64 = 0
-    /// The node was used since it was last looked at for whether it can leave memory.
-    var isRecent = false
     /// Links of ``NodeRing``, nil outside it.
     unowned(unsafe) var nextInRing: RowNode?
     unowned(unsafe) var previousInRing: RowNode?
-    /// The node lost something below it since the last freeze.
-    var isShrunk = false
 
     init(segment: [UInt8], parent: RowNode?, state: State, value: CanonicalJSON) {
         self.segment = segment
-        self.parent = parent
+        above = parent.map(Unmanaged.passUnretained)
         self.state = state
         self.value = value
     }
@@ -42,20 +48,20 @@ final class RowNode: SegmentKeyed {
     /// The encoded path of the node. O(depth).
     var key: [UInt8] {
         var count = segment.count
-        var ancestor = parent
+        var ancestor = above
         while let node = ancestor {
-            count += node.segment.count
-            ancestor = node.parent
+            (count, ancestor) = node._withUnsafeGuaranteedRef { (count + $0.segment.count, $0.above) }
         }
         return [UInt8](unsafeUninitializedCapacity: count) { bytes, initializedCount in
             // Filled from the end; the counts above add up to exactly the capacity.
             var end = count
-            var place = self
-            while true {
-                end -= place.segment.count
-                _ = UnsafeMutableBufferPointer(rebasing: bytes[end...]).initialize(fromContentsOf: place.segment)
-                guard let next = place.parent else { break }
-                place = next
+            var place: Unmanaged<RowNode>? = .passUnretained(self)
+            while let node = place {
+                place = node._withUnsafeGuaranteedRef { node in
+                    end -= node.segment.count
+                    _ = UnsafeMutableBufferPointer(rebasing: bytes[end...]).initialize(fromContentsOf: node.segment)
+                    return node.above
+                }
             }
             initializedCount = count
         }

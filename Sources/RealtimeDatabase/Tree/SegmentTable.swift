@@ -15,10 +15,11 @@ extension SegmentKeyed {
 /// It exists because a trie is walked with slices of a path: `Dictionary` would want an owned array for every
 /// look-up, this table compares borrowed bytes. Open addressing, linear probing, no markers for removed slots. The hash has
 /// secrets that are new in every process, so a peer cannot choose keys that collide.
-struct SegmentTable<Node: SegmentKeyed> {
+struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
+    /// Invariant: each node that is in a slot was retained once for it.
     private struct Slot {
         var hash: Int
-        var node: Node?
+        var node: Unmanaged<Node>?
     }
 
     private var slots: [Slot] = []
@@ -26,16 +27,23 @@ struct SegmentTable<Node: SegmentKeyed> {
     /// The nodes in key order, once somebody has asked for them in a wide table.
     private var order: SortedChunks<Node>?
 
+    deinit {
+        for slot in slots { slot.node?.release() }
+    }
+
     var isEmpty: Bool { count == 0 }
 
     /// The node with this segment. Expected O(1), no allocation.
-    subscript(segment: UnsafeRawBufferPointer) -> Node? {
+    subscript(segment: UnsafeRawBufferPointer) -> Node? { find(segment)?.takeUnretainedValue() }
+
+    /// The same without counting a reference, for walks through many tables: good for as long as the node is in the table.
+    func find(_ segment: UnsafeRawBufferPointer) -> Unmanaged<Node>? {
         guard count > 0 else { return nil }
         let hash = Self.hash(segment)
         var index = hash & (slots.count - 1)
         // Only a node with the same hash is touched.
-        while slots[index].node != nil {
-            if slots[index].hash == hash, let node = slots[index].node, Self.equal(node.segment, segment) {
+        while let node = slots[index].node {
+            if slots[index].hash == hash, node._withUnsafeGuaranteedRef({ Self.equal($0.segment, segment) }) {
                 return node
             }
             index = (index + 1) & (slots.count - 1)
@@ -47,7 +55,7 @@ struct SegmentTable<Node: SegmentKeyed> {
     mutating func insert(_ node: Node) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
         let hash = node.segment.withUnsafeBytes { Self.hash($0) }
-        slots[freeSlot(for: hash)] = Slot(hash: hash, node: node)
+        slots[freeSlot(for: hash)] = Slot(hash: hash, node: .passRetained(node))
         count += 1
         order?.insert(node)
     }
@@ -58,10 +66,12 @@ struct SegmentTable<Node: SegmentKeyed> {
         let hash = segment.withUnsafeBytes { Self.hash($0) }
         let mask = slots.count - 1
         var index = hash & mask
-        while let node = slots[index].node, !(slots[index].hash == hash && node.segment == segment) {
+        while let node = slots[index].node?.takeUnretainedValue() {
+            if slots[index].hash == hash, node.segment == segment { break }
             index = (index + 1) & mask
         }
-        guard slots[index].node != nil else { return }
+        guard let removed = slots[index].node else { return }
+        defer { removed.release() }
         count -= 1
         order?.remove(segment)
         // Close the gap: every later entry of the run that may not stay behind a hole moves into it.
@@ -84,7 +94,7 @@ struct SegmentTable<Node: SegmentKeyed> {
         while let slot = slots.popLast() {
             guard let node = slot.node else { continue }
             count -= 1
-            return node
+            return node.takeRetainedValue()
         }
         slots = []
         return nil
@@ -93,13 +103,13 @@ struct SegmentTable<Node: SegmentKeyed> {
     /// All nodes, in no particular order.
     func forEach(_ body: (Node) throws -> Void) rethrows {
         for slot in slots {
-            if let node = slot.node { try body(node) }
+            if let node = slot.node { try body(node.takeUnretainedValue()) }
         }
     }
 
     /// Whether a node satisfies the predicate; stops at the first that does.
     func contains(where predicate: (Node) -> Bool) -> Bool {
-        slots.contains { slot in slot.node.map(predicate) ?? false }
+        slots.contains { slot in slot.node.map { predicate($0.takeUnretainedValue()) } ?? false }
     }
 
     /// All nodes in key order. O(n log n), or O(n) once ``ordered()`` was asked for.

@@ -2,8 +2,9 @@ import JSONTree
 
 /// What is in memory, and how it leaves: in steps, so that no request waits for the memory of others.
 ///
-/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those that are as the store
-/// has them and go when they are not used. What was cut off from the tree is taken apart.
+/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those that go when they
+/// are not used. There it stays when it changes again, until it is looked at: a change need not touch its neighbours in the ring, which are
+/// anywhere in memory. What was cut off from the tree is taken apart.
 extension TreeRows {
     func add(_ child: RowNode, to parent: RowNode) {
         parent.children.insert(child)
@@ -20,7 +21,6 @@ extension TreeRows {
     func markChanged(_ node: RowNode) {
         if node.changedIn != generation {
             node.changedIn = generation
-            ring.remove(node)
             changed.append(node)
             changedBytes += node.footprint
         }
@@ -44,9 +44,9 @@ extension TreeRows {
 
     /// Whether a node is in the tree, and not in something that was cut off. O(depth).
     func holds(_ node: RowNode) -> Bool {
-        var top = node
-        while let parent = top.parent { top = parent }
-        return top === root
+        var top = Unmanaged.passUnretained(node)
+        while let parent = top._withUnsafeGuaranteedRef({ $0.above }) { top = parent }
+        return top.toOpaque() == Unmanaged.passUnretained(root).toOpaque()
     }
 
     /// The store now holds everything up to this generation; nodes may be let go again.
@@ -77,6 +77,11 @@ extension TreeRows {
         // What is in use may be more than the budget: no more looks than are owed.
         while looks > 0, looksOwed > 0, residentBytes > residentBytesMax, let node = ring.next() {
             looks -= 1
+            if node.changedIn > appliedGeneration {
+                // It comes back once the store has it.
+                ring.remove(node)
+                continue
+            }
             looksOwed -= 1
             if node.isRecent {
                 node.isRecent = false

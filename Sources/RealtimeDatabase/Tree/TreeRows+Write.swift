@@ -3,28 +3,30 @@ package import JSONTree
 extension TreeRows {
     /// Replaces the value (and priority) at `path`; null removes it, and ancestors left empty vanish.
     package func set(_ value: CanonicalJSON, at path: Path) throws(StorageError) {
-        // Down to the packed node that holds the place, or to the spread parent of it.
+        // To the place itself, to the packed node that holds it, or to its spread parent.
+        var place = path.encoded.withUnsafeBytes { known($0) }
         let parentEnd = path.isRoot ? 0 : path.encoded.count - path.lastSegmentCount
-        let place = try locate(path, upTo: parentEnd)
-        if place.node.state == .packed {
-            let rest = path.dropFirst(bytes: place.used)
-            replace(place.node, with: rest.isRoot ? value : place.node.value.setting(value, at: rest))
-        } else if path.isRoot {
-            replace(root, with: value)
-        } else if let child = path.encoded.withUnsafeBytes({ child(of: place.node, $0.part(parentEnd..<$0.count)) }) {
-            replace(child, with: value)
+        if place.node.state == .unknown || place.node.state == .spread && place.used < parentEnd {
+            place = try locate(path, upTo: parentEnd)
+        }
+        let node = place.node
+        let parent = place.used == path.encoded.count ? node.parent : node
+        if place.used == path.encoded.count {
+            replace(node, with: value)
+        } else if node.state == .packed {
+            replace(node, with: node.value.setting(value, at: path.dropFirst(bytes: place.used)))
         } else {
             // What the store holds here need not be read: it is replaced as a whole.
             let segment = Array(path.encoded[parentEnd...])
-            let child = RowNode(segment: segment, parent: place.node, state: .packed, value: .null)
-            if !place.node.isComplete {
+            let child = RowNode(segment: segment, parent: node, state: .packed, value: .null)
+            if !node.isComplete {
                 child.clearedIn = generation
-                noteShrunk(place.node)
+                noteShrunk(node)
             }
-            add(child, to: place.node)
+            add(child, to: node)
             replace(child, with: value)
         }
-        if value.isNull, !path.isRoot { try removeEmptyHeaders(above: place.node) }
+        if value.isNull, let parent { try removeEmptyHeaders(above: parent) }
     }
 
     /// Sets the priority of an existing node; null removes it. Answers false where there is no data.

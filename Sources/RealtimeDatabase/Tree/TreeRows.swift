@@ -46,7 +46,7 @@ package final class TreeRows {
     var unapplied: [(generation: UInt64, nodes: [RowNode])] = []
     /// The same for generations that the store has, in any order, not looked at yet.
     var settled: [[RowNode]] = []
-    /// Nodes that are as the store has them, but for those in ``settled``.
+    /// Nodes that are as the store has them, but for those in ``settled`` and those that changed since they came in.
     var ring = NodeRing()
     /// Nodes that are in no tree any more, and whose children have yet to be taken apart.
     var cutOff: [RowNode] = []
@@ -87,35 +87,42 @@ package final class TreeRows {
 
     /// The same for an encoded path.
     func locate(encoded path: UnsafeRawBufferPointer, remembering: Bool = true) throws(StorageError) -> Location {
-        var node = root
-        var used = 0
-        if node.state == .unknown {
-            (node.state, node.value) = try stored(at: [])
-            residentBytes += node.value.bytes.count - CanonicalJSON.null.bytes.count
+        if root.state == .unknown {
+            (root.state, root.value) = try stored(at: [])
+            residentBytes += root.value.bytes.count - CanonicalJSON.null.bytes.count
         }
-        while node.state == .spread, used < path.count {
-            let end = Path.segmentEnd(in: path, from: used)
-            if let child = child(of: node, path.part(used..<end)) {
-                node = child
-            } else {
-                let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path[..<end]))
-                let segment = Array(path[used..<end])
-                let child = RowNode(segment: segment, parent: remembering ? node : nil, state: state, value: value)
-                if remembering {
-                    add(child, to: node)
-                    enterRing(child)
-                }
-                node = child
+        var place = known(path)
+        while place.node.state == .spread, place.used < path.count {
+            let node = place.node
+            let end = Path.segmentEnd(in: path, from: place.used)
+            let (state, value) = node.isComplete ? (.packed, .null) : try stored(at: Array(path[..<end]))
+            let segment = Array(path[place.used..<end])
+            let child = RowNode(segment: segment, parent: remembering ? node : nil, state: state, value: value)
+            if remembering {
+                add(child, to: node)
+                enterRing(child)
             }
-            used = end
+            place = Location(node: child, used: end)
         }
-        return Location(node: node, used: used)
+        return place
     }
 
-    func child(of node: RowNode, _ segment: UnsafeRawBufferPointer) -> RowNode? {
-        let child = node.children[segment]
-        child?.isRecent = true
-        return child
+    /// Walks as far along an encoded path as places are known, and does not ask the store. If some of the path is left behind a spread
+    /// node, its child there is not known.
+    func known(_ path: UnsafeRawBufferPointer) -> Location {
+        // Nodes on the way stay in their tables, so their references need not be counted.
+        var node = Unmanaged.passUnretained(root)
+        var used = 0
+        while used < path.count {
+            let end = Path.segmentEnd(in: path, from: used)
+            let child = node._withUnsafeGuaranteedRef { node in
+                node.state == .spread ? node.children.find(path.part(used..<end)) : nil
+            }
+            guard let child else { break }
+            child._withUnsafeGuaranteedRef { $0.isRecent = true }
+            (node, used) = (child, end)
+        }
+        return Location(node: node.takeUnretainedValue(), used: used)
     }
 
     /// Asks the store what is at `key` and below. One seek.

@@ -26,14 +26,18 @@ package struct ConnectionID: Hashable, Sendable {
 }
 
 /// One thing a connection asks of a database. Requests of one connection are worked off, and answered, in order.
-package struct Request: Sendable {
-    package var connection: ConnectionID
+///
+/// A reference, because requests are handed on and kept a few times until they are answered.
+package final class Request: Sendable {
+    package let connection: ConnectionID
     /// The request's number on its connection, given back with the reply.
-    package var number: Int64
-    package var principal: Principal
-    package var operation: Operation
+    package let number: Int64
+    package let principal: Principal
+    package let operation: Operation
+    /// Bytes of the values that it sets.
+    package let byteCount: Int
     /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
-    package var claim: (any AnyObject & Sendable)?
+    package let claim: (any AnyObject & Sendable)?
 
     package init(
         connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
@@ -44,6 +48,17 @@ package struct Request: Sendable {
         self.principal = principal
         self.operation = operation
         self.claim = claim
+        byteCount = operation.byteCount
+    }
+
+    /// The same request, which keeps a claim.
+    package func keeping(_ claim: any AnyObject & Sendable) -> Request {
+        Request(connection: connection, number: number, principal: principal, operation: operation, claim: claim)
+    }
+
+    /// The same request with another operation.
+    package func asking(_ operation: Operation) -> Request {
+        Request(connection: connection, number: number, principal: principal, operation: operation, claim: claim)
     }
 }
 

@@ -119,12 +119,17 @@ extension TreeRows {
         var resident = 0
         var changedNow = 0
         var problem: String?
+        let listed = Set((changed + unapplied.flatMap(\.nodes) + settled.joined()).map(ObjectIdentifier.init))
         func visit(_ node: RowNode) {
             resident += node.footprint
             if node.changedIn == generation { changedNow += node.footprint }
             if let next = node.nextInRing {
                 if next.previousInRing !== node { problem = "the ring is broken" }
-                if node.changedIn > appliedGeneration { problem = "a changed node is in the ring" }
+            } else if node !== root, !listed.contains(ObjectIdentifier(node)) {
+                problem = "a node can never leave memory"
+            }
+            if node.changedIn > appliedGeneration, !listed.contains(ObjectIdentifier(node)) {
+                problem = "a change is forgotten"
             }
             if node.state != .spread, !node.children.isEmpty { problem = "a node with children is not spread" }
             node.children.forEach { child in
