@@ -54,7 +54,7 @@ extension CanonicalJSON {
 
     /// Reads a JSON text (RFC 8259) and gives the value it means, wrappers normalised.
     ///
-    /// One pass; the parser's stack grows with `limits.depth`. `hasServerValues` tells whether there were placeholders (see `resolved`).
+    /// One pass, and another one up to where the text is not canonical itself; the parser's stack grows with `limits.depth`. `hasServerValues` tells whether there were placeholders (see `resolved`).
     package static func parse(
         _ text: RawSpan, limits: Limits = Limits()
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {

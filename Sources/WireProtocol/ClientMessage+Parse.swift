@@ -5,6 +5,11 @@ extension ClientMessage {
     /// costs about the length of the text.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
         if let put = PlainPut(bytes) { return .request(number: put.number, .put(put.assignment, hash: nil)) }
+        return try parseGenerally(bytes)
+    }
+
+    /// The same for whoever has looked for a ``PlainPut`` before.
+    package static func parseGenerally(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
         let parts = try MessageError.reading { () throws(JSONError) in try ClientMessageParts(bytes) }
         guard let layer = parts.layer else { throw MessageError.noLayer }
         guard parts.hasPayload else { throw MessageError.noPayload }

@@ -4,8 +4,8 @@ import JSONTree
 ///
 ///     {"t":"d","d":{"r":7,"a":"p","b":{"p":"/rooms/a","d":…}}}
 ///
-/// Most messages are of this form. Whatever differs in any way, by a space or a mistake, is left to ``ClientMessage/parse(_:)``, which
-/// gives the same result for these.
+/// Most messages are of this form. Whatever differs in any way, by a space or a mistake, is left to
+/// ``ClientMessage/parseGenerally(_:)``, which gives the same result for these.
 package struct PlainPut {
     package let number: Int64
     package let assignment: WireAssignment

@@ -50,6 +50,19 @@ import Testing
         #expect(throws: PathError.key(.forbidden(byte: 0x23), index: 1)) { try Path(parsing: "a/#/b") }
     }
 
+    @Test("the longest and the shortest keys have room", arguments: ["k", "7", "0007", "é"])
+    func room(letter: String) throws {
+        for count in [1, Key.maximumByteCount / letter.utf8.count] {
+            let key =
+                letter == "0007"
+                ? String(repeating: "0", count: count - 1) + "7" : String(repeating: letter, count: count)
+            let path = try Path(parsing: Array(repeating: key, count: 32).joined(separator: "/"))
+            #expect(path == Path(Array(repeating: try Key(validating: key), count: 32)))
+            let percent = key.utf8.map { "%" + String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            #expect(path == (try Path(percentEncoded: Array(repeating: percent, count: 32).joined(separator: "/"))))
+        }
+    }
+
     @Test("a write target may name the priority, at the end only")
     func target() throws {
         let priority = try WriteTarget(parsing: "/a/b/.priority")

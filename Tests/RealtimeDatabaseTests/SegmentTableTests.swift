@@ -10,6 +10,36 @@ struct SegmentTableTests {
         init(_ segment: [UInt8]) { self.segment = segment }
     }
 
+    private final class Reference {
+        weak var entry: Entry?
+        init(_ entry: Entry) { self.entry = entry }
+    }
+
+    @Test("owns what is in it, and nothing else", arguments: [3, 10, 200])
+    func ownership(count: Int) {
+        var references: [Reference] = []
+        func alive() -> Int { references.count { $0.entry != nil } }
+        func useTable(taking taken: Int, removing removed: Int) {
+            var table = SegmentTable<Entry>()
+            for number in 0..<count {
+                let entry = Entry(Array("k\(number)".utf8) + [0])
+                table.insert(entry)
+                references.append(Reference(entry))
+            }
+            _ = table.ordered()
+            let all = alive()
+            for number in 0..<removed { table.remove(Array("k\(number)".utf8) + [0]) }
+            let left = alive()
+            for _ in 0..<taken { _ = table.takeLast() }
+            #expect(all == count && left == count - removed && alive() == left - taken)
+        }
+        for (taken, removed) in [(0, 0), (1, 1), (0, count), (count, 0)] {
+            references = []
+            useTable(taking: taken, removing: removed)
+            #expect(alive() == 0, "\(taken) taken, \(removed) removed")
+        }
+    }
+
     @Test("agrees with a dictionary after random insertions and removals", arguments: 0..<(8 * TestScale.factor))
     func agreesWithDictionary(seed: UInt64) {
         var random = SeededRandom(seed: seed)

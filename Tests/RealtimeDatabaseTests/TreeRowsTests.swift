@@ -98,6 +98,24 @@ struct TreeRowsTests {
         #expect(rows.accountingProblem == nil)
     }
 
+    @Test("keeps to its memory when what it knows grows")
+    func growthIsTrimmed() throws {
+        let store = MemoryRowStore()
+        let rows = TreeRows(store: store, residentBytesMax: 100_000)
+        let paths = (0..<400).map { Path([Key(Int32($0))]) }
+        for byteCount in [1, 1500, 1700] {
+            let value = CanonicalJSON(string: Array(repeating: 0x78, count: byteCount))
+            for path in paths { try rows.set(value, at: path) }
+            let (generation, changes) = try #require(try rows.freeze())
+            store.apply(changes)
+            rows.applied(generation)
+            while rows.trimBacklog > 0 { rows.trim(looks: 64) }
+            #expect(rows.residentBytes < 120_000, "with values of \(byteCount) bytes")
+            #expect(rows.accountingProblem == nil)
+        }
+        for path in paths { #expect(try rows.read(path).bytes.count == 1702) }
+    }
+
     @Test("keeps to its memory when it is only read")
     func readingIsTrimmed() throws {
         let store = MemoryRowStore(

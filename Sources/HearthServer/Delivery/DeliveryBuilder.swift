@@ -72,7 +72,7 @@ struct DeliveryBuilder {
         }
     }
 
-    /// Answers to a connection that lie behind one another go out as one piece.
+    /// An answer goes out as one piece with what lies right before it for the same connection.
     private static func append(
         answer range: Range<Int>, for connection: ConnectionID, to entries: inout [LoopDelivery.Entry]
     ) {

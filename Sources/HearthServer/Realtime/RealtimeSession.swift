@@ -85,7 +85,7 @@ final class RealtimeSession: GroupMember {
             let operation = Operation.set(put.assignment.target, value, expecting: nil)
             return submit(put.number, operation, reads: false)
         }
-        switch try ClientMessage.parse(bytes) {
+        switch try ClientMessage.parseGenerally(bytes) {
         case .request(let number, .authenticate(let token, let acting)):
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)

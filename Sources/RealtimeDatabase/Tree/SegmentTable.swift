@@ -100,14 +100,14 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return nil
     }
 
-    /// All nodes, in no particular order.
+    /// All nodes, in no particular order. `body` must not change the table.
     func forEach(_ body: (Node) throws -> Void) rethrows {
         for slot in slots {
             if let node = slot.node { try body(node.takeUnretainedValue()) }
         }
     }
 
-    /// Whether a node satisfies the predicate; stops at the first that does.
+    /// Whether a node satisfies the predicate, which must not change the table; stops at the first that does.
     func contains(where predicate: (Node) -> Bool) -> Bool {
         slots.contains { slot in slot.node.map { predicate($0.takeUnretainedValue()) } ?? false }
     }

@@ -11,9 +11,9 @@ extension TreeRows {
         residentBytes += child.footprint
     }
 
-    /// A node is as the store has it.
+    /// A node is as the store has it. It may have stayed in the ring since it was so the last time.
     func enterRing(_ node: RowNode) {
-        ring.insert(node)
+        if node.nextInRing == nil { ring.insert(node) }
         // One for it, and one for another that may have to go instead.
         looksOwed += 2
     }
@@ -114,9 +114,7 @@ extension TreeRows {
             }
             looks -= 1
             // It may have changed again, or be gone.
-            guard node.changedIn <= appliedGeneration, node.nextInRing == nil, node.parent != nil, holds(node) else {
-                continue
-            }
+            guard node.changedIn <= appliedGeneration, node.parent != nil, holds(node) else { continue }
             if residentBytes > residentBytesMax, !node.isRecent, letGo(node, clearing) { continue }
             enterRing(node)
         }

@@ -16,6 +16,7 @@ extension TreeRows {
         } else if node.state == .packed {
             replace(node, with: node.value.setting(value, at: path.dropFirst(bytes: place.used)))
         } else {
+            // The child is not known: the parent has just been made, or has no such child.
             // What the store holds here need not be read: it is replaced as a whole.
             let segment = Array(path.encoded[parentEnd...])
             let child = RowNode(segment: segment, parent: node, state: .packed, value: .null)

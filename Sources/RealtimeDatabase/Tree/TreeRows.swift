@@ -50,7 +50,7 @@ package final class TreeRows {
     var ring = NodeRing()
     /// Nodes that are in no tree any more, and whose children have yet to be taken apart.
     var cutOff: [RowNode] = []
-    /// Looks at nodes of the ring that ``trim(looks:)`` has yet to make for those that came in.
+    /// Looks at nodes of the ring that ``trim(looks:)`` has yet to make for those that came in, or changed there.
     var looksOwed = 0
 
     /// About the memory of all nodes, in bytes, also of what was cut off and not taken apart yet.
@@ -70,7 +70,8 @@ package final class TreeRows {
     /// Where a walk along a path ended.
     struct Location {
         var node: RowNode
-        /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its value.
+        /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its value; or what is there is
+        /// not known (``TreeRows/known(_:)``).
         var used: Int
     }
 
