@@ -185,8 +185,13 @@ struct PersistenceTests {
         try await other.setValue(["a": 1, "b": 1])
         let first = try open(isOnline: true)
         _ = try await first.reference(withPath: "rooms").observeSingleEvent(of: .value)
+        // Answered behind the end of the listen: the whole is not told what follows.
+        _ = try await first.reference(withPath: "x").getData()
         try await other.child("a").setValue(2)
-        _ = try await first.reference(withPath: "rooms/a").observeSingleEvent(of: .value)
+        let part = EventLog()
+        part.observe(first.reference(withPath: "rooms/a"), "", [.value])
+        // First as it is in the file, then as the server has it.
+        #expect(await part.next(2) == ["value: 1", "value: 2"])
         first.close()
         let second = try open(isOnline: false)
         let log = EventLog()
