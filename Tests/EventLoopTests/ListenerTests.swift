@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestSupport
 import Testing
 
 @Suite("A listener")
@@ -71,7 +72,8 @@ struct ListenerTests {
 
     @Test("stops accepting when closed, and leaves open connections alone")
     func close() throws {
-        // An address that no other test uses, because its port may be given to another listener when this one is closed.
+        // An address that no other test uses, because its port may be given to another listener when this one is
+        // closed.
         let host = "127.0.7.1"
         let group = try EventLoopGroup(count: 1)
         defer {
@@ -101,6 +103,29 @@ struct ListenerTests {
         }
         #expect(try received.next() == [2])
         #expect(try closed.next() == .notConnected(SystemError("connect to \(host):\(port)", code: ECONNREFUSED)))
+    }
+
+    @Test("is closed at once, also while a process that was just forked has its descriptor")
+    func forked() throws {
+        let group = try EventLoopGroup(count: 1)
+        defer {
+            group.stop()
+            group.join()
+        }
+        // An address of its own, as above.
+        let host = "127.0.7.2"
+        let address = try #require(SocketAddress(numeric: host, port: 0))
+        let listener = try Listener(at: address, on: group) { _ in ScriptedHandler.echo() }
+        let port = listener.address.port
+        let copy = try #require(DescriptorCopy(ofListenerOn: port))
+        listener.close()
+        let closed = Channel<CloseReason>()
+        group.loops[0].execute {
+            group.loops[0].connect(host: host, port: port, handler: ScriptedHandler.collecting(Channel(), closed))
+        }
+        let expected = CloseReason.notConnected(SystemError("connect to \(host):\(port)", code: ECONNREFUSED))
+        let reason = try closed.next()
+        withExtendedLifetime(copy) { #expect(reason == expected) }
     }
 
     @Test("leaves no descriptors behind after a thousand connections")

@@ -31,6 +31,18 @@ struct DataFolderTests {
         _ = try DataFolder(path: folder.path, durability: .full)
     }
 
+    @Test("is free at once, also while a process that was just forked has the lock's descriptor")
+    func forked() throws {
+        var first: DataFolder? = try DataFolder(path: folder.path, durability: .full)
+        let copy = try #require(DescriptorCopy(ofFile: folder.path + "/lock"))
+        #expect(throws: StorageError.self) { try DataFolder(path: folder.path, durability: .full) }
+        _ = first
+        first = nil
+        withExtendedLifetime(copy) {
+            #expect(throws: Never.self) { try DataFolder(path: folder.path, durability: .full) }
+        }
+    }
+
     @Test(
         "a name is safe as the name of a file",
         arguments: [

@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import Testing
 
-/// A blocking socket of the test's own, for the other end of a stream. Reads and writes give up after ten seconds.
+/// A blocking socket of the test's own, for the other end of a stream. Reads and writes give up after a minute.
 final class TestSocket: Sendable {
     let descriptor: Int32
 
