@@ -1,4 +1,5 @@
-/// The first offset at which two byte strings differ, or the length of the shorter one when it is a prefix of the other.
+/// The first offset at which two byte strings differ, or the length of the shorter one when it is a prefix of the
+/// other.
 ///
 /// Compares words: keys and paths of one tree share long prefixes.
 func firstDifference(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
@@ -25,7 +26,8 @@ func precedes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool 
 }
 
 extension [UInt8] {
-    /// Whether these bytes come first, compared as unsigned bytes with the shorter string first: the order of encoded paths.
+    /// Whether these bytes come first, compared as unsigned bytes with the shorter string first: the order of encoded
+    /// paths.
     package func precedesBytewise(_ other: [UInt8]) -> Bool {
         withUnsafeBytes { a in other.withUnsafeBytes { b in precedes(a, b) } }
     }
@@ -37,6 +39,15 @@ extension UnsafeRawBufferPointer {
 
     /// Whether both hold the same bytes. Compares words.
     package func equalsBytewise(_ other: UnsafeRawBufferPointer) -> Bool { equalBytes(self, other) }
+
+    /// Moves an offset behind a literal, if that stands there.
+    package func skip(_ literal: StaticString, at offset: inout Int) -> Bool {
+        let end = offset + literal.utf8CodeUnitCount
+        let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+        guard end <= count, part(offset..<end).equalsBytewise(text) else { return false }
+        offset = end
+        return true
+    }
 
     /// The bytes of `range`, which must lie within this buffer.
     @inlinable @inline(__always)

@@ -1,8 +1,9 @@
-/// Recognises a value whose text is its canonical form already, as that of nearly all values is that programs send: then it only
-/// needs to be copied.
+/// Recognises a value whose text is its canonical form already, as that of nearly all values is that programs send:
+/// then it only needs to be copied.
 ///
-/// One pass without memory. What it is not sure of, such as keys with characters beyond ASCII or numbers with exponents, it leaves to
-/// ``JSONParser``, which gives the same bytes for what it recognises. Cost: about a tenth of the parser's.
+/// One pass without memory, at less than half of the parser's cost. What it is not sure of, such as keys with
+/// characters beyond ASCII or numbers with exponents, it leaves to ``JSONParser``, which gives the same bytes for what
+/// it recognises.
 struct CanonicalText {
     private let text: UnsafeRawBufferPointer
     private let stringByteCount: Int
@@ -22,8 +23,8 @@ struct CanonicalText {
         switch text[offset] {
         case UInt8(ascii: "{"): return depth > 0 && skipObject(depth: depth - 1)
         case UInt8(ascii: "\""): return skipString()
-        case UInt8(ascii: "t"): return skip("true")
-        case UInt8(ascii: "f"): return skip("false")
+        case UInt8(ascii: "t"): return text.skip("true", at: &offset)
+        case UInt8(ascii: "f"): return text.skip("false", at: &offset)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return skipNumber()
         default: return false
         }
@@ -46,7 +47,8 @@ struct CanonicalText {
         return true
     }
 
-    /// Skips a key of ASCII that is no integer; nil if there is none. Metadata begins with a dot, which may not stand in a key.
+    /// Skips a key of ASCII that is no integer; nil if there is none. Metadata begins with a dot, which may not stand
+    /// in a key.
     private mutating func skipKey() -> Range<Int>? {
         guard offset < text.count, text[offset] == UInt8(ascii: "\"") else { return nil }
         offset += 1
@@ -111,14 +113,5 @@ struct CanonicalText {
 
     private mutating func skipDigits() {
         while offset < text.count, text[offset] &- UInt8(ascii: "0") <= 9 { offset += 1 }
-    }
-
-    private mutating func skip(_ literal: StaticString) -> Bool {
-        let end = offset + literal.utf8CodeUnitCount
-        guard end <= text.count else { return false }
-        let expected = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
-        guard text.part(offset..<end).equalsBytewise(expected) else { return false }
-        offset = end
-        return true
     }
 }

@@ -12,35 +12,25 @@ package struct PlainPut {
 
     package init?(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
-        guard Self.skip(#"{"t":"d","d":{"r":"#, in: bytes, &offset), let number = Self.number(in: bytes, &offset),
-            Self.skip(#","a":"p","b":{"p":""#, in: bytes, &offset)
+        guard bytes.skip(#"{"t":"d","d":{"r":"#, at: &offset), let number = Self.number(in: bytes, &offset),
+            bytes.skip(#","a":"p","b":{"p":""#, at: &offset)
         else { return nil }
         let start = offset
         while offset < bytes.count, bytes[offset] != UInt8(ascii: "\""), bytes[offset] != UInt8(ascii: "\\") {
             offset += 1
         }
         let text = bytes.part(start..<offset)
-        guard Self.skip(#"","d":"#, in: bytes, &offset), let target = try? WriteTarget(parsing: text.bytes) else {
+        guard bytes.skip(#"","d":"#, at: &offset), let target = try? WriteTarget(parsing: text.bytes) else {
             return nil
         }
         let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - target.path.depth)
         guard let parsed = try? CanonicalJSON.parseMember(of: bytes, from: offset, limits: limits) else { return nil }
         offset = parsed.end
-        guard Self.skip("}}}", in: bytes, &offset), offset == bytes.count,
+        guard bytes.skip("}}}", at: &offset), offset == bytes.count,
             !target.isPriority || parsed.value.isPriority
         else { return nil }
         self.number = number
         assignment = WireAssignment(target: target, value: parsed.value, hasServerValues: parsed.hasServerValues)
-    }
-
-    @inline(__always)
-    private static func skip(_ literal: StaticString, in bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Bool {
-        let end = offset + literal.utf8CodeUnitCount
-        guard end <= bytes.count else { return false }
-        let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
-        guard bytes.part(offset..<end).equalsBytewise(text) else { return false }
-        offset = end
-        return true
     }
 
     /// A number without sign, fraction or exponent that surely fits.

@@ -109,6 +109,7 @@ final class RealtimeSession: GroupMember {
         submit(number, operation, reads: reads, as: principal)
     }
 
+    /// What an operation does is said where it is known: asking it costs a copy.
     private func submit(
         _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
     ) {
@@ -175,7 +176,8 @@ final class RealtimeSession: GroupMember {
         readOn()
     }
 
-    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request that asked for it.
+    /// Requests are made in another name from now on, until the credential ends. `reply` is what answers the request
+    /// that asked for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
         if !authentication.principal.isAdministrator { profile(false) }

@@ -14,7 +14,8 @@ final class RowNode: SegmentKeyed {
     // What every visit needs comes first, so that it is in one or two lines of the CPU's cache.
 
     let segment: [UInt8]
-    /// The parent owns this node through its table, so it outlives it; nil once cut off (and at the root).
+    /// The parent owns this node through its table, so it outlives it; nil once cut off (and at the root). `Unmanaged`,
+    /// as walks up must not count references.
     private(set) var above: Unmanaged<RowNode>?
     var parent: RowNode? {
         get { above?.takeUnretainedValue() }
@@ -31,8 +32,8 @@ final class RowNode: SegmentKeyed {
     /// The node lost something below it since the last freeze.
     var isShrunk = false
     var children = SegmentTable<RowNode>()
-    /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until the store has
-    /// no such rows any more, it cannot be asked about places below.
+    /// The generation in which whatever the store held at and below this place became obsolete, 0 if it did not. Until
+    /// the store has no such rows any more, it cannot be asked about places below.
     var clearedIn: UInt64 = 0
     /// Links of ``NodeRing``, nil outside it.
     unowned(unsafe) var nextInRing: RowNode?

@@ -10,8 +10,9 @@ extension TreeRows {
             place = try locate(path, upTo: parentEnd)
         }
         let node = place.node
-        let parent = place.used == path.encoded.count ? node.parent : node
-        if place.used == path.encoded.count {
+        let isWhole = place.used == path.encoded.count
+        let parent = isWhole ? node.parent : node
+        if isWhole {
             replace(node, with: value)
         } else if node.state == .packed {
             replace(node, with: node.value.setting(value, at: path.dropFirst(bytes: place.used)))
