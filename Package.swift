@@ -103,7 +103,8 @@ let exampleTargets: [Target] =
             swiftSettings: settings),
     ]
 
-/// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in rooms.
+/// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in
+/// rooms.
 let threadsRooms = ["HearthClient", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(

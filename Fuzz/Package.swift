@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One program for each public function of `HearthFuzzing`: the target `HTTPRequests` calls `fuzzHTTPRequests` and starts
-/// from the files in `Corpus/HTTPRequests`.
+/// One program for each public function of `HearthFuzzing`: the target `HTTPRequests` calls `fuzzHTTPRequests` and
+/// starts from the files in `Corpus/HTTPRequests`.
 let names = [
     "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
     "RulesFiles", "RulesTests",

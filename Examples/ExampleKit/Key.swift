@@ -36,8 +36,8 @@ public enum Key: Hashable, Sendable, ExpressibleByUnicodeScalarLiteral {
 
 /// Makes keys of the bytes that a terminal sends, which may be cut anywhere.
 ///
-/// The Esc key and the beginning of a sequence are the same byte. Terminals send a sequence at once, so an escape at the
-/// end of what could be read is the key.
+/// The Esc key and the beginning of a sequence are the same byte. Terminals send a sequence at once, so an escape at
+/// the end of what could be read is the key.
 struct KeyDecoder {
     private var pending: [UInt8] = []
 

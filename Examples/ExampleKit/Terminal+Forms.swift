@@ -18,8 +18,8 @@ public struct Field: Sendable {
 extension Terminal {
     /// Shows fields to fill in, until what is in them was taken or the user does not want to any more.
     ///
-    /// - parameter submit: does what the form is for, with the values by the fields' names. It throws ``FieldProblems`` for
-    ///   what is wrong with them: each is shown below its field, those of other fields as the message, and the form
+    /// - parameter submit: does what the form is for, with the values by the fields' names. It throws ``FieldProblems``
+    ///   for what is wrong with them: each is shown below its field, those of other fields as the message, and the form
     ///   stays. So it does for any other error.
     /// - parameter isWrite: whether that ends with a write to the database, which goes on when nobody waits for it.
     /// - returns: whether it was submitted.

@@ -44,8 +44,8 @@ public struct Choice: Identifiable {
 }
 
 extension Terminal {
-    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the chosen
-    /// item stays chosen wherever it goes.
+    /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the
+    /// chosen item stays chosen wherever it goes.
     ///
     /// - parameter items: what is in it; nil when the list is no more, which leaves it.
     /// - parameter empty: what stands there while it has no items.

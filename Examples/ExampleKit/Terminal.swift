@@ -11,8 +11,8 @@ public struct Quit: Error {
 
 /// The terminal of a program with a live screen.
 ///
-/// A page is drawn by a closure from what view models hold. Whatever it reads of `@Observable` objects is watched: when it
-/// changes, the page is drawn again. So a view model tells nobody anything; it changes.
+/// A page is drawn by a closure from what view models hold. Whatever it reads of `@Observable` objects is watched: when
+/// it changes, the page is drawn again. So a view model tells nobody anything; it changes.
 ///
 /// Screens are functions that show pages, one after the other, until they return; a screen that leads to another calls
 /// it. Models and screens run on the main actor.
@@ -161,8 +161,8 @@ public final class Terminal {
 
     // MARK: Doing
 
-    /// Does something that takes its time, while the page stays alive. Esc ends the waiting. What went wrong is shown as
-    /// the message.
+    /// Does something that takes its time, while the page stays alive. Esc ends the waiting. What went wrong is shown
+    /// as the message.
     ///
     /// - parameter what: shown meanwhile, such as `Saving…`.
     /// - parameter isWrite: whether it ends with a write to the database, which goes on when nobody waits for it.

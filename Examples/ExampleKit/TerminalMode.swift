@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// How the terminal of this program takes keys. However the program ends, except by SIGKILL, the terminal is given back as
-/// it was found.
+/// How the terminal of this program takes keys. However the program ends, except by SIGKILL, the terminal is given back
+/// as it was found.
 enum TerminalMode {
     private static let isOn = Atomic(false)
 
@@ -29,7 +29,8 @@ enum TerminalMode {
         return true
     }
 
-    /// Hands over each key as it comes and echoes nothing, on the screen that leaves the other one as it was. Called once.
+    /// Hands over each key as it comes and echoes nothing, on the screen that leaves the other one as it was. Called
+    /// once.
     ///
     /// - returns: a pipe that gives a byte whenever the size has changed; nil if input and output are no terminal.
     static func enter() -> Int32? {

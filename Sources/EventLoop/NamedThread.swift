@@ -8,7 +8,8 @@ package final class NamedThread: Sendable {
 
     package enum Priority: Sendable {
         case normal
-        /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for all.
+        /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for
+        /// all.
         case background
     }
 

@@ -16,8 +16,8 @@ package struct OutboundQueue {
 
     /// Up to this size, copying a shared range costs less than keeping a piece for it.
     private static let copiedMax = 2048
-    /// While the receiver takes nothing, a range that is less than this part of its array is copied: nobody knows how long it will wait,
-    /// and a queue must not hold much more memory than the bytes that it is accountable for.
+    /// While the receiver takes nothing, a range that is less than this part of its array is copied: nobody knows how
+    /// long it will wait, and a queue must not hold much more memory than the bytes that it is accountable for.
     private static let keptPartMin = 8
     /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
     private static let ownPieceMax = 64 * 1024
@@ -38,7 +38,8 @@ package struct OutboundQueue {
     /// Adds `bytes[range]`, by reference or by copy. Costs a reference count where the queue was empty or the range
     /// continues the one before it.
     ///
-    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, as by `detach`.
+    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, as by
+    ///   `detach`.
     package mutating func append(
         shared bytes: [UInt8], _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
     ) {
@@ -65,7 +66,8 @@ package struct OutboundQueue {
         byteCount += bytes.count
     }
 
-    /// Lets go of the large arrays of which only a small part waits here, now that it may wait for long. Costs a copy of these parts.
+    /// Lets go of the large arrays of which only a small part waits here, now that it may wait for long. Costs a copy
+    /// of these parts.
     package mutating func detach(pool: BufferPool) {
         // The first piece shrinks while it is sent, the others do not.
         OutboundQueue.detach(&first, pool)
@@ -84,7 +86,8 @@ package struct OutboundQueue {
 
     private static func isSmallPart(_ count: Int, of bytes: [UInt8]) -> Bool { count * keptPartMin < bytes.count }
 
-    /// About the memory that the queue keeps from being freed, in bytes: that of the arrays behind it, each counted once per piece.
+    /// About the memory that the queue keeps from being freed, in bytes: that of the arrays behind it, each counted
+    /// once per piece.
     package var heldBytes: Int {
         others[othersStart...].reduce(first.bytes.capacity) { $0 + $1.bytes.capacity }
     }

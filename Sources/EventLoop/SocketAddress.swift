@@ -101,7 +101,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         (isIPv6 ? [word0, word1, word2, word3] : [word0]).flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
     }
 
-    /// What one client has at its disposal, as text: an IPv4 address, or the network of an IPv6 one (64 bits: RFC 6177).
+    /// What one client has at its disposal, as text: an IPv4 address, or the network of an IPv6 one (64 bits: RFC
+    /// 6177).
     package var clientNetwork: String {
         SocketAddress(words: isIPv6 ? (word0, word1, 0, 0) : (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: isIPv6).host
     }

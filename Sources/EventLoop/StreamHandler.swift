@@ -72,8 +72,8 @@ package struct StreamLimits: Sendable {
     package var openTimeout = Duration.seconds(15)
     /// For sending what is staged and for the peer's answer to the end of the connection, after `close`.
     package var closeTimeout = Duration.seconds(5)
-    /// For the peer's answer to that end while the loop shuts down: some clients keep what they no longer use open, and wait themselves
-    /// for a process that takes this one's place.
+    /// For the peer's answer to that end while the loop shuts down: some clients keep what they no longer use open, and
+    /// wait themselves for a process that takes this one's place.
     package var lingerAtShutdownMax = Duration.seconds(1)
 
     package init() {}

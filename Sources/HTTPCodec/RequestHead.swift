@@ -56,8 +56,8 @@ package struct RequestHead: Sendable {
     /// `name` or `name:port` from the target or the `Host` field; may be empty.
     package var host: ArraySlice<UInt8> { headers.bytes[hostRange] }
 
-    /// The token behind `Authorization: Bearer`, the scheme in any case (RFC 6750 2.1); nil where another scheme is named,
-    /// which is meant for somebody on the way.
+    /// The token behind `Authorization: Bearer`, the scheme in any case (RFC 6750 2.1); nil where another scheme is
+    /// named, which is meant for somebody on the way.
     package var bearer: ArraySlice<UInt8>? {
         guard let field = headers.first("authorization") else { return nil }
         let words = field.split(separator: UInt8(ascii: " "))

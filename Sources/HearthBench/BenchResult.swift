@@ -96,7 +96,8 @@ extension Finding {
         return Finding(name: name, rounds: ratios, goal: goal)
     }
 
-    /// Rates by wall clock, and by the CPU time of the targets, which does not mind other users of the CPU. Only the first has a goal.
+    /// Rates by wall clock, and by the CPU time of the targets, which does not mind other users of the CPU. Only the
+    /// first has a goal.
     package static func rates(
         _ unit: String, _ servers: [Measurement], over floors: [Measurement], _ goal: Goal
     ) -> [Finding] {

@@ -1,5 +1,5 @@
-/// One connection writes, all others listen. Sends changes in bursts, the next one when every listener has all of the last
-/// and the writer its answers. Checks that every listener gets every change once and in order.
+/// One connection writes, all others listen. Sends changes in bursts, the next one when every listener has all of the
+/// last and the writer its answers. Checks that every listener gets every change once and in order.
 struct FanoutLoad {
     /// Where a change carries its number: ten digits, so many bytes before the end of the payload.
     static let numberTail = 4
@@ -20,7 +20,8 @@ struct FanoutLoad {
     private var output: [UInt8] = []
     private var latency = LatencyHistogram()
 
-    /// Connection 0 of the load is the writer. The frame's first field is the request number, its second the number of the change.
+    /// Connection 0 of the load is the writer. The frame's first field is the request number, its second the number of
+    /// the change.
     init(_ load: WebSocketLoad, frame: FrameTemplate, reply: ReplyShape, pushSize: Int, burst: Int) {
         self.load = load
         self.frame = frame

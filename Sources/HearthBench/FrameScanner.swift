@@ -1,5 +1,5 @@
-/// Finds the frames of a server in the bytes of one connection, however they were cut, and does nothing else with them: no
-/// opcode, flag or UTF-8 is looked at (RFC 6455 section 5.2 for the lengths).
+/// Finds the frames of a server in the bytes of one connection, however they were cut, and does nothing else with them:
+/// no opcode, flag or UTF-8 is looked at (RFC 6455 section 5.2 for the lengths).
 ///
 /// A frame that lies whole in the bytes is handed on in place; one that is cut is put together first.
 package struct FrameScanner {

@@ -1,7 +1,7 @@
 /// Counts latencies in buckets that are at most 1/64 of their value wide, so every percentile is known to 1.6 %.
 ///
-/// Up to 128 ns each nanosecond has a bucket; above, each power of two has 64. Memory is constant (18 KiB), adding costs a few
-/// nanoseconds, and histograms of several runs can be added up.
+/// Up to 128 ns each nanosecond has a bucket; above, each power of two has 64. Memory is constant (18 KiB), adding
+/// costs a few nanoseconds, and histograms of several runs can be added up.
 package struct LatencyHistogram: Equatable {
     private static let exactCount = 128
     private static let bucketsPerOctave = 64

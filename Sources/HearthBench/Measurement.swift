@@ -6,8 +6,8 @@ package struct Measurement {
     /// Nil when the target is not a process of this machine that is known.
     package var targetCPUSeconds: Double?
     package var loadCPUSeconds: Double
-    /// The part of the time in which something else ran on the target's CPU, also while the target waited. Where it is large, rates
-    /// say less, and CPU time per operation says more.
+    /// The part of the time in which something else ran on the target's CPU, also while the target waited. Where it is
+    /// large, rates say less, and CPU time per operation says more.
     package var foreignShare: Double?
     /// Resident memory of the target over time.
     package var memoryKiB: [Int] = []

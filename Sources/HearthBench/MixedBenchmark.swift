@@ -1,7 +1,7 @@
 /// How long small writes of one client take while another does something large: nobody should stand still.
 ///
-/// The small writes go to a place of their own, one in flight, so that each of them shows how long the server was busy with something
-/// else. The large thing is done again and again for the length of a run.
+/// The small writes go to a place of their own, one in flight, so that each of them shows how long the server was busy
+/// with something else. The large thing is done again and again for the length of a run.
 struct MixedBenchmark {
     /// Milliseconds that the 99th percentile should stay below, and the longest of all.
     private static let goals = (p99: 25.0, longest: 250.0)

@@ -1,7 +1,9 @@
-/// What a write costs at the place of a live limited query, with an index and without, under few siblings and very many.
+/// What a write costs at the place of a live limited query, with an index and without, under few siblings and very
+/// many.
 ///
-/// Somebody listens to the last hundred by `id`. Every second write makes a child the last of all, so that it enters and another one
-/// leaves; the write after it takes the child out again, so that the server must find the one that comes back.
+/// Somebody listens to the last hundred by `id`. Every second write makes a child the last of all, so that it enters
+/// and another one leaves; the write after it takes the child out again, so that the server must find the one that
+/// comes back.
 struct QueryBenchmark {
     private static let goal = 2.0
     private static let limit = 100

@@ -1,5 +1,5 @@
-/// How long it takes until very many clients that lost their connections are back and up to date, while others write: with resume, and
-/// without, when each gets all there is.
+/// How long it takes until very many clients that lost their connections are back and up to date, while others write:
+/// with resume, and without, when each gets all there is.
 struct ReconnectBenchmark {
     private static let goalSeconds = 5.0
 

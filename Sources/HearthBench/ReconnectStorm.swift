@@ -1,5 +1,5 @@
-/// Clients that listen to rooms, lose their connections all at once, and come back as fast as they are let, while a writer goes on. Each
-/// room counts its changes, so every client can tell that it gets each one once and in order.
+/// Clients that listen to rooms, lose their connections all at once, and come back as fast as they are let, while a
+/// writer goes on. Each room counts its changes, so every client can tell that it gets each one once and in order.
 struct ReconnectStorm {
     static let rooms = 100
     static let objects = 100

@@ -13,8 +13,8 @@ package enum RequestNumber {
     package static let base = 1_000_000_000
 }
 
-/// Keeps a fixed number of requests in flight on each connection: each answer makes room for the next request. Checks that
-/// every request is answered once, in order and with success.
+/// Keeps a fixed number of requests in flight on each connection: each answer makes room for the next request. Checks
+/// that every request is answered once, in order and with success.
 struct RequestLoad<Source: RequestSource> {
     private let load: WebSocketLoad
     private var source: Source

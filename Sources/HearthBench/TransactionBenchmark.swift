@@ -2,8 +2,9 @@ import JSONTree
 
 /// Transactions of many clients on one counter: how many go through, and how evenly.
 ///
-/// Each client listens to the counter and sets it to one more with the hash of the value that it knows, at once again with the newest one
-/// when it is refused, as SDKs do. At the end the counter must be the number of transactions that were acknowledged.
+/// Each client listens to the counter and sets it to one more with the hash of the value that it knows, at once again
+/// with the newest one when it is refused, as SDKs do. At the end the counter must be the number of transactions that
+/// were acknowledged.
 struct TransactionBenchmark {
     let stage: Stage
 

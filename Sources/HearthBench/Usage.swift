@@ -18,7 +18,8 @@ struct ProcessUsage {
     /// CPU time of all its threads, in seconds, in steps of the kernel's tick (10 ms).
     var cpuSeconds: Double {
         let text = SystemText.file("/proc/\(process)/stat")
-        // The second field is the name in parentheses, which may hold anything; user and system time are fields 14 and 15.
+        // The second field is the name in parentheses, which may hold anything; user and system time are fields 14 and
+        // 15.
         guard let name = text.lastIndex(of: ")") else { return 0 }
         let fields = text[text.index(after: name)...].split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }

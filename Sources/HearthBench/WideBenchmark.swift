@@ -1,5 +1,5 @@
-/// Whether a write costs more under a node with very many children than under one with ten: for a few children that are written
-/// again and again, and for very many, which are spread over nodes with ten children each in the one case.
+/// Whether a write costs more under a node with very many children than under one with ten: for a few children that are
+/// written again and again, and for very many, which are spread over nodes with ten children each in the one case.
 struct WideBenchmark {
     private static let goal = 1.5
     private static let few = ChildSets.childrenPerNarrowNode

@@ -2,18 +2,18 @@
 ///
 ///     for try await change in try await connection.listen(path) { … }
 ///
-/// The first change is the whole value, null if there is nothing, unless the listen resumes. The sequence is read once, by one task. It ends
-/// without an error when the task that reads is cancelled, and with one when the server revokes the listen, when too
-/// much waits for the reader, or when the connection ends. The server is told to stop when the sequence and its
-/// iterator are gone.
+/// The first change is the whole value, null if there is nothing, unless the listen resumes. The sequence is read once,
+/// by one task. It ends without an error when the task that reads is cancelled, and with one when the server revokes
+/// the listen, when too much waits for the reader, or when the connection ends. The server is told to stop when the
+/// sequence and its iterator are gone.
 package struct Changes: AsyncSequence, Sendable {
     package typealias Element = Change
     package typealias Failure = ConnectionError
 
     private let listen: Listen
 
-    /// Whether the listen began where the position was that it was given: the first change is then none that says everything, but
-    /// the first one that was missed.
+    /// Whether the listen began where the position was that it was given: the first change is then none that says
+    /// everything, but the first one that was missed.
     package let isResumed: Bool
 
     init(_ listen: Listen, isResumed: Bool) {
@@ -21,8 +21,8 @@ package struct Changes: AsyncSequence, Sendable {
         self.isResumed = isResumed
     }
 
-    /// Where in the order of commits the reader is: behind the last change that it got. Nil if the server does not say so, or nothing came
-    /// yet.
+    /// Where in the order of commits the reader is: behind the last change that it got. Nil if the server does not say
+    /// so, or nothing came yet.
     package var position: [UInt8]? { listen.buffer.position }
 
     package func makeAsyncIterator() -> Iterator { Iterator(listen: listen) }

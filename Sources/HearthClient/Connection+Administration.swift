@@ -4,8 +4,8 @@ package import WireProtocol
 extension Connection {
     /// Who the requests behind this one are made by.
     ///
-    /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody; `null`
-    ///   for nobody.
+    /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody;
+    ///   `null` for nobody.
     package func authenticate(_ token: [UInt8], acting: [UInt8]? = nil) async throws(ConnectionError) {
         _ = beginAuthentication()
         _ = try await send(.authenticate(credential: token, acting: acting))
@@ -16,8 +16,8 @@ extension Connection {
         try await send(.admin(request)).data
     }
 
-    /// What is asked of the database from now on, as JSON texts: about five a second at most. What is not read in time is
-    /// dropped. Ends with the connection, or when it is asked for again.
+    /// What is asked of the database from now on, as JSON texts: about five a second at most. What is not read in time
+    /// is dropped. Ends with the connection, or when it is asked for again.
     package func profile() async throws(ConnectionError) -> AsyncStream<[UInt8]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(100))
         follow(continuation)

@@ -134,9 +134,9 @@ package final class Connection: Sendable {
         return PendingRequest(reply: reply)
     }
 
-    /// Says who is there. What is asked for behind it is asked in this name. With a key, it is said again before the token
-    /// for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried again,
-    /// after pauses of a second to a minute.
+    /// Says who is there. What is asked for behind it is asked in this name. With a key, it is said again before the
+    /// token for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried
+    /// again, after pauses of a second to a minute.
     package func authenticate(_ credential: Credential) async throws(ConnectionError) {
         try await authenticate(credential, beginAuthentication())
     }
@@ -180,11 +180,11 @@ package final class Connection: Sendable {
 
     // MARK: Listens
 
-    /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it. Children
-    /// that leave the selection become null, those that enter it come whole.
+    /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it.
+    /// Children that leave the selection become null, those that enter it come whole.
     ///
-    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told what it missed instead, if the server
-    ///   still knows; empty to be told of positions. Listens to queries begin anew always.
+    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told what it missed
+    ///   instead, if the server still knows; empty to be told of positions. Listens to queries begin anew always.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
     ) async throws(ConnectionError) -> Changes {

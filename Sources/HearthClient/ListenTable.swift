@@ -9,7 +9,8 @@ struct ListenTable {
         /// What of the place is listened to; nil for all of it.
         var query: QueryObject?
         let buffer: ChangeBuffer
-        /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would be parts of something unknown.
+        /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would
+        /// be parts of something unknown.
         var isComplete = false
         /// Behind all that was said of it, if the server says so.
         var position: [UInt8]?
@@ -57,8 +58,8 @@ struct ListenTable {
         if let index = entries.firstIndex(where: { $0.number == number }) { entries[index].isHigh = false }
     }
 
-    /// Hands a change to all listens it concerns: that of the tag, or without one those of all of a place. Answers those whose
-    /// readers cannot keep up.
+    /// Hands a change to all listens it concerns: that of the tag, or without one those of all of a place. Answers
+    /// those whose readers cannot keep up.
     ///
     /// - parameter position: behind the change.
     mutating func deliver(_ change: Change, tag: Int64?, position: [UInt8]? = nil) -> [UInt64] {

@@ -5,7 +5,8 @@ import Synchronization
 
 /// The server's log: one line per event, `time level event key=value …`, written whole by one system call.
 ///
-/// Values with spaces, quotes or control characters are quoted. Nothing that clients store, and no credential, is ever passed to it.
+/// Values with spaces, quotes or control characters are quoted. Nothing that clients store, and no credential, is ever
+/// passed to it.
 package struct Log: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error

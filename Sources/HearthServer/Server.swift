@@ -146,8 +146,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections close.
-    /// Not from an event loop.
+    /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
+    /// close. Not from an event loop.
     package func stop() {
         services.log.info("server.stopping")
         services.readiness.stop()
@@ -160,7 +160,8 @@ package final class Server: Sendable {
         services.log.info("server.stopped")
     }
 
-    /// Calls `end` on SIGINT and SIGTERM, and reads the certificate again on SIGHUP. A second signal ends the process at once.
+    /// Calls `end` on SIGINT and SIGTERM, and reads the certificate again on SIGHUP. A second signal ends the process
+    /// at once.
     package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
         let (tls, log) = (tls, services.log)
         try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in

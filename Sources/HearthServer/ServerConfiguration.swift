@@ -37,8 +37,8 @@ package struct ServerConfiguration: Sendable {
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()
-    /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below a kilobyte, or
-    /// comes in and is below 64 KiB, is not counted.
+    /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below
+    /// a kilobyte, or comes in and is below 64 KiB, is not counted.
     package var requestBytesTotalMax = 1 << 30
 
     package init(address: SocketAddress, dataFolder: String) {
@@ -84,8 +84,8 @@ package struct ConnectionLimits: Sendable {
     package var bodyBytesMax = 256 << 20
     /// Requests of one connection that may wait for their answers before it is no longer read.
     package var requestsWaitingMax = 1024
-    /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value that is read as
-    /// much as may be assembled for it in memory. One request may have more.
+    /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
+    /// that is read as much as may be assembled for it in memory. One request may have more.
     package var requestBytesMax = 32 << 20
     /// Bytes that may wait for a slow reader before it is closed.
     package var outboundBytesMax = 64 << 20
@@ -93,8 +93,8 @@ package struct ConnectionLimits: Sendable {
     package init() {}
 }
 
-/// What large reads may take, which are streamed from a snapshot of the data. As long as a snapshot is open, the file of the rows cannot
-/// get shorter: what is written meanwhile goes to its write-ahead file.
+/// What large reads may take, which are streamed from a snapshot of the data. As long as a snapshot is open, the file
+/// of the rows cannot get shorter: what is written meanwhile goes to its write-ahead file.
 package struct SnapshotLimits: Sendable {
     /// Snapshots that are open at a time; further large reads are refused.
     package var openMax = 256

@@ -102,8 +102,8 @@ package final class ShellSession: @unchecked Sendable {
         return new
     }
 
-    /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of its own, which reads
-    /// no more than that.
+    /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of
+    /// its own, which reads no more than that.
     func get(_ path: Path, bytesMax: Int) async throws(ShellError) -> CanonicalJSON? {
         var options = target.options
         options.messageBytesMax = bytesMax + Self.messageOverhead

@@ -1,7 +1,7 @@
 /// Looking at eight bytes at a time: a word whose lowest byte is the first one.
 ///
-/// The tests mark a byte by its top bit. They subtract across bytes, so a borrow can falsify bytes above a true mark; the lowest
-/// mark is exact, and only that one may be used.
+/// The tests mark a byte by its top bit. They subtract across bytes, so a borrow can falsify bytes above a true mark;
+/// the lowest mark is exact, and only that one may be used.
 enum ByteLanes {
     static let count = 8
 

@@ -7,7 +7,8 @@
 ///     builder.closeObject()
 ///     let value = builder.finish()
 ///
-/// The caller keeps the order of keys and balances the calls; objects that stay empty vanish, with their keys and priorities.
+/// The caller keeps the order of keys and balances the calls; objects that stay empty vanish, with their keys and
+/// priorities.
 package struct CanonicalBuilder {
     private struct Open {
         /// Where to cut when the object stays empty: before the comma and the key that lead to it.

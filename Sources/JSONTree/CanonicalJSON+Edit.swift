@@ -2,8 +2,8 @@
 extension CanonicalJSON {
     /// This value with `value`, priority and all, in the place of what is at the relative path (wire-protocol 3.1).
     ///
-    /// Null removes; ancestors that are left without children vanish with their priorities, others keep them. A leaf on the way
-    /// becomes an inner node with the leaf's priority.
+    /// Null removes; ancestors that are left without children vanish with their priorities, others keep them. A leaf on
+    /// the way becomes an inner node with the leaf's priority.
     package func setting(_ value: CanonicalJSON, at path: Path) -> CanonicalJSON {
         if path.isRoot { return value }
         return bytes.withUnsafeBytes { text in
@@ -15,8 +15,8 @@ extension CanonicalJSON {
         }
     }
 
-    /// This value with another priority at the relative path, or nil if there is nothing to have one. `priority` is null, a number, a
-    /// string or a server value.
+    /// This value with another priority at the relative path, or nil if there is nothing to have one. `priority` is
+    /// null, a number, a string or a server value.
     package func settingPriority(_ priority: CanonicalJSON, at path: Path) -> CanonicalJSON? {
         guard let range = range(of: path) else { return nil }
         return bytes.withUnsafeBytes { text in

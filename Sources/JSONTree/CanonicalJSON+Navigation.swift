@@ -1,4 +1,5 @@
-/// Reading parts of a value. Everything scans the text from its start: made for values of some kilobytes. Ranges are offsets into `bytes`.
+/// Reading parts of a value. Everything scans the text from its start: made for values of some kilobytes. Ranges are
+/// offsets into `bytes`.
 extension CanonicalJSON {
     package var isNull: Bool { bytes.first == UInt8(ascii: "n") }
 

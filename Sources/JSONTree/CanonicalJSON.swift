@@ -1,10 +1,13 @@
 /// The value of a node as canonical JSON text, the form in which values are stored, compared and sent.
 ///
-/// It is the export form (with priorities, wire-protocol 3.3) with nothing left to choice, so that equal values have equal bytes:
+/// It is the export form (with priorities, wire-protocol 3.3) with nothing left to choice, so that equal values have
+/// equal bytes:
 ///
 /// - no white space; keys in tree order (wire-protocol 4.4), each once; `.priority` before them;
-/// - nothing is `null`, and appears only alone: no null members, no empty objects, no arrays (their elements are members);
-/// - a leaf is `true`, `5`, `"text"`, or with a priority `{".priority":p,".value":v}`; an inner node `{"a":1}` or `{".priority":p,"a":1}`;
+/// - nothing is `null`, and appears only alone: no null members, no empty objects, no arrays (their elements are
+///   members);
+/// - a leaf is `true`, `5`, `"text"`, or with a priority `{".priority":p,".value":v}`; an inner node `{"a":1}` or
+///   `{".priority":p,"a":1}`;
 /// - a whole number of 64 bits is a decimal integer, any other number the shortest text of its double;
 /// - strings escape only what JSON demands; an unpaired surrogate, which clients can send as an escape, stays one
 ///   (`\ud800`, lower case), so nothing is lost;
@@ -48,13 +51,14 @@ extension CanonicalJSON {
         }
     }
 
-    /// The longest text that is parsed at all: the limit of a write over HTTP. The canonical text is at most seven times as long (an array
-    /// of digits), so its offsets fit 32 bits.
+    /// The longest text that is parsed at all: the limit of a write over HTTP. The canonical text is at most seven
+    /// times as long (an array of digits), so its offsets fit 32 bits.
     package static let maximumTextByteCount = 256 << 20
 
     /// Reads a JSON text (RFC 8259) and gives the value it means, wrappers normalised.
     ///
-    /// One pass, and another one up to where the text is not canonical itself; the parser's stack grows with `limits.depth`. `hasServerValues` tells whether there were placeholders (see `resolved`).
+    /// One pass, and another one up to where the text is not canonical itself; the parser's stack grows with
+    /// `limits.depth`. `hasServerValues` tells whether there were placeholders (see `resolved`).
     package static func parse(
         _ text: RawSpan, limits: Limits = Limits()
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
@@ -73,8 +77,8 @@ extension CanonicalJSON {
         }
     }
 
-    /// Reads the value that begins at `start` of a longer text, and tells where it ends. Offsets of errors count from the start of
-    /// `text`.
+    /// Reads the value that begins at `start` of a longer text, and tells where it ends. Offsets of errors count from
+    /// the start of `text`.
     package static func parseMember(
         of text: UnsafeRawBufferPointer, from start: Int, limits: Limits
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool, end: Int) {

@@ -1,5 +1,5 @@
-/// Walking over canonical text. All functions take the whole text and offsets into it, copy nothing, and stay within the text even if
-/// it is damaged.
+/// Walking over canonical text. All functions take the whole text and offsets into it, copy nothing, and stay within
+/// the text even if it is damaged.
 enum CanonicalScan {
     /// End of the value that starts at `start`.
     static func valueEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {

@@ -1,7 +1,8 @@
-/// Comparing a large value with what a client has of it, part by part (wire-protocol 3.7), so that only differing parts are sent.
+/// Comparing a large value with what a client has of it, part by part (wire-protocol 3.7), so that only differing parts
+/// are sent.
 ///
-/// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each part. The last
-/// part, behind the last post, has no end.
+/// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each
+/// part. The last part, behind the last post, has no end.
 package enum CompoundHash {
     /// What a client says it has: `hashes` has one more element than `posts`.
     package struct Parts: Hashable, Sendable {
@@ -26,8 +27,9 @@ package enum CompoundHash {
 
     /// The parts of `value` whose hashes are not the client's, in order.
     ///
-    /// Nil if the comparison is no use and the whole value must be sent: the client's lists do not belong together, or there are priorities
-    /// in the value, which clients merge wrongly. The same holds if the answer is empty while the values' hashes differ.
+    /// Nil if the comparison is no use and the whole value must be sent: the client's lists do not belong together, or
+    /// there are priorities in the value, which clients merge wrongly. The same holds if the answer is empty while the
+    /// values' hashes differ.
     package static func differences(in value: CanonicalJSON, from parts: Parts) -> [Difference]? {
         let (hashes, posts) = (parts.hashes, parts.posts)
         guard hashes.count == posts.count + 1, zip(posts, posts.dropFirst()).allSatisfy({ $0 < $1 }) else { return nil }

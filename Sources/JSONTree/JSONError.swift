@@ -38,7 +38,8 @@ package struct JSONError: Error, Hashable, Sendable {
         self.offset = offset
     }
 
-    /// Line and column of the error in the text that was parsed, both counted from 1, columns in characters (code points).
+    /// Line and column of the error in the text that was parsed, both counted from 1, columns in characters (code
+    /// points).
     package func position(in text: RawSpan) -> (line: Int, column: Int) {
         text.withUnsafeBytes { text in
             var (line, column) = (1, 1)

@@ -1,5 +1,5 @@
-/// Numbers in canonical text (wire-protocol 4.2): a whole number that fits 64 bits as a decimal integer, any other as the shortest text
-/// that reads back as the same double. So `1`, `1.0` and `10e-1` are one value with one text.
+/// Numbers in canonical text (wire-protocol 4.2): a whole number that fits 64 bits as a decimal integer, any other as
+/// the shortest text that reads back as the same double. So `1`, `1.0` and `10e-1` are one value with one text.
 package enum JSONNumber: Hashable {
     case integer(Int64)
     /// Finite, and not a whole number of 64 bits.

@@ -1,4 +1,5 @@
-/// How a value is shown over HTTP (rest 4). On the websocket and with `format=export` the canonical text itself is shown.
+/// How a value is shown over HTTP (rest 4). On the websocket and with `format=export` the canonical text itself is
+/// shown.
 ///
 /// The text has no white space; ``JSONLayout`` makes it pretty.
 package enum JSONOutput: Hashable, Sendable {
@@ -12,8 +13,8 @@ package enum JSONOutput: Hashable, Sendable {
     /// The children's keys, each with the value `true`; a leaf as in `plain`. Never an array.
     case shallow
 
-    /// Appends the text of a value. What is shown as it is stored is copied in one go; objects whose first key may be an index are scanned
-    /// ahead.
+    /// Appends the text of a value. What is shown as it is stored is copied in one go; objects whose first key may be
+    /// an index are scanned ahead.
     package func append(_ value: CanonicalJSON, to out: inout [UInt8]) {
         value.bytes.withUnsafeBytes { text in
             let writer = JSONOutputWriter(text: text, form: self)
@@ -83,8 +84,9 @@ private struct JSONOutputWriter {
         out.append(contentsOf: text.part(start..<range.upperBound))
     }
 
-    /// Where the next object begins that may have to be shown otherwise than it is stored: one with a priority, or whose first key begins
-    /// with a digit. Integer keys come first, and what looks so within a string would have its quote escaped.
+    /// Where the next object begins that may have to be shown otherwise than it is stored: one with a priority, or
+    /// whose first key begins with a digit. Integer keys come first, and what looks so within a string would have its
+    /// quote escaped.
     private func nextObject(in range: Range<Int>) -> Int? {
         var offset = range.lowerBound
         while offset + 2 < range.upperBound {

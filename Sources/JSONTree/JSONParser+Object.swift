@@ -1,7 +1,7 @@
 /// A member of an object that is being read, as ranges of the output.
 struct JSONMember {
-    /// Sorts as the key does, except that equal ones may need the keys themselves: the first eight bytes of the key's segment. Metadata
-    /// comes before all keys.
+    /// Sorts as the key does, except that equal ones may need the keys themselves: the first eight bytes of the key's
+    /// segment. Metadata comes before all keys.
     var order: UInt64
     /// Of the opening quote of the key.
     var start: UInt32
@@ -190,7 +190,8 @@ extension JSONParser {
         return utf8A.withUnsafeBytes { a in utf8B.withUnsafeBytes { b in compareText(a, b) } }
     }
 
-    /// Sorts the members of the object that starts at `start`; of equal keys the last one stays, and only if it holds something.
+    /// Sorts the members of the object that starts at `start`; of equal keys the last one stays, and only if it holds
+    /// something.
     private mutating func rearrange(from start: Int, base: Int) {
         let top = members.top(from: base)
         sort(top)
@@ -236,7 +237,8 @@ extension JSONParser {
         }
     }
 
-    /// Gives an object with `.priority`, `.value` or `.sv`, whose members are in order, its canonical form (wire-protocol 3.3).
+    /// Gives an object with `.priority`, `.value` or `.sv`, whose members are in order, its canonical form
+    /// (wire-protocol 3.3).
     private mutating func finishMetadata(from start: Int, base: Int, opening: Int) throws(JSONError) -> Kind {
         var priority: Range<Int>?
         var value: Range<Int>?

@@ -37,7 +37,8 @@ extension JSONParser {
         }
     }
 
-    /// Reads an escape and writes the character, escaped only if it must be. Gives the bytes written beyond the character's own.
+    /// Reads an escape and writes the character, escaped only if it must be. Gives the bytes written beyond the
+    /// character's own.
     private mutating func parseEscape() throws(JSONError) -> (isEscaped: Bool, surplus: Int) {
         guard let escape = JSONEscape(input, at: offset) else { throw JSONError(.invalidEscape, at: offset) }
         offset += escape.byteCount
@@ -92,8 +93,8 @@ extension JSONParser {
             }
             return
         }
-        // Up to 15 digits survive a double unchanged, so such a text is its own shortest form, but for trailing zeros. Below 0.0001
-        // the shortest form has an exponent.
+        // Up to 15 digits survive a double unchanged, so such a text is its own shortest form, but for trailing zeros.
+        // Below 0.0001 the shortest form has an exponent.
         var end = offset
         while input[end - 1] == UInt8(ascii: "0") { end -= 1 }
         if integerDigits + end - integerEnd > 16 { return try writeDouble(start) }

@@ -1,7 +1,8 @@
 /// One pass from JSON text to canonical text, without a tree in between.
 ///
-/// Values are written to `output` as they are read. The members of the objects that are open are kept on a stack, as ranges of the output;
-/// an object whose members did not come in order, once each and with a value, is rearranged when it ends.
+/// Values are written to `output` as they are read. The members of the objects that are open are kept on a stack, as
+/// ranges of the output; an object whose members did not come in order, once each and with a value, is rearranged when
+/// it ends.
 struct JSONParser: ~Copyable {
     /// What a value turned out to be.
     enum Kind {

@@ -1,8 +1,8 @@
-/// Reads JSON text one step at a time, for messages whose members are known: the envelope is walked, and the values in it are
-/// skipped, to be parsed by ``CanonicalJSON`` where they are data.
+/// Reads JSON text one step at a time, for messages whose members are known: the envelope is walked, and the values in
+/// it are skipped, to be parsed by ``CanonicalJSON`` where they are data.
 ///
-/// The bytes must outlive the reader. Skipped values are checked for their structure only, to any depth: skipping uses no stack.
-/// Messages are short and every one is read, so the steps between values are inlined into their callers.
+/// The bytes must outlive the reader. Skipped values are checked for their structure only, to any depth: skipping uses
+/// no stack. Messages are short and every one is read, so the steps between values are inlined into their callers.
 package struct JSONReader {
     package let bytes: UnsafeRawBufferPointer
     @usableFromInline package var offset = 0
@@ -27,8 +27,8 @@ package struct JSONReader {
         return bytes[offset]
     }
 
-    /// Visits the members of the object that begins here. `body` gets the key's text between the quotes, as it stands, and must
-    /// read or skip the value.
+    /// Visits the members of the object that begins here. `body` gets the key's text between the quotes, as it stands,
+    /// and must read or skip the value.
     @inlinable @inline(__always)
     package mutating func forEachMember(
         _ body: (inout JSONReader, UnsafeRawBufferPointer) throws(JSONError) -> Void

@@ -1,7 +1,7 @@
 /// JSON string text: what is between the quotes, and the bytes it stands for.
 ///
-/// Output escapes as little as JSON allows: the quote, the backslash and the control characters (the short forms where there are
-/// some), and an unpaired surrogate, which text in UTF-8 cannot hold, as `\udxxx` in lower case.
+/// Output escapes as little as JSON allows: the quote, the backslash and the control characters (the short forms where
+/// there are some), and an unpaired surrogate, which text in UTF-8 cannot hold, as `\udxxx` in lower case.
 package enum JSONText {
     /// Appends `utf8` as a JSON string with its quotes. Unpaired surrogates (ED A0…BF xx) become escapes.
     package static func appendQuoted(_ utf8: RawSpan, to out: inout [UInt8]) {
@@ -62,7 +62,8 @@ package enum JSONText {
         out.append(contentsOf: text.part(start..<offset))
     }
 
-    /// Where the bytes from `offset` on end that stand for themselves: ASCII but for controls, quote and backslash. Eight at a time.
+    /// Where the bytes from `offset` on end that stand for themselves: ASCII but for controls, quote and backslash.
+    /// Eight at a time.
     @inline(__always)
     static func endOfPlainBytes(of text: UnsafeRawBufferPointer, from offset: Int) -> Int {
         var offset = offset
@@ -82,7 +83,8 @@ package enum JSONText {
         return offset
     }
 
-    /// Bytes of the escape sequence at `offset`, a backslash: two sequences, when they spell a surrogate pair. Nil if it is none.
+    /// Bytes of the escape sequence at `offset`, a backslash: two sequences, when they spell a surrogate pair. Nil if
+    /// it is none.
     package static func escapeByteCount(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         JSONEscape(text, at: offset)?.byteCount
     }

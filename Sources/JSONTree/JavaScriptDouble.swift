@@ -1,8 +1,10 @@
 /// The bits of a double as the JavaScript client computes them, mistakes included (wire-protocol 3.5).
 ///
-/// It takes the exponent from the rounded quotient log(v) / ln 2, which reaches the next whole number already a little below a power of two (at
-/// `Number.MAX_SAFE_INTEGER`, for one), and the fraction from the product with a power of two that overflows for
-/// numbers below 2^-971. The fraction comes out negative in the first case, in two's complement, and zero in the second.
+/// It takes the exponent from the rounded quotient log(v) / ln 2, which reaches the next whole number already a little
+/// below a power of two (at `Number.MAX_SAFE_INTEGER`, for one), and the fraction from the product with a power of two
+/// that overflows for
+/// numbers below 2^-971. The fraction comes out negative in the first case, in two's complement, and zero in the
+/// second.
 enum JavaScriptDouble {
     static func bits(of value: Double) -> UInt64 {
         let bits = value.bitPattern
@@ -22,8 +24,8 @@ enum JavaScriptDouble {
         return sign | UInt64(rounded + 1023) << 52 | fraction
     }
 
-    /// floor(log(v) / ln 2), as JavaScript engines compute it. Only the neighbours of powers of two need a look: there their logarithm
-    /// (that of fdlibm) is a short polynomial.
+    /// floor(log(v) / ln 2), as JavaScript engines compute it. Only the neighbours of powers of two need a look: there
+    /// their logarithm (that of fdlibm) is a short polynomial.
     private static func roundedLogarithm(of value: Double, exponent: Int) -> Int {
         var power = exponent
         var excess = Double(bitPattern: value.bitPattern & 0xF_FFFF_FFFF_FFFF | 0x3FF0_0000_0000_0000) - 1

@@ -20,8 +20,9 @@ extension KeyError: CustomStringConvertible {
 
 /// One component of a path: the name of a child, checked against wire-protocol 4.1.
 ///
-/// Equality is equality of bytes (never canonical equivalence), the order is that of wire-protocol 4.4: integer keys first,
-/// by value, then all others by UTF-16 code units. Holding one costs an array; hot paths use encoded segments of a `Path`.
+/// Equality is equality of bytes (never canonical equivalence), the order is that of wire-protocol 4.4: integer keys
+/// first, by value, then all others by UTF-16 code units. Holding one costs an array; hot paths use encoded segments of
+/// a `Path`.
 package struct Key: Hashable, Comparable, Sendable {
     package static let maximumByteCount = 768
 

@@ -43,11 +43,11 @@ package enum Leaf: Hashable, Sendable {
     }
 }
 
-/// A value of the tree, decoded: immutable, with its children sorted. For work that looks at many parts of a value; what is only stored
-/// and passed on stays `CanonicalJSON`.
+/// A value of the tree, decoded: immutable, with its children sorted. For work that looks at many parts of a value;
+/// what is only stored and passed on stays `CanonicalJSON`.
 ///
-/// A node is nothing, a leaf, or has children; children are never nothing, and nothing has no priority. Looking up a child
-/// is a binary search, a change copies the nodes on the way to it.
+/// A node is nothing, a leaf, or has children; children are never nothing, and nothing has no priority. Looking up a
+/// child is a binary search, a change copies the nodes on the way to it.
 package struct Node: Hashable, Sendable {
     package struct Child: Hashable, Sendable {
         package let key: Key

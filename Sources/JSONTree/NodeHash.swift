@@ -1,10 +1,12 @@
-/// The hash of a node that clients send along with listens and transactions (wire-protocol 3.5, "V1"): the Base64 text of a SHA-1
-/// over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the empty string.
+/// The hash of a node that clients send along with listens and transactions (wire-protocol 3.5, "V1"): the Base64 text
+/// of a SHA-1 over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the
+/// empty string.
 package enum NodeHash {
     /// The right hash, and the known ways in which clients get it wrong.
     package enum Variant: Sendable, CaseIterable {
         case standard
-        /// JavaScript clients compute the bits of a double by way of a logarithm, which is off just below some powers of two.
+        /// JavaScript clients compute the bits of a double by way of a logarithm, which is off just below some powers
+        /// of two.
         case javaScriptNumbers
         /// Apple clients take children in key order if all of them have a priority.
         case appleOrder
@@ -18,7 +20,8 @@ package enum NodeHash {
         }
     }
 
-    /// Whether a client that sends `hash` means this value: it is the right hash or one of the wrong ones that clients compute.
+    /// Whether a client that sends `hash` means this value: it is the right hash or one of the wrong ones that clients
+    /// compute.
     package static func matches(_ hash: [UInt8], _ value: CanonicalJSON) -> Bool {
         if hash.isEmpty || value.isNull { return hash.isEmpty && value.isNull }
         return value.bytes.withUnsafeBytes { text in

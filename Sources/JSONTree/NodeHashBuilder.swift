@@ -6,8 +6,9 @@
 ///     builder.endObject()
 ///     let hash = builder.finish()
 ///
-/// Keys are encoded segments of a path, nil for the node itself. Children without a priority are hashed as they come, because they come
-/// first in priority order too; only the hashes of children with a priority are kept, to be sorted when their parent ends.
+/// Keys are encoded segments of a path, nil for the node itself. Children without a priority are hashed as they come,
+/// because they come first in priority order too; only the hashes of children with a priority are kept, to be sorted
+/// when their parent ends.
 package struct NodeHashBuilder {
     fileprivate struct Child {
         var key: [UInt8]

@@ -32,14 +32,16 @@ extension Path {
 }
 
 extension Path {
-    /// Appends the segment of a key to an encoded path, without making a `Key` of it. False, and nothing is appended, if the bytes are no key.
+    /// Appends the segment of a key to an encoded path, without making a `Key` of it. False, and nothing is appended,
+    /// if the bytes are no key.
     package static func appendSegment(ofKey utf8: UnsafeRawBufferPointer, to encoded: inout [UInt8]) -> Bool {
         guard (try? Key.check(utf8)) != nil else { return false }
         Segment.append(key: utf8, to: &encoded)
         return true
     }
 
-    /// Where the UTF-8 bytes of a segment's key stand inside it, or nil if the segment spells them otherwise: see ``appendKey(ofSegment:to:)``.
+    /// Where the UTF-8 bytes of a segment's key stand inside it, or nil if the segment spells them otherwise: see
+    /// ``appendKey(ofSegment:to:)``.
     package static func plainKey(ofSegment segment: UnsafeRawBufferPointer) -> Range<Int>? {
         guard segment.count > 2, segment[0] == Segment.textTag else { return nil }
         let key = 1..<segment.count - 1

@@ -22,8 +22,8 @@ extension Path {
     /// Levels below the root (wire-protocol 4.1).
     package static let maximumDepth = 32
 
-    /// Reads the text form of the realtime protocol, raw keys between slashes: `/a/b`, `a//b/`, `` (the root). Empty parts do not
-    /// count (wire-protocol 2.1).
+    /// Reads the text form of the realtime protocol, raw keys between slashes: `/a/b`, `a//b/`, `` (the root). Empty
+    /// parts do not count (wire-protocol 2.1).
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
             try PathReader.read(textByteCount: text.count) { (reader) throws(PathError) in
@@ -36,8 +36,8 @@ extension Path {
 
     package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
 
-    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (rest 1). `+` means itself. A `%2F` is a slash
-    /// inside a key, hence an error.
+    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (rest 1). `+` means itself. A `%2F`
+    /// is a slash inside a key, hence an error.
     package init(percentEncoded text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
             var decoded: [UInt8] = []
@@ -118,7 +118,8 @@ package struct WriteTarget: Hashable, Sendable {
 
 /// Gathers the keys of a text into an encoded path.
 private struct PathReader {
-    /// Invariant: the first `count` bytes are initialised, and there is room for all segments that ``append(_:)`` lets pass.
+    /// Invariant: the first `count` bytes are initialised, and there is room for all segments that ``append(_:)`` lets
+    /// pass.
     private let encoded: UnsafeMutableRawBufferPointer
     private var count = 0
     private(set) var depth = 0

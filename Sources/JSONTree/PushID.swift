@@ -1,7 +1,7 @@
 /// Makes push ids (wire-protocol 6): keys of 20 characters that sort by the time they were made.
 ///
-/// Eight characters are the time, twelve are random. Within one millisecond, or when the clock goes back, the next id is
-/// the last one plus one, so the ids of one generator always grow.
+/// Eight characters are the time, twelve are random. Within one millisecond, or when the clock goes back, the next id
+/// is the last one plus one, so the ids of one generator always grow.
 package struct PushIDGenerator: Sendable {
     private static let alphabet: StaticString = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
     private static let timeDigits = 8

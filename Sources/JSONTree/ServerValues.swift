@@ -2,9 +2,10 @@
 extension CanonicalJSON {
     /// This value with every server value replaced by what it stands for.
     ///
-    /// `timestamp` is in milliseconds since 1970 and the same for the whole request. `old` gives the value before the request
-    /// at a path relative to this value; it is asked for the places of increments only. An increment of something that is no
-    /// number gives the increment; of an integer by an integer the exact sum, or that of the doubles if it does not fit.
+    /// `timestamp` is in milliseconds since 1970 and the same for the whole request. `old` gives the value before the
+    /// request at a path relative to this value; it is asked for the places of increments only. An increment of
+    /// something that is no number gives the increment; of an integer by an integer the exact sum, or that of the
+    /// doubles if it does not fit.
     package func resolved(timestamp: Int64, old: (Path) -> CanonicalJSON) -> CanonicalJSON {
         bytes.withUnsafeBytes { text in
             guard ServerValueResolver.contains(text, 0..<text.count) else { return self }
@@ -97,7 +98,8 @@ extension JSONNumber {
         self = value.bytes.withUnsafeBytes { JSONNumber(canonical: $0) }
     }
 
-    /// Exact for integers whose sum fits, otherwise the sum of the doubles; what goes beyond their range stays at its end.
+    /// Exact for integers whose sum fits, otherwise the sum of the doubles; what goes beyond their range stays at its
+    /// end.
     fileprivate static func + (a: JSONNumber, b: JSONNumber) -> JSONNumber {
         if case (.integer(let x), .integer(let y)) = (a, b) {
             let (sum, overflow) = x.addingReportingOverflow(y)

@@ -10,8 +10,8 @@ package enum ScanDirection: Sendable {
 
 /// Elements in the order of their bytes, as a list of sorted chunks of bounded size.
 ///
-/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk, `rank` one step per chunk as well. A walk sees the
-/// elements as they were when it began.
+/// Finding, adding and removing cost O(log n) comparisons and the shift of one chunk, `rank` one step per chunk as
+/// well. A walk sees the elements as they were when it began.
 package struct SortedChunks<Element: ByteOrdered> {
     /// Not empty, each sorted, in order.
     private var chunks: [[Element]] = []
@@ -187,7 +187,8 @@ package struct SortedChunks<Element: ByteOrdered> {
 extension SortedChunks: Sendable where Element: Sendable {}
 
 extension Array {
-    /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do. O(log n).
+    /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do.
+    /// O(log n).
     package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
         var lower = 0
         var upper = count

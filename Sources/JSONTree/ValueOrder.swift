@@ -1,5 +1,5 @@
-/// The order of values and priorities (wire-protocol 4.5): nothing < false < true < numbers < strings < objects. Numbers compare as
-/// doubles, strings by UTF-16 code units, all objects are equal. A leaf's priority does not count.
+/// The order of values and priorities (wire-protocol 4.5): nothing < false < true < numbers < strings < objects.
+/// Numbers compare as doubles, strings by UTF-16 code units, all objects are equal. A leaf's priority does not count.
 package enum ValueOrder {
     /// Negative, zero or positive.
     package static func compare(_ a: CanonicalJSON, _ b: CanonicalJSON) -> Int {

@@ -21,8 +21,8 @@ extension Database {
     /// Values up to this many bytes are shown whole.
     private static let shownBytesMax = 200
 
-    /// JSON text: `{"t":TYPE}` and the priority of a node; with `"v"` for a leaf, with `"c":[…]` for what has children, or the count of
-    /// these `"n"`. `"next"` is the last of them if there are more.
+    /// JSON text: `{"t":TYPE}` and the priority of a node; with `"v"` for a leaf, with `"c":[…]` for what has children,
+    /// or the count of these `"n"`. `"next"` is the last of them if there are more.
     func describe(_ path: Path, _ page: ChildrenPage, in turn: borrowing Turn) throws(Failure) -> CanonicalJSON {
         try checkAllowed(.read(path), in: turn)
         if let tornBy { throw .unavailable(tornBy) }

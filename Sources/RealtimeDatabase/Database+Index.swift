@@ -81,8 +81,9 @@ extension Database {
     /// Some index does not have all its entries yet.
     package var isBuildingIndex: Bool { catalog.incomplete != nil }
 
-    /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the others meanwhile, and
-    /// adding an entry twice does no harm, so a build that is cut off begins anew. Costs about one row per child.
+    /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the
+    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Costs about
+    /// one row per child.
     package func buildIndex(childrenMax: Int = 200) throws(StorageError) {
         var left = childrenMax
         while left > 0, let index = catalog.incomplete, refusal == nil, tornBy == nil {
@@ -100,8 +101,8 @@ extension Database {
         }
     }
 
-    /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have: they should be
-    /// removed.
+    /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have:
+    /// they should be removed.
     package var droppedIndexes: Set<UInt32> { sweepable }
 
     /// The store has no entries of these indexes any more.

@@ -21,8 +21,8 @@ extension Database {
         }
     }
 
-    /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once (wire-protocol 2.3).
-    /// On an HTTP connection it is an event stream.
+    /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once
+    /// (wire-protocol 2.3). On an HTTP connection it is an event stream.
     func listen(
         _ path: Path, known: KnownData?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
         in turn: inout Turn
@@ -102,7 +102,8 @@ extension Database {
         forgetSession(of: connection)
     }
 
-    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their clients have.
+    /// Forgets a connection without listeners of which nothing is to be known. Event streams never say what their
+    /// clients have.
     func forgetSession(of connection: ConnectionID) {
         guard let session = sessions[connection], session.isEmpty else { return }
         if session.ended.isEmpty || connection.kind == .http { sessions[connection] = nil }
@@ -128,7 +129,8 @@ extension Database {
         }
     }
 
-    /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the same data.
+    /// Takes over who listens to another database of the same number, which is not used any more. Both must hold the
+    /// same data.
     package func takeListeners(of other: Database) {
         listeners = other.listeners
         sessions = other.sessions

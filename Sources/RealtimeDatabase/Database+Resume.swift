@@ -5,8 +5,8 @@ extension Database {
     /// With so few operations to look at, what a listener missed is found while it waits.
     private static let lookedAtMax: UInt64 = 64
 
-    /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path. Nil if nothing,
-    /// also for those who may not read there.
+    /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path.
+    /// Nil if nothing, also for those who may not read there.
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation, since.epoch == epoch,
             since.sequence < sequence, since.sequence < recent.start || sequence - since.sequence > Self.lookedAtMax,
@@ -47,8 +47,8 @@ extension Database {
         move(.init(join: memberships), connection, in: &turn)
     }
 
-    /// The same request of a turn that did not reach the log: what its listener was to be told of may not have happened, and the listener
-    /// is there already.
+    /// The same request of a turn that did not reach the log: what its listener was to be told of may not have
+    /// happened, and the listener is there already.
     func beginningAnew(_ request: Request) -> Request {
         guard case .listen(let path, let known, .position, let found) = request.operation else { return request }
         found?.changes.forget(after: durableSequence)

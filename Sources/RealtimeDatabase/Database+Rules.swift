@@ -128,8 +128,8 @@ extension Database {
 
     // MARK: Listeners
 
-    /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was written is not told
-    /// to them.
+    /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was
+    /// written is not told to them.
     func judgeListeners(concernedBy assignments: [Assignment], in turn: inout Turn) {
         if dependencies.isEmpty { return }
         var concerned: Set<ReadDependencies.Listener> = []

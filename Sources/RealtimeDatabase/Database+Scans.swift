@@ -2,8 +2,9 @@ import JSONTree
 
 /// Queries without an index, whose children are visited in steps between the requests of others.
 ///
-/// A request that needs such a scan is *parked* until it is done, and what its connection asks behind it as well: requests of one
-/// connection are worked off in order. While it lasts the query hangs in the trie like one that is listened to, so commits find it.
+/// A request that needs such a scan is *parked* until it is done, and what its connection asks behind it as well:
+/// requests of one connection are worked off in order. While it lasts the query hangs in the trie like one that is
+/// listened to, so commits find it.
 extension Database {
     struct Parked {
         let live: LiveQuery
@@ -33,7 +34,8 @@ extension Database {
         return admitted
     }
 
-    /// Visits some children for a scan. Answers the requests that need not wait for it any more; they must be admitted again.
+    /// Visits some children for a scan. Answers the requests that need not wait for it any more; they must be admitted
+    /// again.
     package func scanSome(childrenMax: Int = 200) -> [Request] {
         guard let live = scanning.first, tornBy == nil else { return [] }
         do throws(StorageError) {

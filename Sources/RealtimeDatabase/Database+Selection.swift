@@ -10,8 +10,8 @@ extension Database {
         }
     }
 
-    /// The object of the children that a query selects; null if there are none (wire-protocol 4.6). `members` are those of a limited
-    /// query, if they are known, and `found` is what a scan has found.
+    /// The object of the children that a query selects; null if there are none (wire-protocol 4.6). `members` are those
+    /// of a limited query, if they are known, and `found` is what a scan has found.
     func selection(
         _ query: Query, at path: Path, members: QueryWindow? = nil, found: QueryScan? = nil, bytesMax: Int = .max
     ) throws(Failure) -> CanonicalJSON {
@@ -91,7 +91,8 @@ extension Database {
         if let failure { throw failure }
     }
 
-    /// The places in a query's interval, from the side that its limit keeps: up to `count` of them, those beyond a place if one is given.
+    /// The places in a query's interval, from the side that its limit keeps: up to `count` of them, those beyond a
+    /// place if one is given.
     func places(
         of query: Query, at path: Path, beyond: IndexPlace? = nil, count: Int?
     ) throws(StorageError) -> [IndexPlace] {

@@ -46,8 +46,9 @@ extension Database {
         }
     }
 
-    /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the log. Those that
-    /// large reads wait for come after ``takeReady()`` has told of the reads, which is when the log has their whole turn.
+    /// The next rows to write to the store, once the log has everything up to them: the store never runs ahead of the
+    /// log. Those that large reads wait for come after ``takeReady()`` has told of the reads, which is when the log has
+    /// their whole turn.
     package func takeFrozen() -> FrozenRows? {
         guard let first = frozen.first, first.sequence <= durableSequence else { return nil }
         for read in first.reads where pending.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
@@ -95,10 +96,11 @@ extension Database {
         recent.removeAll(through: sequence)
     }
 
-    /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose rows
-    /// include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest. Turns whose record did
-    /// not reach the log are run again, so their writes are answered with the error and their reads see what is true. No large read is
-    /// left: those that ``takeReady()`` has told of, now or before, have failed.
+    /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose
+    /// rows include everything up to `storeSequence`, and `operations`, which the log has. The applier must be at rest.
+    /// Turns whose record did not reach the log are run again, so their writes are answered with the error and their
+    /// reads see what is true. No large read is left: those that ``takeReady()`` has told of, now or before, have
+    /// failed.
     package func refuse(
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {

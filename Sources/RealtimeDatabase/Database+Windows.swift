@@ -115,7 +115,8 @@ extension Database {
         }
     }
 
-    /// Answers what changed of what the query selects, if anything; the difference only if the write was below the query.
+    /// Answers what changed of what the query selects, if anything; the difference only if the write was below the
+    /// query.
     private func takeIn(_ query: ConcernedQuery) throws(Failure) -> (Change?, WindowDifference?) {
         let live = query.live
         do throws(StorageError) {
@@ -176,7 +177,8 @@ extension Database {
         }
     }
 
-    /// Children that left become null, those that entered come whole, those that stayed as they were written (wire-protocol 2.6).
+    /// Children that left become null, those that entered come whole, those that stayed as they were written
+    /// (wire-protocol 2.6).
     private func change(
         for difference: WindowDifference, of query: ConcernedQuery
     ) throws(StorageError) -> Change? {
@@ -188,8 +190,8 @@ extension Database {
         for place in difference.entered { parts.append(try whole(live.path.appending(place.path))) }
         for place in difference.changed {
             let inside = query.assignments(of: place.after)
-            // Clients take one after the other. One that no longer has the child for want of children, as it does not know
-            // what is not selected, would miss those that follow.
+            // Clients take one after the other. One that no longer has the child for want of children, as it does not
+            // know what is not selected, would miss those that follow.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
                 parts.append(try whole(live.path.appending(place.after.path)))
             } else {

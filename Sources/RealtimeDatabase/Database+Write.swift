@@ -63,8 +63,8 @@ extension Database {
         denial(of: .write([assignment]), by: turn.principal, now: turn.record.time)
     }
 
-    /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not read hears what
-    /// was sent.
+    /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not
+    /// read hears what was sent.
     func echo(
         of value: IncomingValue, _ stored: CanonicalJSON, at path: Path, in turn: borrowing Turn
     ) -> CanonicalJSON {
@@ -170,8 +170,8 @@ extension Database {
         }
     }
 
-    /// What an increment refers to. Every leaf is in one row; of a node that is not, only the priority matters, and it stands here with
-    /// a leaf that is no number. Reads one row.
+    /// What an increment refers to. Every leaf is in one row; of a node that is not, only the priority matters, and it
+    /// stands here with a leaf that is no number. Reads one row.
     private func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
         do throws(StorageError) {
             let place = try rows.locate(path)

@@ -1,14 +1,17 @@
 import JSONTree
 import SecurityRules
 
-/// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and when.
+/// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and
+/// when.
 ///
-/// A deterministic function of what it is given: requests with the time of their turn, and news from storage. It does no
-/// I/O but reads from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database thread.
+/// A deterministic function of what it is given: requests with the time of their turn, and news from storage. It does
+/// no I/O but reads from its ``RowStore``, so a simulator can run it against a store that fails. Owned by the database
+/// thread.
 ///
-/// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as one record;
-/// what it has to say waits in ``pending`` until the log has the record (``committed(through:)``). When the log could not take
-/// it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the turn's requests are answered anew.
+/// The requests that are in the mailbox make one *turn*. A turn's changes are in memory at once and go to the log as
+/// one record; what it has to say waits in ``pending`` until the log has the record (``committed(through:)``). When the
+/// log could not take it, ``refuse(because:storeSequence:replaying:)`` takes the tree back to what is durable, and the
+/// turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
     /// The history that sequence numbers belong to (``Position``).
@@ -19,7 +22,8 @@ package final class Database {
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
     package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
-    /// Listeners that one connection may have. Each of them makes adding and removing others dearer (``SessionListens``).
+    /// Listeners that one connection may have. Each of them makes adding and removing others dearer
+    /// (``SessionListens``).
     let listenersMax: Int
     /// Children that a query without an index visits at once; with more, it is scanned in steps.
     let scannedAtOnceMax: Int
@@ -56,7 +60,8 @@ package final class Database {
     var scanning: [LiveQuery] = []
     var scanned: [LiveQuery] = []
     var parked: [ConnectionID: Parked] = [:]
-    /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a generation.
+    /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a
+    /// generation.
     var sweepable: Set<UInt32> = []
     var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
     var pending: [PendingTurn] = []
@@ -67,8 +72,8 @@ package final class Database {
     var snapshotReads: UInt64 = 0
     /// Told of every request, if somebody wants to know.
     package var observer: (any RequestObserver)?
-    /// The error of storage in the middle of a change: memory may hold half of it. Until ``refuse(because:storeSequence:replaying:)`` has
-    /// built it anew, nothing is read or written.
+    /// The error of storage in the middle of a change: memory may hold half of it. Until
+    /// ``refuse(because:storeSequence:replaying:)`` has built it anew, nothing is read or written.
     package internal(set) var tornBy: StorageError?
 
     /// What a turn has to say, and what it was asked, in case its record does not reach the log.
@@ -104,7 +109,8 @@ package final class Database {
     /// Right behind the last operation in memory.
     var position: Position { Position(epoch: epoch, sequence: sequence) }
 
-    /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called before anything else.
+    /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called
+    /// before anything else.
     package func load() throws(StorageError) {
         catalog = try rows.store.indexCatalog().map(IndexCatalog.init) ?? IndexCatalog()
         catalogChanged = false
@@ -124,8 +130,8 @@ package final class Database {
         process(requests, now: now, readBytesMax: .max).record
     }
 
-    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes. Answers how many requests it did,
-    /// from the first one on.
+    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes. Answers how many
+    /// requests it did, from the first one on.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int
     ) -> (record: LogRecord?, requestCount: Int) {

@@ -58,8 +58,8 @@ package final class Statement {
         _ = try step()
     }
 
-    /// Runs a statement for the first column of its first row, and makes it ready for the next time. A statement that is not reset, even
-    /// after an error, keeps its old parameters.
+    /// Runs a statement for the first column of its first row, and makes it ready for the next time. A statement that
+    /// is not reset, even after an error, keeps its old parameters.
     package func firstInteger() throws(StorageError) -> Int64? {
         defer { reset() }
         return try step() ? integer(0) : nil

@@ -2,8 +2,8 @@ import RealtimeDatabase
 import SQLite
 import Synchronization
 
-/// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one line there, and
-/// the rows go in small steps later. Used on the applier's thread.
+/// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one
+/// line there, and the rows go in small steps later. Used on the applier's thread.
 final class ClearableTable {
     let clearing = ClearingRanges()
     private let name: String
@@ -105,8 +105,8 @@ final class ClearableTable {
     }
 }
 
-/// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a range is in here
-/// before its rows are dead, and until the last one is gone, so a stale answer costs time only.
+/// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a
+/// range is in here before its rows are dead, and until the last one is gone, so a stale answer costs time only.
 final class ClearingRanges: Sendable {
     private let lowerBounds = Mutex(Set<[UInt8]>())
 

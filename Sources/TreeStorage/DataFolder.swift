@@ -8,8 +8,8 @@ package final class DataFolder: Sendable {
     package let durability: Durability
     private let lock: Int32
 
-    /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it is a temporary one
-    /// instead, which goes with the object.
+    /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it
+    /// is a temporary one instead, which goes with the object.
     package init(path: String, durability: Durability) throws(StorageError) {
         var path = path
         if durability == .memory {
@@ -71,7 +71,8 @@ package final class DataFolder: Sendable {
         return names
     }
 
-    /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a file name.
+    /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a
+    /// file name.
     package static func isValidName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

@@ -9,15 +9,15 @@ import SQLite
 /// ```
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
-    // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at rest; otherwise it
-    // is the committer's. They hand it over through their mailboxes.
+    // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at
+    // rest; otherwise it is the committer's. They hand it over through their mailboxes.
 
     private let connection: Connection
     private let insert: Statement
     /// The number of the last operation in the log, 0 for an empty one.
     package private(set) var lastSequence: UInt64
-    /// Changes when history was cut (a restore, a new file, a power loss that may have taken the end of it), so that positions of
-    /// different histories are not mixed up.
+    /// Changes when history was cut (a restore, a new file, a power loss that may have taken the end of it), so that
+    /// positions of different histories are not mixed up.
     package private(set) var epoch: UInt64
     private let path: String
 
@@ -47,8 +47,9 @@ package final class LogFile: @unchecked Sendable {
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
     }
 
-    /// While the log is written without waiting for the disk, it says so, and since which start of the machine. If the machine was started
-    /// anew since, operations may be lost that somebody was told of, and their numbers are given out again: then it is another history.
+    /// While the log is written without waiting for the disk, it says so, and since which start of the machine. If the
+    /// machine was started anew since, operations may be lost that somebody was told of, and their numbers are given
+    /// out again: then it is another history.
     private func checkHistory(_ durability: Durability, _ newEpoch: UInt64, _ boot: String) throws(StorageError) {
         let select = try connection.prepare("SELECT value FROM meta WHERE name = 'unsynced'")
         let mark: String? = try select.step() ? select.text(0) : nil
@@ -78,8 +79,8 @@ package final class LogFile: @unchecked Sendable {
     /// Reads the log beside whoever appends to it.
     package func makeReader() -> LogReader { LogReader(path: path) }
 
-    /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it is not known which:
-    /// a crash before the next commit may bring them back.
+    /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it
+    /// is not known which: a crash before the next commit may bring them back.
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
         try connection.transaction { () throws(StorageError) in
@@ -95,8 +96,8 @@ package final class LogFile: @unchecked Sendable {
         lastSequence = last.lastSequence
     }
 
-    /// Visits the records that hold operations after `sequence`, in order. Throws ``StorageError/damaged(_:)`` where one of them
-    /// is not in the log any more, or not what was written.
+    /// Visits the records that hold operations after `sequence`, in order. Throws ``StorageError/damaged(_:)`` where
+    /// one of them is not in the log any more, or not what was written.
     package func forEachRecord(
         after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
     ) throws(StorageError) {
@@ -135,9 +136,9 @@ package final class LogFile: @unchecked Sendable {
     /// The row that holds the operation after `?1`, or the one before it.
     static let firstAfter = "coalesce((SELECT max(first) FROM log WHERE first <= ?1 + 1), 0)"
 
-    /// Removes the rows at the beginning that are older than `time`, or all while the log is larger than `bytesMax`; but none that the
-    /// tree file has not got (`appliedSequence`), and never the last one, which carries the sequence number on. At most `rowsMax` rows
-    /// a call; answers whether there may be more.
+    /// Removes the rows at the beginning that are older than `time`, or all while the log is larger than `bytesMax`;
+    /// but none that the tree file has not got (`appliedSequence`), and never the last one, which carries the sequence
+    /// number on. At most `rowsMax` rows a call; answers whether there may be more.
     package func prune(
         before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 4096
     ) throws(StorageError) -> Bool {

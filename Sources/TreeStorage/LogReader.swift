@@ -10,8 +10,9 @@ package final class LogReader: @unchecked Sendable {
 
     init(path: String) { self.path = path }
 
-    /// Visits the records with operations after `sequence`, in order, or only the newest ones if the log does not reach back so far, or if
-    /// their bodies have more than `bytesMax` bytes. `begin` is told first after which number all are visited. Costs what is visited.
+    /// Visits the records with operations after `sequence`, in order, or only the newest ones if the log does not reach
+    /// back so far, or if their bodies have more than `bytesMax` bytes. `begin` is told first after which number all
+    /// are visited. Costs what is visited.
     package func forEachRecord(
         after sequence: UInt64, bytesMax: Int, begin: (UInt64) -> Void,
         _ body: (LogRecord) throws(StorageError) -> Void
@@ -25,8 +26,8 @@ package final class LogReader: @unchecked Sendable {
         try LogFile.forEachRecord(in: connection, after: start, body)
     }
 
-    /// Visits the records with operations before `sequence`, or all, from the newest one on, until `body` answers false; `end` is called
-    /// when there are no more. Costs what is visited.
+    /// Visits the records with operations before `sequence`, or all, from the newest one on, until `body` answers
+    /// false; `end` is called when there are no more. Costs what is visited.
     package func forEachRecordBackwards(
         before sequence: UInt64?, _ body: (LogRecord) throws(StorageError) -> Bool, end: () -> Void
     ) throws(StorageError) {
@@ -44,7 +45,8 @@ package final class LogReader: @unchecked Sendable {
         return new
     }
 
-    /// The number from which on all records are there and have no more bytes than may be: backwards, as the newest ones count.
+    /// The number from which on all records are there and have no more bytes than may be: backwards, as the newest ones
+    /// count.
     private func start(after sequence: UInt64, bytesMax: Int, in connection: Connection) throws(StorageError) -> UInt64
     {
         let select = try connection.prepare(

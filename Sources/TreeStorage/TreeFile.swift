@@ -12,14 +12,16 @@ import Synchronization
 /// owed(connection INTEGER PRIMARY KEY, writes BLOB)                           see OwedWrites.stored
 /// meta(name TEXT PRIMARY KEY, value)                                           sequence: the last operation included
 /// ```
-/// One transaction takes the file from one sequence number to the next, so after a crash it is at one of them. A large range that was
-/// deleted or overwritten is only written down in `cleared`; its rows are dead from then on, and are removed in small steps
-/// (``clearSome()``), so other writes do not wait for them. A row is dead when a range that covers it has a greater sequence.
+/// One transaction takes the file from one sequence number to the next, so after a crash it is at one of them. A large
+/// range that was deleted or overwritten is only written down in `cleared`; its rows are dead from then on, and are
+/// removed in small steps (``clearSome()``), so other writes do not wait for them. A row is dead when a range that
+/// covers it has a greater sequence.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
-    // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read constants and what is
-    // behind a lock. The database thread opens it and hands it to the applier through its mailbox; it gets it back at the end.
+    // Safe because: one thread at a time uses it, but for `isClearing` and the `make` methods, which only read
+    // constants and what is behind a lock. The database thread opens it and hands it to the applier through its
+    // mailbox; it gets it back at the end.
 
     private let path: String
     private let connection: Connection
@@ -118,8 +120,8 @@ package final class TreeFile: @unchecked Sendable {
         rows.isClearing ? try rows.clearSome() : try entries.clearSome()
     }
 
-    /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a transaction of its own. Answers
-    /// where to go on; nil at the end.
+    /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a
+    /// transaction of its own. Answers where to go on; nil at the end.
     package func sweepEntries(of numbers: Set<UInt32>, from start: [UInt8]) throws(StorageError) -> [UInt8]? {
         let select = try connection.prepare("SELECT key FROM index_entry WHERE key >= ?1 ORDER BY key LIMIT ?2")
         select.bind(1, start)
@@ -150,8 +152,8 @@ package final class TreeFile: @unchecked Sendable {
         try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false)
     }
 
-    /// A reader that goes on seeing the rows as they are now, whatever is applied later. It keeps the write-ahead file from
-    /// being reset, so it should not live longer than its work.
+    /// A reader that goes on seeing the rows as they are now, whatever is applied later. It keeps the write-ahead file
+    /// from being reset, so it should not live longer than its work.
     package func makeSnapshot() throws(StorageError) -> TreeReader {
         try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true)
     }

@@ -24,9 +24,9 @@ package enum ClientRequest: Hashable, Sendable {
     case merge(Path, [WireAssignment])
     /// `g`: read once.
     case get(Path, query: QueryObject?)
-    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`, the compound
-    /// hash (wire-protocol 3.7). With `since`, an addition to the protocol, it wants to be told of positions, and what came after this
-    /// one; empty if it has none.
+    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`,
+    /// the compound hash (wire-protocol 3.7). With `since`, an addition to the protocol, it wants to be told of
+    /// positions, and what came after this one; empty if it has none.
     case listen(
         Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
     /// `n`: unlisten.
@@ -43,8 +43,8 @@ package enum ClientRequest: Hashable, Sendable {
     case noEvents(tag: Int64)
     /// `s`: statistics of the client, not kept.
     case statistics
-    /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as `auth`,
-    /// `null` for nobody (`noauth`).
+    /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as
+    /// `auth`, `null` for nobody (`noauth`).
     case authenticate(credential: [UInt8], acting: [UInt8]? = nil)
     case unauthenticate
     /// `appcheck` and its opposite.

@@ -1,8 +1,8 @@
 import JSONTree
 
 extension CompoundHash.Parts {
-    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (wire-protocol 3.7). Nil if it is something else: without it the client is sent more, and
-    /// nothing is wrong.
+    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (wire-protocol 3.7). Nil if it is something else: without it the client is
+    /// sent more, and nothing is wrong.
     init?(parsing text: UnsafeRawBufferPointer) throws(JSONError) {
         var hashes: [JSONStringText]?
         var posts: [JSONStringText]?

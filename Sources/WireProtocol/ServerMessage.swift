@@ -49,8 +49,8 @@ package struct ServerResponse: Hashable, Sendable {
     package var isOK: Bool { status.elementsEqual("ok".utf8) }
 }
 
-/// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place. `position`, an
-/// addition to the protocol, is the one behind the commit.
+/// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place.
+/// `position`, an addition to the protocol, is the one behind the commit.
 package enum ServerPush: Hashable, Sendable {
     /// `d`: the value or priority at a place is now this one.
     case data(WireAssignment, tag: Int64?, position: [UInt8]? = nil)

@@ -82,8 +82,8 @@ package enum ServerMessageWriter {
         appendResponse(number: number, status: status, data: quoted, to: &out)
     }
 
-    /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query; `position` is told to those who
-    /// asked for it, and needs no escapes.
+    /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query; `position` is
+    /// told to those who asked for it, and needs no escapes.
     package static func appendData(
         _ target: WriteTarget, _ value: CanonicalJSON, tag: Int64? = nil, position: [UInt8]? = nil,
         to out: inout [UInt8]
@@ -169,8 +169,9 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}}")
     }
 
-    /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of a
-    /// query apart by the query object, which is that of the request; those of events have a tag (Protocol.md, "Additions").
+    /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of
+    /// a query apart by the query object, which is that of the request; those of events have a tag (Protocol.md,
+    /// "Additions").
     package static func appendRevoke(_ path: Path, query: [UInt8]?, tag: Int64? = nil, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"c","b":{"p":"#)
         out.append(quoted: path)

@@ -6,8 +6,9 @@ struct UsageError: Error {
     var message: String
 }
 
-/// The words behind a command: options in the forms `--name value`, `--name=value` and `--flag`, the rest positional. What is
-/// not on the line may come from the environment as `HEARTH_NAME` or from a configuration file with lines `name = value`.
+/// The words behind a command: options in the forms `--name value`, `--name=value` and `--flag`, the rest positional.
+/// What is not on the line may come from the environment as `HEARTH_NAME` or from a configuration file with lines `name
+/// = value`.
 struct Arguments {
     /// An option that a command takes.
     struct Option: Sendable {
@@ -20,8 +21,8 @@ struct Arguments {
     private var options: [String: String] = [:]
     private(set) var positional: [String] = []
 
-    /// - parameter handsOn: whether words may be a command of their own, to be taken apart elsewhere: then an unknown option behind the first
-    ///   of them is one of it.
+    /// - parameter handsOn: whether words may be a command of their own, to be taken apart elsewhere: then an unknown
+    ///   option behind the first of them is one of it.
     init(_ words: [String], options known: [Option], handsOn: Bool = false) throws(UsageError) {
         var index = 0
         var onlyPositional = false
@@ -76,7 +77,8 @@ struct Arguments {
         "": false,
     ]
 
-    /// Lines `name = value`; empty ones and those that begin with `#` do not count. The command line and the environment win.
+    /// Lines `name = value`; empty ones and those that begin with `#` do not count. The command line and the
+    /// environment win.
     private mutating func readFile(_ path: String, _ known: [Option]) throws(UsageError) {
         guard let bytes = FileBytes.read(path) else { throw UsageError(message: "cannot read \(path)") }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 import WireProtocol
 
-/// Many clients at once on a server in a process of its own, which is killed in between: transactions, updates, listeners with and
-/// without queries. `HEARTH_CONVERGENCE_ROUNDS` says how often it is killed (2 times if it is not set).
+/// Many clients at once on a server in a process of its own, which is killed in between: transactions, updates,
+/// listeners with and without queries. `HEARTH_CONVERGENCE_ROUNDS` says how often it is killed (2 times if it is not
+/// set).
 @Suite("Many clients of a server that is killed", .timeLimit(.minutes(60)))
 struct ConvergenceTests {
     private static let rounds =

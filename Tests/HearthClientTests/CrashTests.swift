@@ -7,8 +7,8 @@ import Testing
 
 /// A server in a process of its own, killed again and again while it is written to.
 ///
-/// `HEARTH_CRASH_ROUNDS` says how often (6 times if it is not set), `HEARTH_CRASH_SEED` repeats the writes of an earlier
-/// run; when the server dies is a matter of luck either way.
+/// `HEARTH_CRASH_ROUNDS` says how often (6 times if it is not set), `HEARTH_CRASH_SEED` repeats the writes of an
+/// earlier run; when the server dies is a matter of luck either way.
 @Suite("A server that is killed", .timeLimit(.minutes(60)))
 struct CrashTests {
     private let rounds = number("HEARTH_CRASH_ROUNDS") ?? 6

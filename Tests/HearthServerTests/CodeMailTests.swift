@@ -152,7 +152,8 @@ struct MailBox {
     }
 }
 
-/// One connection, answered line by line: each answer but the first comes when a line has (the text of a mail counts up to its dot).
+/// One connection, answered line by line: each answer but the first comes when a line has (the text of a mail counts up
+/// to its dot).
 private final class ScriptedRelay {
     let port: UInt16
     private let thread: NamedThread

@@ -6,8 +6,8 @@ import WireProtocol
 
 @testable import HearthServer
 
-/// The same queries asked over REST, listened to by tag, by events and by event streams, while somebody writes: all views must agree
-/// after every commit.
+/// The same queries asked over REST, listened to by tag, by events and by event streams, while somebody writes: all
+/// views must agree after every commit.
 @Suite("The views of a query")
 struct QueryViewTests {
     /// A query in both spellings.

@@ -6,7 +6,8 @@ import Testing
 @testable import HearthServer
 
 @Suite("Large values over REST") struct RESTLargeReadTests {
-    /// A value of some megabytes that is spread over many rows: lists with and without holes, other keys, priorities, packed nodes.
+    /// A value of some megabytes that is spread over many rows: lists with and without holes, other keys, priorities,
+    /// packed nodes.
     private struct LargeValue {
         private var random: RandomTrees
         private(set) var text = ""

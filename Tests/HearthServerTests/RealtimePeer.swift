@@ -2,8 +2,8 @@ import Glibc
 import Testing
 import WebSocketCodec
 
-/// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the wire. Waiting ends
-/// after a minute.
+/// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the
+/// wire. Waiting ends after a minute.
 final class RealtimePeer {
     enum Incoming: Equatable {
         case text(String)

@@ -1,10 +1,12 @@
 import Glibc
 import Testing
 
-/// Plays a session of the document against a server: sends what the client says, and compares what the server says, frame by frame.
+/// Plays a session of the document against a server: sends what the client says, and compares what the server says,
+/// frame by frame.
 ///
-/// `C:` and `S:` begin a frame of the client and of the server, `#` a remark; a letter in front names the connection. `(close 1000: text)` is a
-/// close frame, `…3×ab…` stands for `ababab`, and `<time>`, `<session>` and `<host>` for what differs from run to run.
+/// `C:` and `S:` begin a frame of the client and of the server, `#` a remark; a letter in front names the connection.
+/// `(close 1000: text)` is a close frame, `…3×ab…` stands for `ababab`, and `<time>`, `<session>` and `<host>` for what
+/// differs from run to run.
 struct SessionReplay {
     private let server: RealtimeTestServer
     private let started = Self.milliseconds()

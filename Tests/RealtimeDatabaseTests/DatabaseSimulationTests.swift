@@ -4,8 +4,8 @@ import Testing
 
 @testable import RealtimeDatabase
 
-/// Sessions with random operations on a database whose log and store lag behind, fail and come back: every answer is compared with a
-/// model, every listener with what is durable.
+/// Sessions with random operations on a database whose log and store lag behind, fail and come back: every answer is
+/// compared with a model, every listener with what is durable.
 @Suite("a simulated database")
 struct DatabaseSimulationTests {
     enum Step {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import RealtimeDatabase
 
-/// Listeners that drop and come back on a database whose log lags behind, fails, loses its end and is cut: each must hear of every commit
-/// once, in order, or begin anew and be told so.
+/// Listeners that drop and come back on a database whose log lags behind, fails, loses its end and is cut: each must
+/// hear of every commit once, in order, or begin anew and be told so.
 @Suite("listeners that resume")
 struct ResumeSimulationTests {
     /// A listener, over all the connections that it has had.
@@ -115,7 +115,8 @@ struct ResumeSimulationTests {
             database.accept()
         }
 
-        /// Another process, which finds some of what was on its way; or not all that was durable, and then another epoch.
+        /// Another process, which finds some of what was on its way; or not all that was durable, and then another
+        /// epoch.
         mutating func restart() {
             for index in listeners.indices { forget(index) }
             log.append(contentsOf: inFlight.prefix(Int.random(in: 0...2, using: &random)))

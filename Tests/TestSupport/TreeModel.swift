@@ -1,5 +1,5 @@
-/// The tree at its most naive, to compare the real one with: strings are UTF-16 code units, children a dictionary, sorted
-/// whenever the order matters. Shares no code with `JSONTree`.
+/// The tree at its most naive, to compare the real one with: strings are UTF-16 code units, children a dictionary,
+/// sorted whenever the order matters. Shares no code with `JSONTree`.
 package struct TreeModel: Equatable {
     package typealias Text = [UInt16]
 

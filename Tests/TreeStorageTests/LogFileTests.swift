@@ -103,7 +103,8 @@ struct LogFileTests {
     @Test(
         "begins another history when the machine was started anew and the disk may lack the end",
         arguments: [
-            // How it was used, and whether it was closed; how it is opened, and after which start of the machine; its epoch then.
+            // How it was used, and whether it was closed; how it is opened, and after which start of the machine; its
+            // epoch then.
             (Durability.process, false, Durability.process, "first", 1), (.process, false, .process, "second", 2),
             (.process, true, .process, "second", 1), (.process, false, .full, "second", 2),
             (.process, false, .full, "first", 1), (.full, false, .full, "second", 1),

@@ -27,8 +27,8 @@ struct StorageCrashTests {
         #expect(workload.problem(with: folder) == nil, "seed \(seed)")
     }
 
-    /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the power with nothing
-    /// unsynced left, and of the power with some of it left in disorder.
+    /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the
+    /// power with nothing unsynced left, and of the power with some of it left in disorder.
     @Test("keeps what it acknowledged through a crash at any moment", arguments: 0..<(3 * TestScale.factor))
     func crashes(seed: UInt64) throws {
         let folder = TemporaryFolder()

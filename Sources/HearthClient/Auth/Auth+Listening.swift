@@ -40,9 +40,9 @@ extension Auth {
     /// ``Auth``.
     public var idTokenChanges: some AsyncSequence<User?, Never> & Sendable { changes(.token) }
 
-    /// Who is signed in now, and then each change of the user, the ID token or what is known of the user: name, picture,
-    /// address, ways to sign in. What was changed elsewhere is known after ``User/reload()``. Ends with the task, and
-    /// with the ``Auth``.
+    /// Who is signed in now, and then each change of the user, the ID token or what is known of the user: name,
+    /// picture, address, ways to sign in. What was changed elsewhere is known after ``User/reload()``. Ends with the
+    /// task, and with the ``Auth``.
     public var userChanges: some AsyncSequence<User?, Never> & Sendable { changes(.description) }
 
     private func changes(_ interest: AuthCore.News) -> AsyncStream<User?> {

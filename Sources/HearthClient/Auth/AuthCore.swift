@@ -201,8 +201,8 @@ final class AuthCore: Sendable {
 
     // MARK: Databases
 
-    /// Adds somebody who is handed each new token, and nil when nobody is signed in any more: by the thread that changes
-    /// it, before the change is reported. It must not use this object.
+    /// Adds somebody who is handed each new token, and nil when nobody is signed in any more: by the thread that
+    /// changes it, before the change is reported. It must not use this object.
     func addTokenTaker(_ taker: @escaping @Sendable (String?) -> Void) -> Int {
         state.withLock { state in
             let number = state.makeNumber()

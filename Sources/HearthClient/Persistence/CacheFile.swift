@@ -23,7 +23,8 @@ final class CacheFile {
     /// - parameter database: whose values these are. A file of another database is refused.
     init(path: String, database: String, bytesMax: Int) throws(DatabaseError) {
         self.bytesMax = bytesMax
-        // One that is there is not opened by this: closing it would take the locks from whoever uses it in this process.
+        // One that is there is not opened by this: closing it would take the locks from whoever uses it in this
+        // process.
         let new = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if new >= 0 { Glibc.close(new) }
         let owner: String
@@ -123,8 +124,8 @@ final class CacheFile {
     /// What was saved of a place, and the last commit in it.
     typealias Saved = (value: Node, position: CommitPosition)
 
-    /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above, with the
-    /// parts that were saved later.
+    /// What a listen had when it was saved last: its own value, or its part of the whole value of a place above, with
+    /// the parts that were saved later.
     func value(of listen: ServerListen) -> Saved? {
         if let query = listen.query {
             if let own = value(at: listen.path, query.text) { return own }

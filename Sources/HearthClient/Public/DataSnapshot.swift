@@ -85,7 +85,8 @@ public struct DataSnapshot: Sendable {
     ///
     ///     for (key, note) in try snapshot.children(as: Note.self) { … }
     ///
-    /// - throws: `typeMismatch` if one of them is of another shape, with its key; also for a value that has no children.
+    /// - throws: `typeMismatch` if one of them is of another shape, with its key; also for a value that has no
+    ///   children.
     public func children<Value: Decodable>(
         as type: Value.Type
     ) throws(DatabaseError) -> [(key: String, value: Value)] {

@@ -47,8 +47,8 @@ public final class Database: Sendable {
     /// A client of its own for the database at a URL: `ws://host:port/?ns=name`, or `wss`, `http`, `https`. Without a
     /// port it is TLS on port 443.
     ///
-    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the system
-    ///   gives no thread.
+    /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `cache`; `disconnected` if the
+    ///   system gives no thread.
     public init(url: String, options: DatabaseOptions = DatabaseOptions()) throws(DatabaseError) {
         self.url = url
         do throws(DatabaseURLError) { address = try DatabaseURL(url) } catch { throw .invalidURL(error.reason) }
@@ -120,8 +120,8 @@ public final class Database: Sendable {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
     }
 
-    /// A new key for a child, as ``DatabaseReference/childByAutoId()`` makes it: greater than those that this client made
-    /// before.
+    /// A new key for a child, as ``DatabaseReference/childByAutoId()`` makes it: greater than those that this client
+    /// made before.
     public func makeKey() -> String { makePushID().description }
 
     // MARK: Connection

@@ -35,8 +35,8 @@ extension DatabaseQueryable {
     /// that were removed come first, then those that were added or moved, then those that changed, each in the query's
     /// order, then the value.
     ///
-    /// - parameter cancel: called once if the server refuses, or later revokes, the right to read, or if the query makes
-    ///   no sense.
+    /// - parameter cancel: called once if the server refuses, or later revokes, the right to read, or if the query
+    ///   makes no sense.
     @discardableResult
     public func observe(
         _ type: DataEventType, with block: @escaping @Sendable (DataSnapshot) -> Void,

@@ -8,8 +8,8 @@ public typealias WriteCompletion = @Sendable (DatabaseError?, DatabaseReference)
 /// connection they wait, and are sent in order. One that was sent when the connection was lost is sent again, so an
 /// increment may count twice then; a transaction does not.
 ///
-/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write: `cancelled`
-/// says that it is still queued, `writeCancelled` that it is not made.
+/// The `async` forms return when the server has agreed. Cancelling the task ends the waiting, not the write:
+/// `cancelled` says that it is still queued, `writeCancelled` that it is not made.
 extension DatabaseReference {
     /// Replaces the value, its priority included. Null removes.
     ///

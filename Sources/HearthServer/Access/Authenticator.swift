@@ -17,8 +17,8 @@ struct Authenticator: Sendable {
     /// Nil where accounts are not served.
     let accounts: Accounts?
 
-    /// Answers at once, or, where keys have to be fetched or an account has to be asked about, nil, and calls `body` later, on another
-    /// thread.
+    /// Answers at once, or, where keys have to be fetched or an account has to be asked about, nil, and calls `body`
+    /// later, on another thread.
     func authenticate(_ credential: Credential, later body: @escaping @Sendable (Outcome) -> Void) -> Outcome? {
         if isDevelopment, case .administrator = credential.token {
             return outcome(.success(.administrator(expiresAt: nil)), credential)

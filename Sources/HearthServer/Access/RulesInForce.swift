@@ -7,8 +7,8 @@ import SecurityRules
 import Synchronization
 import TreeStorage
 
-/// The rules of all databases: those of the server's rules file, but for databases that were given rules of their own, which
-/// lie in the data folder as `NAME.rules`.
+/// The rules of all databases: those of the server's rules file, but for databases that were given rules of their own,
+/// which lie in the data folder as `NAME.rules`.
 final class RulesInForce: Sendable {
     /// A rules file as it was read, and the sign by which a later look tells whether it is another.
     private struct Source {
@@ -87,8 +87,8 @@ final class RulesInForce: Sendable {
         state.withLock { $0.own[database] = program }
     }
 
-    /// Looks whether the rules file is another one by now. Answers nil if it is not, or else the new program; throws when it is
-    /// no rules file, in which case the old rules stay in force.
+    /// Looks whether the rules file is another one by now. Answers nil if it is not, or else the new program; throws
+    /// when it is no rules file, in which case the old rules stay in force.
     func reload() throws(LoadError) -> RulesProgram? {
         guard let file, let stamp = FileStamp(file), stamp != state.withLock({ $0.general.stamp }) else { return nil }
         do throws(LoadError) {

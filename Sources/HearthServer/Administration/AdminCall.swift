@@ -6,7 +6,8 @@ import JSONTree
 import RealtimeDatabase
 import SecurityRules
 
-/// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are theirs.
+/// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are
+/// theirs.
 struct AdminCall: Sendable {
     let database: String
     let host: [UInt8]

@@ -18,7 +18,8 @@ struct HistoryPage: Sendable {
     /// What is read of the log for one answer, in bytes.
     private static let readBytesMax = 64 << 20
 
-    /// Costs the part of the log that is read. `"before"` says where the next page begins; it is missing when there is none.
+    /// Costs the part of the log that is read. `"before"` says where the next page begins; it is missing when there is
+    /// none.
     ///
     /// - parameter log: nil for a database without a log.
     func read(_ log: LogReader?) -> AdminAnswer {

@@ -4,8 +4,8 @@ import JSONTree
 import RealtimeDatabase
 import WireProtocol
 
-/// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While nobody watches, there
-/// is none, and a request costs one look for it. On the databases' thread.
+/// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While
+/// nobody watches, there is none, and a request costs one look for it. On the databases' thread.
 final class Profiler: RequestObserver {
     /// Lines of one message; what is beyond them is counted only.
     private static let linesMax = 500

@@ -4,7 +4,8 @@ import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
 
-/// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on that loop only.
+/// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on
+/// that loop only.
 final class LoopContext: @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
@@ -174,8 +175,8 @@ final class LoopContext: @unchecked Sendable {
         return pushIDs.next(milliseconds: WallClock.milliseconds, using: &random)
     }
 
-    /// Does work on something large beside the loop, whose other connections need not wait for it, and goes on with the connection if
-    /// it still is there. Work for one loop is done in order.
+    /// Does work on something large beside the loop, whose other connections need not wait for it, and goes on with the
+    /// connection if it still is there. Work for one loop is done in order.
     func besideLoop<Result: Sendable>(
         _ connection: HTTPConnection, _ work: @escaping @Sendable () -> Result,
         then body: @escaping @Sendable (HTTPConnection, Result) -> Void

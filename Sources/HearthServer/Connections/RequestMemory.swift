@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The memory that all connections together may use for what peers send: large parts of messages and bodies while they come in, and the
-/// values of requests until these are answered. What is small is not counted; its number is limited elsewhere.
+/// The memory that all connections together may use for what peers send: large parts of messages and bodies while they
+/// come in, and the values of requests until these are answered. What is small is not counted; its number is limited
+/// elsewhere.
 final class RequestMemory: Sendable {
     /// What holds fewer bytes is not worth counting.
     static let bytesMin = 1024

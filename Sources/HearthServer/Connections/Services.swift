@@ -54,7 +54,8 @@ final class Services: Sendable {
         }
     }
 
-    /// Takes up the rules file if it has changed, and says in the log what came of it. Refused rules leave the old ones in force.
+    /// Takes up the rules file if it has changed, and says in the log what came of it. Refused rules leave the old ones
+    /// in force.
     func reloadRules() {
         do throws(RulesInForce.LoadError) {
             guard let program = try rules.reload() else { return }

@@ -2,9 +2,11 @@ import EventLoop
 import RealtimeDatabase
 import TreeStorage
 
-/// The thread that writes commit logs. All records that wait for one database become one synced transaction (group commit).
+/// The thread that writes commit logs. All records that wait for one database become one synced transaction (group
+/// commit).
 ///
-/// After a failed commit it drops the records of that database until a `resume` passes: they build on the one that is missing.
+/// After a failed commit it drops the records of that database until a `resume` passes: they build on the one that is
+/// missing.
 final class Committer: Sendable {
     enum Job: Sendable {
         case append(database: UInt32, LogFile, LogRecord)

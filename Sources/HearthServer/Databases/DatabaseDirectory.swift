@@ -2,8 +2,8 @@ import RealtimeDatabase
 import Synchronization
 import TreeStorage
 
-/// Which database a name means. A name has a number while somebody uses it, and for ever once the database has files; the database itself
-/// is opened by its thread.
+/// Which database a name means. A name has a number while somebody uses it, and for ever once the database has files;
+/// the database itself is opened by its thread.
 package final class DatabaseDirectory: Sendable {
     private struct Entry {
         var index: UInt32
@@ -72,8 +72,8 @@ package final class DatabaseDirectory: Sendable {
         return use
     }
 
-    /// Called by the databases' thread when it has done everything that was asked in the course of a use. True when the name is
-    /// forgotten: nothing is known of the number any more.
+    /// Called by the databases' thread when it has done everything that was asked in the course of a use. True when the
+    /// name is forgotten: nothing is known of the number any more.
     func endUse(of index: UInt32) -> Bool {
         table.withLock { table in
             guard let name = table.names[Int(index)], var entry = table.entries[name] else { return false }

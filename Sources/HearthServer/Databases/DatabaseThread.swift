@@ -6,8 +6,9 @@ import TreeStorage
 
 /// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
 ///
-/// A turn is everything that is in the mailbox: the requests of one database become one turn of it. The committer and the applier have
-/// threads of their own and report back through the same mailbox, so the database never waits for the disk.
+/// A turn is everything that is in the mailbox: the requests of one database become one turn of it. The committer and
+/// the applier have threads of their own and report back through the same mailbox, so the database never waits for the
+/// disk.
 package final class DatabaseThread: Sendable {
     enum Message: Sendable {
         case requests(UInt32, [Request])
@@ -129,7 +130,8 @@ package struct DatabaseLimits: Sendable {
     package var turnReadBytesMax = 16 << 20
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
     package var waitingReadBytesMax = 64 << 20
-    /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests wait.
+    /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests
+    /// wait.
     package var backlogBytesMax = 64 << 20
     /// Listeners of one connection.
     package var listenersMax = 10_000

@@ -1,6 +1,7 @@
 import RealtimeDatabase
 
-/// Requests that wait for their turn. Those of one connection keep their order; one that holds much lets those of other connections go first.
+/// Requests that wait for their turn. Those of one connection keep their order; one that holds much lets those of other
+/// connections go first.
 struct HeldRequests {
     private var requests: [ConnectionID: Line<Request>] = [:]
     /// Connections by what their next request is, in the order in which they take turns.

@@ -22,8 +22,8 @@ final class HistoryReader: Sendable {
 
     private let worker: Worker<Job>
 
-    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass. Clients that come back
-    /// one after the other then cost little more than those that come at once.
+    /// After a job the thread rests, so many times as long as the job took: what comes meanwhile is read in one pass.
+    /// Clients that come back one after the other then cost little more than those that come at once.
     private static let restFactor = 8
     private static let restMax = Duration.milliseconds(50)
 

@@ -123,7 +123,8 @@ extension HostedDatabase {
 
     // MARK: Steps
 
-    /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where it was left.
+    /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where
+    /// it was left.
     func postStep() {
         guard mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld, !isStepPosted else { return }
         isStepPosted = true

@@ -58,7 +58,8 @@ extension HostedDatabase {
         runHeld()
     }
 
-    /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners waits.
+    /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners
+    /// waits.
     private func refuseHeld(because error: StorageError) {
         let requests = held.takeAll()
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
@@ -100,8 +101,8 @@ extension HostedDatabase {
         applyNext()
     }
 
-    /// Hands the applier what there is to do: rows to write, and by turns as much to remove of what was deleted, which keeps in memory what
-    /// is written in its place.
+    /// Hands the applier what there is to do: rows to write, and by turns as much to remove of what was deleted, which
+    /// keeps in memory what is written in its place.
     func applyNext() {
         guard phase == .running else { return }
         if !isApplying, let frozen = unapplied ?? database.takeFrozen() {

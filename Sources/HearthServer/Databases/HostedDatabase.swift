@@ -3,15 +3,17 @@ import JSONWebTokens
 import RealtimeDatabase
 import TreeStorage
 
-/// One open database with its files, on the database thread: runs its turns, and keeps the committer and the applier busy.
+/// One open database with its files, on the database thread: runs its turns, and keeps the committer and the applier
+/// busy.
 ///
-/// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to catch up, when
-/// as much waits for the log or the event loops as may, and between a failed commit and the recovery from it, which needs the committer
-/// and the applier at rest.
+/// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to
+/// catch up, when as much waits for the log or the event loops as may, and between a failed commit and the recovery
+/// from it, which needs the committer and the applier at rest.
 final class HostedDatabase {
     enum Phase: Equatable {
         case running
-        /// A commit failed or memory is torn: the committer is asked to drop what is on its way, then memory is built anew.
+        /// A commit failed or memory is torn: the committer is asked to drop what is on its way, then memory is built
+        /// anew.
         case recovering(StorageError, commitsDropped: Bool)
     }
 
@@ -97,7 +99,8 @@ final class HostedDatabase {
         payOrphans()
     }
 
-    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while the disk refused.
+    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while the
+    /// disk refused.
     func payOrphans() {
         if database.hasOrphans, held.isEmpty, mayRun { _ = runTurn([]) }
     }

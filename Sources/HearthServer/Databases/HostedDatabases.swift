@@ -25,7 +25,8 @@ final class HostedDatabases {
         self.host = host
     }
 
-    /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no database any more.
+    /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no
+    /// database any more.
     func run(_ messages: [DatabaseThread.Message]) {
         if isOver { return }
         var requests: [(index: UInt32, requests: [Request])] = []

@@ -1,8 +1,8 @@
 import JSONTree
 import RealtimeDatabase
 
-/// Requests that wait for something to be read of the log, and what the same connections asked for behind them: each connection's are
-/// carried out in order.
+/// Requests that wait for something to be read of the log, and what the same connections asked for behind them: each
+/// connection's are carried out in order.
 struct ResumeQueue {
     private struct Waiting {
         var request: Request
@@ -52,8 +52,8 @@ struct ResumeQueue {
         return questions
     }
 
-    /// The questions are answered, as far as that was possible. Answers what may be carried out now: first what was waited for, which is
-    /// cheapest one behind the other, then what came behind it.
+    /// The questions are answered, as far as that was possible. Answers what may be carried out now: first what was
+    /// waited for, which is cheapest one behind the other, then what came behind it.
     mutating func answered(_ answers: [UInt64: MissedChanges.Found]) -> [Request] {
         var ready: [Request] = []
         var behind: [Request] = []

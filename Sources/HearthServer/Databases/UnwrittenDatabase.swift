@@ -1,8 +1,8 @@
 import EventLoop
 import RealtimeDatabase
 
-/// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who listens. Reading
-/// from a database that does not exist leaves nothing behind.
+/// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who
+/// listens. Reading from a database that does not exist leaves nothing behind.
 final class UnwrittenDatabase {
     let database: Database
     private let name: String

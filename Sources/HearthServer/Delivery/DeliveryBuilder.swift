@@ -3,7 +3,8 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops share.
+/// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops
+/// share.
 struct DeliveryBuilder {
     private var bytes: [UInt8] = []
     private var message: [UInt8] = []
@@ -98,7 +99,8 @@ struct DeliveryBuilder {
         if pushes.count > start { addRun(start..<pushes.count, to: [group]) { .pushEvents($0, run: $1) } }
     }
 
-    /// What a connection missed: a stretch of what is encoded once for all who were at the same place, whenever they left.
+    /// What a connection missed: a stretch of what is encoded once for all who were at the same place, whenever they
+    /// left.
     private mutating func add(_ part: MissedChanges.Part, at position: Position, for connection: ConnectionID) {
         let range = part.place.range(after: part.after, through: part.through)
         if !range.isEmpty {
@@ -256,7 +258,8 @@ private struct MissedBytes {
 }
 
 extension Output {
-    /// Whether pushes that are made after it may be sent before it: true of the answer to a write, which says nothing about data.
+    /// Whether pushes that are made after it may be sent before it: true of the answer to a write, which says nothing
+    /// about data.
     fileprivate var mayFollowLaterPushes: Bool {
         switch self {
         case .push, .pushQuery: true

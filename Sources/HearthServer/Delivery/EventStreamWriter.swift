@@ -2,7 +2,8 @@ import HTTPCodec
 import JSONTree
 import RealtimeDatabase
 
-/// The events of a stream (rest 8). Values are shown as a read shows them without `format=export`, so priorities are no news.
+/// The events of a stream (rest 8). Values are shown as a read shows them without `format=export`, so priorities are no
+/// news.
 enum EventStreamWriter {
     static let keepAlive = event("keep-alive", "null")
     /// The data may not be read any more; the stream ends.
@@ -46,9 +47,10 @@ enum EventStreamWriter {
         out += initialTail(position)
     }
 
-    /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a `patch` if all that it
-    /// sets are children of one place, otherwise one `put` for each: the keys of a `patch` are no paths. Changes of priorities are
-    /// nothing. The last event has the position behind the change, if one is given, so that a client has either all of it or none.
+    /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a
+    /// `patch` if all that it sets are children of one place, otherwise one `put` for each: the keys of a `patch` are
+    /// no paths. Changes of priorities are nothing. The last event has the position behind the change, if one is given,
+    /// so that a client has either all of it or none.
     static func append(_ change: Change, at path: Path, position: Position? = nil, to out: inout [UInt8]) {
         switch change {
         case .set(let assignment):

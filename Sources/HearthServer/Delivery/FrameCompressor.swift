@@ -1,7 +1,8 @@
 import WebSocketCodec
 
-/// Compresses frames for the connections of one loop that agreed on permessage-deflate, each run of frames once, however many
-/// connections it goes to: all of them agreed that messages do not build on one another (RFC 7692 section 7.1.1).
+/// Compresses frames for the connections of one loop that agreed on permessage-deflate, each run of frames once,
+/// however many connections it goes to: all of them agreed that messages do not build on one another (RFC 7692 section
+/// 7.1.1).
 final class FrameCompressor {
     /// Payloads below this many bytes go out as they are: they would hardly shrink.
     private static let payloadBytesMin = 128

@@ -3,7 +3,8 @@ import Glibc
 import HTTPCodec
 import WebSocketCodec
 
-/// A WebSocket endpoint that sends every message back, compressed if the client wants that. Conformance suites test the codec through it.
+/// A WebSocket endpoint that sends every message back, compressed if the client wants that. Conformance suites test the
+/// codec through it.
 package final class EchoServer: Sendable {
     /// Where it listens, with the real port.
     package let address: SocketAddress

@@ -2,8 +2,8 @@ import EventLoop
 import HTTPCodec
 import RealtimeDatabase
 
-/// Event streams (rest 8): the answer to a GET that never ends. Its body goes up to the end of the connection, without chunks, so that the
-/// same bytes go to all streams of a path.
+/// Event streams (rest 8): the answer to a GET that never ends. Its body goes up to the end of the connection, without
+/// chunks, so that the same bytes go to all streams of a path.
 extension HTTPConnection {
     /// Events that many streams may share. The first ones begin the answer.
     func send(events bytes: [UInt8], _ range: Range<Int>) {
@@ -45,7 +45,8 @@ extension HTTPConnection {
         stream.setTimeout(after: limits.eventStreamKeepAlive)
     }
 
-    /// Tells the peer that the stream is alive. One that took nothing from one time to the next, though something waits for it, is not.
+    /// Tells the peer that the stream is alive. One that took nothing from one time to the next, though something waits
+    /// for it, is not.
     func keepAlive() {
         let waiting = stream.outboundBytes
         if waiting > 0, !hasProgressed { return stream.abort(.timedOut) }

@@ -138,7 +138,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Answers a read that had to wait longer than it may, and ends the connection, so that a late answer is nobody's. True if there is one.
+    /// Answers a read that had to wait longer than it may, and ends the connection, so that a late answer is nobody's.
+    /// True if there is one.
     func endLateRead() -> Bool {
         var writer: ResponseWriter
         switch work {

@@ -3,8 +3,9 @@ import HTTPCodec
 import JSONTree
 import RealtimeDatabase
 
-/// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a ``RealtimeSession`` when
-/// a client asks for the realtime endpoint. While a request is worked on, nothing more is read.
+/// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
+/// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is
+/// read.
 final class HTTPConnection: StreamHandler, GroupMember {
     let id: ConnectionID
     /// Those of its event stream, of which it has one at most.
@@ -178,8 +179,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
         unreadStart = 0
     }
 
-    /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an answer only has to be
-    /// taken.
+    /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an
+    /// answer only has to be taken.
     func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
         switch work {

@@ -94,7 +94,8 @@ struct HTTPResponse: Sendable {
         return response
     }
 
-    /// Writes everything but the body, whose framing it says. True if the body must follow: the answer to a HEAD has none.
+    /// Writes everything but the body, whose framing it says. True if the body must follow: the answer to a HEAD has
+    /// none.
     func writeHead(with writer: inout ResponseWriter, into out: inout [UInt8]) -> Bool {
         if case .events = body { writer.close() }
         writer.begin(status, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)

@@ -76,8 +76,9 @@ extension RequestHead {
     /// A form that a tool's page posts with a file (rest 11).
     var isUpload: Bool { method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix) }
 
-    /// The database that a request means (wire-protocol 1.2, rest 1): `ns`, or the first label of a host name of three labels or
-    /// more; empty for the default one. A client that was given an IP address may take its first number for a name.
+    /// The database that a request means (wire-protocol 1.2, rest 1): `ns`, or the first label of a host name of three
+    /// labels or more; empty for the default one. A client that was given an IP address may take its first number for a
+    /// name.
     var databaseName: String {
         let host = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false).first ?? []
         let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -41,8 +41,8 @@ package struct TrustedProxies: Sendable {
         return networks.contains { $0.contains(bytes) }
     }
 
-    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. What stands in front of somebody who is not
-    /// believed could be anything.
+    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. What stands in front of
+    /// somebody who is not believed could be anything.
     ///
     /// - parameter forwardedFor: the list of `X-Forwarded-For`, each proxy's peer behind those that it was told of.
     func client(_ peer: SocketAddress?, forwardedFor list: [UInt8]?) -> SocketAddress? {

@@ -65,7 +65,8 @@ struct MailDate: CustomStringConvertible {
     }
 }
 
-/// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks again.
+/// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks
+/// again.
 final class CodeMailer: Sendable {
     private let worker: Worker<CodeMail>
     private let log: Log

@@ -1,7 +1,7 @@
 import HTTPCodec
 
-/// Which endpoint about accounts a request means (auth 1 to 6): the paths of the emulator, which begin with the name of the service, and
-/// the same ones without it.
+/// Which endpoint about accounts a request means (auth 1 to 6): the paths of the emulator, which begin with the name of
+/// the service, and the same ones without it.
 struct IdentityRoute: Hashable, Sendable {
     enum Operation: Hashable, Sendable {
         // Of clients, some of administrators too.

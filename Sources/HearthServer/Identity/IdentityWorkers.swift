@@ -1,8 +1,8 @@
 import EventLoop
 import Synchronization
 
-/// Threads for requests about accounts, which wait for the disk, hash passwords and ask other servers. Each request goes to the thread with
-/// the least to do; how much may wait is limited.
+/// Threads for requests about accounts, which wait for the disk, hash passwords and ask other servers. Each request
+/// goes to the thread with the least to do; how much may wait is limited.
 final class IdentityWorkers: Sendable {
     private final class Thread: Sendable {
         let worker: Worker<@Sendable () -> Void>

@@ -2,8 +2,8 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What a client brings from another provider (auth 5): parameters of the request's URI, of its body and of the URI's fragment, of which
-/// later ones win.
+/// What a client brings from another provider (auth 5): parameters of the request's URI, of its body and of the URI's
+/// fragment, of which later ones win.
 struct ProviderAssertion {
     let provider: String
     private let parameters: JSONObject
@@ -32,7 +32,8 @@ struct ProviderAssertion {
             nonce: parameters["nonce"]?.utf8)
     }
 
-    /// What the provider says of the user, taken at its word: an unsigned token, or a plain JSON object (development only).
+    /// What the provider says of the user, taken at its word: an unsigned token, or a plain JSON object (development
+    /// only).
     func trusted() throws(AccountFailure) -> ProviderIdentity {
         guard let idToken = credential.idToken else {
             throw .request(.notImplemented("In development mode an id_token is needed; it may be a JSON object."))

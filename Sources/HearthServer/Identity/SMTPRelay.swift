@@ -16,7 +16,8 @@ package struct SMTPSettings: Sendable {
 
     package var host: String
     package var port: UInt16
-    /// Encrypted from the first byte (RFC 8314); otherwise with credentials from STARTTLS on (RFC 3207), and without them not at all.
+    /// Encrypted from the first byte (RFC 8314); otherwise with credentials from STARTTLS on (RFC 3207), and without
+    /// them not at all.
     package var usesTLS = false
     package var sender: String
     package var credentials: Credentials?

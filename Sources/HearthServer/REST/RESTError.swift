@@ -3,7 +3,8 @@ import JSONTree
 import RealtimeDatabase
 import WireProtocol
 
-/// Why a request is refused, in the words that clients know (rest 6). Where the fact sheet has none, the words are ours.
+/// Why a request is refused, in the words that clients know (rest 6). Where the fact sheet has none, the words are
+/// ours.
 struct RESTError: Error, Equatable {
     var status: HTTPStatus
     var text: String

@@ -6,8 +6,8 @@ import SecurityRules
 
 /// Why an operation would be allowed or denied (Protocol.md 19.1).
 extension RESTExchange {
-    /// Translates a request for an explanation: an object with `operation`, `path`, `value` of a write, and `auth`, whom the rules
-    /// are to see.
+    /// Translates a request for an explanation: an object with `operation`, `path`, `value` of a write, and `auth`,
+    /// whom the rules are to see.
     init(explaining body: [UInt8], _ head: RequestHead) throws(RESTError) {
         guard let object = (try? JSONValue(parsing: body))?.object else { throw .notAnObject }
         guard let path = object["path"]?.text else { throw RESTError("path is missing") }

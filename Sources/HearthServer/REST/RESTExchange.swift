@@ -177,8 +177,8 @@ struct RESTExchange: Sendable {
 
 /// The bodies of writes (rest 3, 6).
 enum RESTBody {
-    /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where arrays become
-    /// objects.
+    /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
+    /// arrays become objects.
     static let canonicalBytesMax = CanonicalJSON.maximumTextByteCount
 
     /// The file in a form.
@@ -201,7 +201,8 @@ enum RESTBody {
         }
     }
 
-    /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase ask (rest 3).
+    /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
+    /// ask (rest 3).
     static func update(_ body: [UInt8], at base: Path) throws(RESTError) -> (Operation, RESTExchange.Action) {
         switch body.first(where: { !isWhiteSpace($0) }) {
         case nil: throw .noData

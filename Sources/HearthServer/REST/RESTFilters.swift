@@ -27,8 +27,9 @@ struct RESTFilters: Equatable {
         }
     }
 
-    /// What a shallow read asks for: a range of keys, if that says it, so that no values need be read, or else a query. Without an order it
-    /// is that of the keys, and `startAfter` is a key without quotes, as the command line tools of Firebase send it (rest 4.3).
+    /// What a shallow read asks for: a range of keys, if that says it, so that no values need be read, or else a query.
+    /// Without an order it is that of the keys, and `startAfter` is a key without quotes, as the command line tools of
+    /// Firebase send it (rest 4.3).
     func shallowSelection() throws(RESTError) -> (range: ShallowRange, query: Query?) {
         if isEmpty { return (ShallowRange(), nil) }
         var keyRange = RESTFilters()

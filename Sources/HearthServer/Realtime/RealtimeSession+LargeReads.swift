@@ -47,7 +47,8 @@ extension RealtimeSession {
             beginCurrent()
         case .failed(let error):
             context.services.log.error("snapshot.failed", [("error", error.message)])
-            // Nothing of it was sent: the rows are read once before the first frame goes out. Later there is no way back.
+            // Nothing of it was sent: the rows are read once before the first frame goes out. Later there is no way
+            // back.
             guard largeReads.piecesQueued == 0, !largeReads.hasSentPieces else { return giveUp(because: error) }
             endCurrent(failing: error)
             beginCurrent()

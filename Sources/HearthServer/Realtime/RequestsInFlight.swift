@@ -1,7 +1,8 @@
-/// How much a connection has asked for that is not answered: the number of its requests, and the bytes that they and their answers may
-/// take in memory.
+/// How much a connection has asked for that is not answered: the number of its requests, and the bytes that they and
+/// their answers may take in memory.
 ///
-/// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for longer.
+/// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for
+/// longer.
 struct RequestsInFlight {
     private let countMax: Int
     private let bytesMax: Int

@@ -1,8 +1,8 @@
 import JSONTree
 import RealtimeDatabase
 
-/// Whoever is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments, nil for the node
-/// itself.
+/// Whoever is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments,
+/// nil for the node itself.
 protocol RowVisitor {
     /// An object begins whose children are spread over several rows.
     mutating func beginObject(_ key: UnsafeRawBufferPointer?)

@@ -2,7 +2,8 @@ import JSONTree
 import RealtimeDatabase
 import TreeStorage
 
-/// One large read on a reading thread: sends the value in the form that its connection wants, as fast as the peer takes it.
+/// One large read on a reading thread: sends the value in the form that its connection wants, as fast as the peer takes
+/// it.
 struct SnapshotJob: Sendable {
     let stream: SnapshotStream
     let snapshot: TreeReader

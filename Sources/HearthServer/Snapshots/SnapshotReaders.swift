@@ -3,8 +3,8 @@ import RealtimeDatabase
 import Synchronization
 import TreeStorage
 
-/// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads beyond that many
-/// wait, with their snapshot open, and reads beyond the limit of open snapshots are refused.
+/// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads
+/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused.
 final class SnapshotReaders: Sendable {
     private struct State {
         var running = 0

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A large read on its way to one connection, shared by the thread that reads and the loop that sends.
 ///
-/// The loop says how it wants the data (``begin(_:)``) and grants one piece after the other as the peer takes them, so that only a few
-/// pieces are in memory, however large the data is.
+/// The loop says how it wants the data (``begin(_:)``) and grants one piece after the other as the peer takes them, so
+/// that only a few pieces are in memory, however large the data is.
 final class SnapshotStream: Sendable {
     /// How the text is dressed.
     enum Form: Sendable {
@@ -90,8 +90,8 @@ final class SnapshotStream: Sendable {
     /// Waits for the loop to want the data; nil when it never will.
     func waitForForm() -> Form? { waitForGrant(after: 0) ? state.withLock { $0.form } : nil }
 
-    /// Waits until another piece may be made, after one of so many bytes; false when nobody wants it any more, or the peer takes less than
-    /// it must.
+    /// Waits until another piece may be made, after one of so many bytes; false when nobody wants it any more, or the
+    /// peer takes less than it must.
     func waitForGrant(after bytes: Int) -> Bool {
         let patience = state.withLock { $0.patience } + .seconds(bytes) / max(limits.rateMin, 1)
         let start = MonotonicTime.current

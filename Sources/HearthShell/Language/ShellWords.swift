@@ -22,9 +22,9 @@ package struct Word: Hashable, Sendable {
     }
 }
 
-/// Takes a line apart into words: at white space, but not within JSON. A word that begins with `{` or `[` goes up to the bracket that closes
-/// it, `"…"` is a JSON string, what stands in `'…'` is taken as it is, and so is the character behind a backslash. A `#` at
-/// the beginning of a word makes the rest a remark.
+/// Takes a line apart into words: at white space, but not within JSON. A word that begins with `{` or `[` goes up to
+/// the bracket that closes it, `"…"` is a JSON string, what stands in `'…'` is taken as it is, and so is the character
+/// behind a backslash. A `#` at the beginning of a word makes the rest a remark.
 package enum ShellWords {
     package static func split(_ line: String) throws(ShellError) -> [Word] {
         var splitter = Splitter(line)
@@ -44,7 +44,8 @@ package enum ShellWords {
         return out
     }
 
-    /// The words before the last one, and how the last one begins, which somebody is still writing. Nil within JSON and quotes.
+    /// The words before the last one, and how the last one begins, which somebody is still writing. Nil within JSON and
+    /// quotes.
     static func unfinished(_ line: String) -> (words: [Word], start: String)? {
         guard let all = try? split(line) else { return nil }
         let isBegun = line.unicodeScalars.last.map { !$0.properties.isWhitespace } ?? false

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where a command writes what may be long: a file that is only under its name once it is whole and on disk, or standard output. One thread
-/// writes at a time; whoever gives up need not wait for it.
+/// Where a command writes what may be long: a file that is only under its name once it is whole and on disk, or
+/// standard output. One thread writes at a time; whoever gives up need not wait for it.
 package final class OutputFile: Sendable {
     private struct State {
         var count = 0
@@ -49,7 +49,8 @@ package final class OutputFile: Sendable {
 
     package func write(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { write($0) } }
 
-    /// Ends the text with a line break, and a file gets its name; answers the bytes. A file that could not be finished is removed.
+    /// Ends the text with a line break, and a file gets its name; answers the bytes. A file that could not be finished
+    /// is removed.
     package func finish() throws(ShellError) -> Int {
         do throws(ShellError) {
             if state.withLock({ $0.last }) != UInt8(ascii: "\n"), !write([UInt8(ascii: "\n")]) {

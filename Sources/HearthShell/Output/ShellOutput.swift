@@ -14,7 +14,8 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
     func follow()
 
-    /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have seen enough.
+    /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have
+    /// seen enough.
     func write(_ text: String) throws(ShellError)
 
     /// The command has ended.

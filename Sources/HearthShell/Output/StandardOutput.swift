@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing is written behind
-/// it.
+/// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing
+/// is written behind it.
 package enum StandardOutput {
     private struct State {
         var failure: String?

@@ -14,7 +14,8 @@ struct ScreenText {
         return text[..<cut.end] + "…" + (cut.hasStyle ? "\u{1B}[0m" : "")
     }
 
-    /// Where the last column begins that may be used if there is more, and the width up to there and one more, or of all.
+    /// Where the last column begins that may be used if there is more, and the width up to there and one more, or of
+    /// all.
     private func cut(behind columns: Int) -> (end: String.Index, width: Int, hasStyle: Bool) {
         var (end, width, hasStyle) = (text.startIndex, 0, false)
         var index = text.startIndex

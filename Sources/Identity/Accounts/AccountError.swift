@@ -1,6 +1,7 @@
 package import StorageErrors
 
-/// Why a request about accounts is refused, in the words that clients know (auth 8). All of them are answered with status 400.
+/// Why a request about accounts is refused, in the words that clients know (auth 8). All of them are answered with
+/// status 400.
 package struct AccountError: Error, Hashable, Sendable {
     package enum Code: String, Sendable {
         case adminOnlyOperation = "ADMIN_ONLY_OPERATION"

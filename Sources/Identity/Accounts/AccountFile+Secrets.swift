@@ -40,7 +40,8 @@ package struct OneTimeCode: Hashable, Sendable {
     }
 }
 
-/// The rows of refresh tokens and one-time codes. Both are found by the hash of a random text that only its receiver has.
+/// The rows of refresh tokens and one-time codes. Both are found by the hash of a random text that only its receiver
+/// has.
 extension AccountFile {
     /// Sessions of one user that can be refreshed; with one more, the oldest ends.
     static let grantsMax: Int64 = 100

@@ -137,8 +137,8 @@ extension AccountFile {
         }
     }
 
-    /// Removes a user with everything that belongs to it. Its refresh tokens stay, void, so that clients hear that the user is gone, and do
-    /// not come back to life with another user of the same id.
+    /// Removes a user with everything that belongs to it. Its refresh tokens stay, void, so that clients hear that the
+    /// user is gone, and do not come back to life with another user of the same id.
     func removeUser(_ realm: Realm, id: String) throws(AccountFailure) {
         try revokeGrants(of: id, in: realm)
         for (table, column) in [("links", "user"), ("codes", "user"), ("users", "id")] {

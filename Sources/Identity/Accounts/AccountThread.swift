@@ -2,7 +2,8 @@ import EventLoop
 import StorageErrors
 import Synchronization
 
-/// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given when it is durable.
+/// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
+/// when it is durable.
 final class AccountThread: Sendable {
     private struct Job: Sendable {
         /// Does the work, and undoes it if it fails.
@@ -14,7 +15,8 @@ final class AccountThread: Sendable {
     private let worker: Worker<Job>
 
     /// - parameter capacity: how many pieces of work may wait.
-    /// - parameter observe: is told, on the thread, what was taken away from users, behind the answers to what was asked before.
+    /// - parameter observe: is told, on the thread, what was taken away from users, behind the answers to what was
+    ///   asked before.
     init(
         _ file: AccountFile, capacity: Int = 4096, observe: @escaping @Sendable ([Revocation]) -> Void
     ) throws(SystemError) {
@@ -39,8 +41,8 @@ final class AccountThread: Sendable {
     /// Does what waits, and ends.
     func stop() { worker.stop() }
 
-    /// Runs `body` on the thread, as a part of a transaction: when it throws, all it did is undone. `then` is called on the thread when the
-    /// outcome is durable.
+    /// Runs `body` on the thread, as a part of a transaction: when it throws, all it did is undone. `then` is called on
+    /// the thread when the outcome is durable.
     func post<Outcome: Sendable>(
         _ body: @escaping @Sendable (AccountFile) throws(AccountFailure) -> Outcome,
         then: @escaping @Sendable (Result<Outcome, AccountFailure>) -> Void

@@ -58,7 +58,8 @@ extension Accounts {
         }
     }
 
-    /// Removes users, all in one commit. Who is not there is no error; who is not disabled stays, unless `force` is given.
+    /// Removes users, all in one commit. Who is not there is no error; who is not disabled stays, unless `force` is
+    /// given.
     ///
     /// - returns: the indexes of those who stay.
     package func delete(users ids: [String], force: Bool, in realm: Realm) throws(AccountFailure) -> [Int] {

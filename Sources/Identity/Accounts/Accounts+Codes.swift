@@ -120,8 +120,8 @@ extension Accounts {
         }
     }
 
-    /// Sets the password of whoever has the code, whose address is thereby verified. All sessions end, and other ways to sign in are
-    /// taken away (auth 3.2), since it is not known who added them.
+    /// Sets the password of whoever has the code, whose address is thereby verified. All sessions end, and other ways
+    /// to sign in are taken away (auth 3.2), since it is not known who added them.
     package func resetPassword(
         _ text: String?, to password: String, in realm: Realm
     ) throws(AccountFailure) -> OneTimeCode {

@@ -91,7 +91,8 @@ extension AccountFile {
         return user
     }
 
-    /// The provider says that the address is theirs. Whoever registered it before without proving that loses every way in.
+    /// The provider says that the address is theirs. Whoever registered it before without proving that loses every way
+    /// in.
     fileprivate func join(
         _ who: ProviderIdentity, to user: User, now: Int64, in realm: Realm
     ) throws(AccountFailure) -> (user: User, isRecycled: Bool) {

@@ -144,7 +144,8 @@ extension Accounts {
         return try signIn(admission)
     }
 
-    /// Signs in with the code of a link that was sent to an address, which is thereby verified; makes the account if there is none.
+    /// Signs in with the code of a link that was sent to an address, which is thereby verified; makes the account if
+    /// there is none.
     ///
     /// - parameter idToken: of a user who is to have this address from now on.
     package func signIn(

@@ -15,7 +15,8 @@ struct Admission: Sendable {
     let realm: Realm
     let grant: RefreshGrant
     let refreshToken: RefreshToken
-    /// Milliseconds since 1970: when the file was asked. What is revoked while the token is signed is revoked for it too.
+    /// Milliseconds since 1970: when the file was asked. What is revoked while the token is signed is revoked for it
+    /// too.
     let issuedAt: Int64
     var isNew = false
 }
@@ -60,8 +61,8 @@ extension Accounts {
         } catch { throw .failed("\(error)") }
     }
 
-    /// What an ID token of a user would say now, who had just signed in, as far as the account tells: how is not known, so it is taken to
-    /// be by the account's first provider, or anonymously if it has none. Answers that provider, too.
+    /// What an ID token of a user would say now, who had just signed in, as far as the account tells: how is not known,
+    /// so it is taken to be by the account's first provider, or anonymously if it has none. Answers that provider, too.
     package func supposedClaims(of user: User, in realm: Realm) -> (provider: String, claims: JSONObject) {
         let provider = user.providers.first?.provider ?? "anonymous"
         let now = now

@@ -159,7 +159,8 @@ extension Accounts {
         return Outcome(user: user, admission: admission, emailChanged: emailChanged, recovery: recovery)
     }
 
-    /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth 3.1).
+    /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth
+    /// 3.1).
     func checkAge(of token: IDToken) throws(AccountFailure) {
         guard options.isDevelopment || token.authTime >= nowSeconds - options.recentSignInSeconds else {
             throw .refused(.credentialTooOld)

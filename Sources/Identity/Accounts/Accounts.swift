@@ -7,7 +7,8 @@ import Synchronization
 package struct AccountOptions: Sendable {
     /// The project of clients, which name none.
     package var project = "hearth"
-    /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word, limits are off.
+    /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
+    /// limits are off.
     package var isDevelopment = false
     /// Nobody learns who has an account (auth 8: e-mail enumeration protection).
     package var protectsEmails = true
@@ -30,8 +31,8 @@ package struct AccountOptions: Sendable {
     package init() {}
 }
 
-/// The accounts of a server and all that can be done with them (auth 3 to 6). Any thread but an event loop: calls wait for the disk and for
-/// password hashes.
+/// The accounts of a server and all that can be done with them (auth 3 to 6). Any thread but an event loop: calls wait
+/// for the disk and for password hashes.
 package final class Accounts: Sendable {
     package let options: AccountOptions
     let thread: AccountThread
@@ -104,13 +105,14 @@ package final class Accounts: Sendable {
 
     // MARK: Live sessions
 
-    /// Calls `observer` with what users lose, once it is durable. On the thread of the accounts: it must only pass it on.
+    /// Calls `observer` with what users lose, once it is durable. On the thread of the accounts: it must only pass it
+    /// on.
     package func observe(_ observer: @escaping @Sendable ([Revocation]) -> Void) {
         observers.all.withLock { $0.append(observer) }
     }
 
-    /// Whether a token that was verified still holds. Never waits: `then` is called on the thread of the accounts. Who calls
-    /// ``observe(_:)`` first misses nothing that happens afterwards.
+    /// Whether a token that was verified still holds. Never waits: `then` is called on the thread of the accounts. Who
+    /// calls ``observe(_:)`` first misses nothing that happens afterwards.
     ///
     /// - parameter issuedAt: of the token, in milliseconds since 1970.
     package func checkSession(

@@ -5,7 +5,8 @@ package struct Revocation: Hashable, Sendable {
         case account
         /// It is disabled.
         case disabled
-        /// Tokens issued before this millisecond since 1970 are void: the password or address was changed, or somebody said so.
+        /// Tokens issued before this millisecond since 1970 are void: the password or address was changed, or somebody
+        /// said so.
         case tokensBefore(Int64)
     }
 

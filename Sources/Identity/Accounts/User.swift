@@ -76,8 +76,8 @@ package struct User: Hashable, Sendable {
         email == nil && password == nil && phone == nil && links.isEmpty && !hasCustomAuth
     }
 
-    /// All ways to sign in, as clients see them (auth 3.3): with an entry for the address, if a password or a link goes with it, and one
-    /// for the telephone number.
+    /// All ways to sign in, as clients see them (auth 3.3): with an entry for the address, if a password or a link goes
+    /// with it, and one for the telephone number.
     package var providers: [ProviderLink] {
         var all = links
         if let email, password != nil || hasEmailLink {

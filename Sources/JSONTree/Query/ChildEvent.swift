@@ -45,9 +45,9 @@ extension QueryWindow {
 }
 
 extension [ChildEvent] {
-    /// The events of one change as listeners are told of them: removed, then added and moved children together in index order, then changed
-    /// ones. So a listener that takes one event after the other finds each predecessor where it belongs: it was there before and
-    /// stays, or came right before.
+    /// The events of one change as listeners are told of them: removed, then added and moved children together in index
+    /// order, then changed ones. So a listener that takes one event after the other finds each predecessor where it
+    /// belongs: it was there before and stays, or came right before.
     package var inTellingOrder: [ChildEvent] {
         let arrivals = filter { $0.kind == .added || $0.kind == .moved }.sorted { $0.place < $1.place }
         return filter { $0.kind == .removed } + arrivals + filter { $0.kind == .changed }

@@ -1,7 +1,8 @@
 /// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends
 /// (wire-protocol 2.4, 4.6).
 ///
-/// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share what there is of it.
+/// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share
+/// what there is of it.
 package struct Query: Hashable, Sendable {
     /// One word, so that operations that may hold a query are not as large as one.
     private let parts: Parts

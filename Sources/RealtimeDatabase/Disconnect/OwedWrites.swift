@@ -1,9 +1,10 @@
 package import JSONTree
 
-/// What a connection wants to be written when it ends (wire-protocol 5.2): a sparse tree of values, with server values still to
-/// be resolved.
+/// What a connection wants to be written when it ends (wire-protocol 5.2): a sparse tree of values, with server values
+/// still to be resolved.
 ///
-/// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that value.
+/// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that
+/// value.
 package struct OwedWrites: Hashable, Sendable {
     /// In path order, the priority of a place behind its value. None lies inside the value of another.
     package private(set) var assignments: [Assignment] = []

@@ -1,9 +1,10 @@
 package import JSONTree
 
-/// What listeners at some places have missed: the records of the log are read once, and of each change every place keeps its part.
+/// What listeners at some places have missed: the records of the log are read once, and of each change every place
+/// keeps its part.
 ///
-/// Made on a thread that reads the log, and handed to that of the databases, which adds what the log did not have yet. Costs
-/// what ``ListenerTrie`` does per change, however many listeners want it.
+/// Made on a thread that reads the log, and handed to that of the databases, which adds what the log did not have yet.
+/// Costs what ``ListenerTrie`` does per change, however many listeners want it.
 package final class MissedChanges: @unchecked Sendable {
     // Safe because: one thread at a time uses it.
 

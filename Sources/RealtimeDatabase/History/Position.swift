@@ -1,6 +1,7 @@
 /// A place in the history of a database: right behind the operation of this number.
 ///
-/// The epoch changes when history was cut, so that numbers that were given out twice do not mean the same (Protocol.md 18.2).
+/// The epoch changes when history was cut, so that numbers that were given out twice do not mean the same (Protocol.md
+/// 18.2).
 package struct Position: Hashable, Sendable {
     package var epoch: UInt64
     package var sequence: UInt64

@@ -1,8 +1,8 @@
 import JSONTree
 import SecurityRules
 
-/// The making of an index's entries for data that was there before it: a walk through the collections of its pattern and their
-/// children, in tree order, that can stop anywhere and go on later.
+/// The making of an index's entries for data that was there before it: a walk through the collections of its pattern
+/// and their children, in tree order, that can stop anywhere and go on later.
 struct IndexBuild {
     let index: IndexCatalog.Index
     /// Everything before this place is done: the path of a child of a collection, or of a collection.

@@ -3,8 +3,8 @@ import SecurityRules
 
 /// The indexes of a database, each with the number that its entries carry.
 ///
-/// A definition that goes and comes back gets a new number, since its entries were not kept up meanwhile. Until all entries of an index
-/// are there it is kept up by writes, but not used.
+/// A definition that goes and comes back gets a new number, since its entries were not kept up meanwhile. Until all
+/// entries of an index are there it is kept up by writes, but not used.
 struct IndexCatalog {
     struct Index {
         let number: UInt32
@@ -19,8 +19,8 @@ struct IndexCatalog {
 
     init() {}
 
-    /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or the number of a
-    /// dropped index alone.
+    /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
+    /// the number of a dropped index alone.
     init(stored: [UInt8]) {
         let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
         for (place, line) in lines.enumerated() {

@@ -2,9 +2,10 @@ import JSONTree
 
 /// The entries of all indexes, in the order of their keys: those of the store, and in front of them what changed since.
 ///
-/// An entry is a key alone: the collection's encoded path, ``marker``, the number of the index in four bytes, and the child's
-/// ``IndexPlace``. So the entries of an index are a range in its order, and those of everything at and below a place are a range as well.
-/// Owned by the database thread.
+/// An entry is a key alone: the collection's encoded path, ``marker``, the number of the index in four bytes, and the
+/// child's
+/// ``IndexPlace``. So the entries of an index are a range in its order, and those of everything at and below a place
+/// are a range as well. Owned by the database thread.
 final class IndexEntries {
     /// Less than the first byte of every segment, so that it ends a path.
     static let marker: UInt8 = 0x01

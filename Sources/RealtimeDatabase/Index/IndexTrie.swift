@@ -38,8 +38,8 @@ struct IndexTrie {
     /// The indexes of the children of a place.
     func indexes(at path: Path) -> [IndexCatalog.Index] { walk(path) { _, _ in }.flatMap(\.indexes) }
 
-    /// Calls `body` with the indexes of each proper ancestor of a path and the segment that leads on, and answers the nodes of the
-    /// path itself.
+    /// Calls `body` with the indexes of each proper ancestor of a path and the segment that leads on, and answers the
+    /// nodes of the path itself.
     @discardableResult
     func walk(_ path: Path, _ body: (_ indexes: [IndexCatalog.Index], _ child: Range<Int>) -> Void) -> [Node] {
         var nodes = [root]

@@ -1,10 +1,10 @@
 import JSONTree
 
-/// The places in a query's interval for which there is no index, found by a walk through all children that can stop anywhere and go on
-/// later, while commits go on.
+/// The places in a query's interval for which there is no index, found by a walk through all children that can stop
+/// anywhere and go on later, while commits go on.
 ///
-/// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses members can be
-/// filled up from here for a while.
+/// Of a query with a limit those are kept that its limit keeps and some more beyond them, so that a window that loses
+/// members can be filled up from here for a while.
 struct QueryScan {
     private static let spareMin = 1000
 
@@ -57,8 +57,8 @@ struct QueryScan {
         if let after = change.after, query.contains(after) { insert(after) }
     }
 
-    /// Up to a number of places beyond one, or from the first one on, in the direction from the side that the limit keeps. Nil if it
-    /// is not known what comes.
+    /// Up to a number of places beyond one, or from the first one on, in the direction from the side that the limit
+    /// keeps. Nil if it is not known what comes.
     func next(beyond: IndexPlace? = nil, count: Int?) -> [IndexPlace]? {
         let interval = query.interval(beyond: beyond)
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending

@@ -173,8 +173,8 @@ struct ListenerTrie {
         return found
     }
 
-    /// The queries that a write at a path concerns: of those above it a child changes, whose segment is `child`, a range of the path; those
-    /// at it or below change as a whole.
+    /// The queries that a write at a path concerns: of those above it a child changes, whose segment is `child`, a
+    /// range of the path; those at it or below change as a whole.
     func forEachQuery(concernedBy path: Path, _ body: (_ live: LiveQuery, _ child: Range<Int>?) -> Void) {
         var place = root
         for range in path.segments {
@@ -193,8 +193,8 @@ struct ListenerTrie {
 
     // MARK: Fan-out
 
-    /// What the groups that are told by messages get to see of a change, each no more than lies at or below its path. One entry per
-    /// form of the change.
+    /// What the groups that are told by messages get to see of a change, each no more than lies at or below its path.
+    /// One entry per form of the change.
     func deliveries(of change: Change) -> [Delivery] {
         if isEmpty { return [] }
         // Groups at or above the base see the change as it is.
@@ -212,7 +212,8 @@ struct ListenerTrie {
         return deliveries
     }
 
-    /// The same for event streams: each group is told of the change in relation to its path, and of the position behind it.
+    /// The same for event streams: each group is told of the change in relation to its path, and of the position behind
+    /// it.
     func streamPushes(of change: Change, at position: Position) -> [(push: QueryPush, to: GroupAddress)] {
         if streamsCount == 0 { return [] }
         var pushes: [(push: QueryPush, to: GroupAddress)] = []
@@ -233,8 +234,8 @@ struct ListenerTrie {
         return pushes
     }
 
-    /// Visits the places from the root to a path, each with the bytes of the path that lead to it. Answers the last one if it is that of the
-    /// path.
+    /// Visits the places from the root to a path, each with the bytes of the path that lead to it. Answers the last one
+    /// if it is that of the path.
     private func forEachPlace(onTheWayTo path: Path, _ body: (Place, _ byteCount: Int) -> Void) -> Place? {
         var place = root
         body(place, 0)
@@ -289,8 +290,8 @@ struct ListenerTrie {
         }
     }
 
-    /// Visits the places below one in tree order, with the text of what lies there in a value: `range` is that of the place itself, nil
-    /// for nothing.
+    /// Visits the places below one in tree order, with the text of what lies there in a value: `range` is that of the
+    /// place itself, nil for nothing.
     private static func forEachPlace(
         below place: Place, at path: Path, of value: CanonicalJSON, _ range: Range<Int>?,
         _ body: (Place, Path, Range<Int>?) -> Void

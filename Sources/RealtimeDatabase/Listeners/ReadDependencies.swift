@@ -1,7 +1,7 @@
 import JSONTree
 
-/// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when they
-/// allowed them.
+/// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when
+/// they allowed them.
 struct ReadDependencies {
     struct Listener: Hashable {
         enum Name: Hashable {

@@ -87,7 +87,8 @@ struct SessionListens {
         ended.add(path)
         guard removed.isMember else { return steps }
         steps.leave.append(path)
-        // What was covered by it alone comes up. Ancestors stand before descendants, so the last one joined covers the rest.
+        // What was covered by it alone comes up. Ancestors stand before descendants, so the last one joined covers the
+        // rest.
         var covering: Path?
         forEachBelow(path, from: index) { entry in
             if let covering, covering.contains(entry.path) { return }

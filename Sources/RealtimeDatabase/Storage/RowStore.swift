@@ -59,8 +59,8 @@ package protocol RowStore: AnyObject {
     /// What the last change that had one said of the indexes.
     func indexCatalog() throws(StorageError) -> [UInt8]?
 
-    /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over those rows, which can
-    /// take long. Nearly always empty.
+    /// Lower bounds of the cleared ranges whose rows are still being removed, in the background. Cursors step over
+    /// those rows, which can take long. Nearly always empty.
     var clearing: Set<[UInt8]> { get }
 }
 
@@ -76,7 +76,8 @@ package protocol RowCursor: AnyObject {
     func next() throws(StorageError) -> Row?
     /// The key of the next row, whose value is not read; nil at the end.
     func nextKey() throws(StorageError) -> [UInt8]?
-    /// Goes on with the first row whose key is at or after `bound`; of a descending cursor with the last one before `bound`. Only forwards.
+    /// Goes on with the first row whose key is at or after `bound`; of a descending cursor with the last one before
+    /// `bound`. Only forwards.
     func seek(to bound: [UInt8]) throws(StorageError)
 }
 

@@ -13,8 +13,8 @@ extension SegmentKeyed {
 /// A hash table from an encoded key segment to the node that carries it.
 ///
 /// It exists because a trie is walked with slices of a path: `Dictionary` would want an owned array for every
-/// look-up, this table compares borrowed bytes. Open addressing, linear probing, no markers for removed slots. The hash has
-/// secrets that are new in every process, so a peer cannot choose keys that collide.
+/// look-up, this table compares borrowed bytes. Open addressing, linear probing, no markers for removed slots. The hash
+/// has secrets that are new in every process, so a peer cannot choose keys that collide.
 struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
     /// Invariant: each node that is in a slot was retained once for it.
     private struct Slot {
@@ -36,7 +36,8 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
     /// The node with this segment. Expected O(1), no allocation.
     subscript(segment: UnsafeRawBufferPointer) -> Node? { find(segment)?.takeUnretainedValue() }
 
-    /// The same without counting a reference, for walks through many tables: good for as long as the node is in the table.
+    /// The same without counting a reference, for walks through many tables: good for as long as the node is in the
+    /// table.
     func find(_ segment: UnsafeRawBufferPointer) -> Unmanaged<Node>? {
         guard count > 0 else { return nil }
         let hash = Self.hash(segment)
@@ -88,7 +89,8 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         slots[hole].node = nil
     }
 
-    /// Takes out the node in the last place of all. Once begun, nothing else can be done with the table until it is empty. Amortised O(1).
+    /// Takes out the node in the last place of all. Once begun, nothing else can be done with the table until it is
+    /// empty. Amortised O(1).
     mutating func takeLast() -> Node? {
         order = nil
         while let slot = slots.popLast() {
@@ -122,7 +124,8 @@ struct SegmentTable<Node: SegmentKeyed>: ~Copyable {
         return nodes
     }
 
-    /// The nodes in key order, to be walked from anywhere. O(n log n) the first time; a wide table keeps the order from then on.
+    /// The nodes in key order, to be walked from anywhere. O(n log n) the first time; a wide table keeps the order from
+    /// then on.
     mutating func ordered() -> SortedChunks<Node> {
         if let order { return order }
         let order = SortedChunks(sorted: sorted())

@@ -34,8 +34,8 @@ extension TreeRows {
         return (generation, changes)
     }
 
-    /// With more known children than this, a node that shrank is looked at again later: what was removed leaves memory some time, and until
-    /// then all of them would have to be put in order.
+    /// With more known children than this, a node that shrank is looked at again later: what was removed leaves memory
+    /// some time, and until then all of them would have to be put in order.
     private static let orderedMax = 1000
 
     /// Packs spread nodes that shrank well below the limit. Looks at a few rows of each only. A node that becomes

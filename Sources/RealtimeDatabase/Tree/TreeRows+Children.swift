@@ -9,8 +9,8 @@ extension TreeRows {
         var value: CanonicalJSON?
     }
 
-    /// Visits the children of a node whose segments lie in `lower <= segment < upper`, in either direction, until `body` answers false.
-    /// Costs about one row each; nothing is kept in memory.
+    /// Visits the children of a node whose segments lie in `lower <= segment < upper`, in either direction, until
+    /// `body` answers false. Costs about one row each; nothing is kept in memory.
     func forEachChild(
         of path: Path, from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection,
         _ body: (ScannedChild) throws(StorageError) -> Bool
@@ -68,8 +68,8 @@ private struct ChildScan {
     typealias Body = (TreeRows.ScannedChild) throws(StorageError) -> Bool
 
     func run(from lower: [UInt8], below upper: [UInt8], _ body: Body) throws(StorageError) {
-        // Rows that are being cleared inside a known child would have to be stepped over: the scan ends before such a child and begins
-        // anew behind it.
+        // Rows that are being cleared inside a known child would have to be stepped over: the scan ends before such a
+        // child and begins anew behind it.
         var barriers: [RowNode] = []
         if !node.isComplete {
             barriers = rows.store.clearing.compactMap { clearing in

@@ -2,9 +2,9 @@ import JSONTree
 
 /// What is in memory, and how it leaves: in steps, so that no request waits for the memory of others.
 ///
-/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those that go when they
-/// are not used. There it stays when it changes again, until it is looked at: a change need not touch its neighbours in the ring, which are
-/// anywhere in memory. What was cut off from the tree is taken apart.
+/// A node that changed is in the list of its generation; once the store has that, it goes, or into the ring of those
+/// that go when they are not used. There it stays when it changes again, until it is looked at: a change need not touch
+/// its neighbours in the ring, which are anywhere in memory. What was cut off from the tree is taken apart.
 extension TreeRows {
     func add(_ child: RowNode, to parent: RowNode) {
         parent.children.insert(child)
@@ -63,8 +63,8 @@ extension TreeRows {
     /// Looks at nodes that ``trim(looks:)`` has to make, at least.
     package var trimBacklog: Int { settled.reduce(looksOwed + (cutOff.isEmpty ? 0 : 1)) { $0 + $1.count } }
 
-    /// Works off what is owed, as far as so many looks at nodes go: takes apart what was cut off, lists nodes that the store has among those
-    /// that can go, and lets some go that were not used lately while memory is above the budget.
+    /// Works off what is owed, as far as so many looks at nodes go: takes apart what was cut off, lists nodes that the
+    /// store has among those that can go, and lets some go that were not used lately while memory is above the budget.
     package func trim(looks: Int) {
         var looks = looks
         takeApart(&looks)

@@ -8,11 +8,12 @@ package import JSONTree
 ///
 /// **Memory.** Known places are ``RowNode``s in a trie. A child that a spread node does not list is as the store says,
 /// unless the node is complete. A changed node stays until the store has it (``freeze()``,
-/// ``applied(_:)``), and everything below a cleared one until the store has no obsolete rows there; others go when the budget is used up.
-/// Because a whole-value write below a known spread node replaces whatever is there, it need not ask the store.
+/// ``applied(_:)``), and everything below a cleared one until the store has no obsolete rows there; others go when the
+/// budget is used up. Because a whole-value write below a known spread node replaces whatever is there, it need not ask
+/// the store.
 ///
-/// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek for a
-/// place that is not known.
+/// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
+/// for a place that is not known.
 package final class TreeRows {
     /// When a subtree is one row.
     package struct Packing: Sendable {
@@ -70,16 +71,16 @@ package final class TreeRows {
     /// Where a walk along a path ended.
     struct Location {
         var node: RowNode
-        /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its value; or what is there is
-        /// not known (``TreeRows/known(_:)``).
+        /// Bytes of the path used up to `node`. When some are left, `node` is packed, and the rest lies inside its
+        /// value; or what is there is not known (``TreeRows/known(_:)``).
         var used: Int
     }
 
     /// Walks to the node at `path`, or to the packed node on the way that holds it.
     func locate(_ path: Path) throws(StorageError) -> Location { try locate(path, upTo: path.encoded.count) }
 
-    /// The same for the ancestor whose encoding is the first `count` bytes of the path's. Unless it is `remembering`, what the store was
-    /// asked for does not stay in memory: for scans, which pass by much and use it once.
+    /// The same for the ancestor whose encoding is the first `count` bytes of the path's. Unless it is `remembering`,
+    /// what the store was asked for does not stay in memory: for scans, which pass by much and use it once.
     func locate(_ path: Path, upTo count: Int, remembering: Bool = true) throws(StorageError) -> Location {
         try path.encoded.span.bytes.withUnsafeBytes { (path) throws(StorageError) in
             try locate(encoded: path.part(0..<count), remembering: remembering)
@@ -108,8 +109,8 @@ package final class TreeRows {
         return place
     }
 
-    /// Walks as far along an encoded path as places are known, and does not ask the store. If some of the path is left behind a spread
-    /// node, its child there is not known.
+    /// Walks as far along an encoded path as places are known, and does not ask the store. If some of the path is left
+    /// behind a spread node, its child there is not known.
     func known(_ path: UnsafeRawBufferPointer) -> Location {
         // Nodes on the way stay in their tables, so their references need not be counted.
         var node = Unmanaged.passUnretained(root)
@@ -142,7 +143,8 @@ package final class TreeRows {
 
     // MARK: Reading
 
-    /// The value at `path` in canonical form. Throws ``ReadError/tooLarge`` once more than `bytesMax` bytes would be needed.
+    /// The value at `path` in canonical form. Throws ``ReadError/tooLarge`` once more than `bytesMax` bytes would be
+    /// needed.
     package func read(_ path: Path, bytesMax: Int = .max) throws(ReadError) -> CanonicalJSON {
         do {
             let place = try locate(path)
@@ -225,7 +227,8 @@ package final class TreeRows {
         return Array(key[ancestor.count..<Path(encoded: key).segmentEnd(from: ancestor.count)])
     }
 
-    /// Visits the rows of a range: those of the known children of the node at `key`, and between them those of the store.
+    /// Visits the rows of a range: those of the known children of the node at `key`, and between them those of the
+    /// store.
     private func forEachRow(
         from lower: [UInt8], below upper: [UInt8], _ known: ArraySlice<RowNode>, of key: [UInt8],
         _ body: ([UInt8], RowValue) -> Bool

@@ -2,7 +2,8 @@ package import JSONTree
 
 /// One row of the commit log: everything that one turn changed.
 ///
-/// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after the other:
+/// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after
+/// the other:
 /// ```
 /// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel
 /// set        = assignment
@@ -13,8 +14,8 @@ package import JSONTree
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
 /// ```
-/// Paths are in their encoded form, values canonical with server values resolved, so replaying a record needs no clock and
-/// gives the same tree again.
+/// Paths are in their encoded form, values canonical with server values resolved, so replaying a record needs no clock
+/// and gives the same tree again.
 package struct LogRecord: Hashable, Sendable {
     package var firstSequence: UInt64
     package var count: Int
@@ -31,7 +32,8 @@ package struct LogRecord: Hashable, Sendable {
 
     package var lastSequence: UInt64 { firstSequence + UInt64(count) - 1 }
 
-    /// Differs between two records that differ (but for one pair in 2^64), so that a log can tell a damaged row. O(bytes), eight at a time.
+    /// Differs between two records that differ (but for one pair in 2^64), so that a log can tell a damaged row.
+    /// O(bytes), eight at a time.
     package var checksum: UInt64 {
         var sum: UInt64 = 0
         // Both steps can be undone, so a change of one word always shows.

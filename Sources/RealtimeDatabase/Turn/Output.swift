@@ -12,10 +12,11 @@ package struct GroupAddress: Hashable, Sendable {
     package var loops: UInt64
 }
 
-/// What a database has to say once the commit that caused it is durable. The order is the order in which each connection
-/// must see it: data first, then the acknowledgement (wire-protocol 3.6).
+/// What a database has to say once the commit that caused it is durable. The order is the order in which each
+/// connection must see it: data first, then the acknowledgement (wire-protocol 3.6).
 package enum Output: Sendable {
-    /// A change, for every member of the groups of plain listeners; with the position behind it for those that are told of it.
+    /// A change, for every member of the groups of plain listeners; with the position behind it for those that are told
+    /// of it.
     case push(Change, at: Position?, to: [GroupAddress])
     /// What a change means to a query, for every member of a group of its listeners.
     case pushQuery(QueryPush, to: GroupAddress)
@@ -49,7 +50,8 @@ package enum Reply: Sendable {
     case listening
     /// The same of a query that had to look at all children for want of an index.
     case listeningUnindexed
-    /// A listener that is told of positions is registered. `recovered` when it was told of all it missed, and of nothing else.
+    /// A listener that is told of positions is registered. `recovered` when it was told of all it missed, and of
+    /// nothing else.
     case listeningAt(Position, recovered: Bool, unindexed: Bool = false)
     case value(CanonicalJSON)
     indirect case explained(Explanation)

@@ -76,7 +76,8 @@ package struct IncomingValue: Sendable {
 /// Cases that are rare and large are indirect: operations are moved a few times on their way.
 package enum Operation: Sendable {
     /// Replaces a value or a priority. With `expecting`, only if the V1 hash of the current value is that one
-    /// (compare-and-set; empty text means "nothing there"; wire-protocol 3.4). With `echoes`, the reply is the stored value.
+    /// (compare-and-set; empty text means "nothing there"; wire-protocol 3.4). With `echoes`, the reply is the stored
+    /// value.
     case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
     /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
@@ -84,24 +85,25 @@ package enum Operation: Sendable {
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Describes the children of a node behind one of them, or only counts them.
     indirect case describe(Path, ChildrenPage)
-    /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection it is an event
-    /// stream of the whole value. With `since` it wants to be told of positions, and first of what came after the one it has: `missed`
-    /// is what was read of the log for it (``Database/historyNeeded(for:now:)``).
+    /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection
+    /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what came
+    /// after the one it has: `missed` is what was read of the log for it (``Database/historyNeeded(for:now:)``).
     indirect case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
-    /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of the client's query
-    /// object. With `saysPosition` the reply tells the position.
+    /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of
+    /// the client's query object. With `saysPosition` the reply tells the position.
     indirect case listenQuery(
         Path, Query, ListenerForm, known: KnownData? = nil, text: [UInt8] = [], saysPosition: Bool = false)
     case unlistenQuery(ListenerForm.Name)
-    /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless another request
-    /// did so later. Nothing is answered.
+    /// Ends the plain listener that the request of this number asked for, because its data could not be sent; unless
+    /// another request did so later. Nothing is answered.
     case dropListener(Path)
     /// Registers writes for the end of the connection, however it comes. Targets are absolute.
     case onDisconnect([(target: WriteTarget, value: IncomingValue)])
     /// Nothing at and below a place is to be written then any more.
     case cancelOnDisconnect(Path)
-    /// The connection's requests are made by the principal of this one from now on; its listeners must be allowed to that one.
+    /// The connection's requests are made by the principal of this one from now on; its listeners must be allowed to
+    /// that one.
     case become(Reply?)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)

@@ -1,10 +1,11 @@
 package import JSONTree
 
-/// What is asked for: a read or listen at a path, or the changes of one write. A priority that is assigned alone counts as
-/// a write of its node that carries no children.
+/// What is asked for: a read or listen at a path, or the changes of one write. A priority that is assigned alone counts
+/// as a write of its node that carries no children.
 package enum RuleOperation: Sendable {
     case read(Path, RuleQuery?)
-    /// All or nothing. Server values are resolved; no place lies at or below another one, but for priorities (wire-protocol 2.5).
+    /// All or nothing. Server values are resolved; no place lies at or below another one, but for priorities
+    /// (wire-protocol 2.5).
     case write([Assignment])
 }
 
@@ -30,7 +31,8 @@ package enum Verdict: Hashable, Sendable {
 
 /// Why an operation is denied, in short. ``RulesJudge/explain(_:_:in:)`` tells the rest.
 package struct Denial: Hashable, Sendable {
-    /// `.read` or `.write`: no rule on the way to the place grants it. `.validate`: the rule at the place does not hold.
+    /// `.read` or `.write`: no rule on the way to the place grants it. `.validate`: the rule at the place does not
+    /// hold.
     package var kind: RuleKind
     package var place: Path
     /// Where in the rules file the `.validate` stands.

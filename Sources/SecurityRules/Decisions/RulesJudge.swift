@@ -1,6 +1,7 @@
 package import JSONTree
 
-/// Decides operations by a program (rules 12). One of them serves one thread; it keeps its memory, so a common decision allocates nothing.
+/// Decides operations by a program (rules 12). One of them serves one thread; it keeps its memory, so a common decision
+/// allocates nothing.
 package final class RulesJudge {
     /// Rules that hold, in one explanation.
     private static let explainedMax = 100
@@ -50,8 +51,8 @@ package final class RulesJudge {
         }
     }
 
-    /// The same, and the places that were looked at before the operation: only a change at, above or below one of them can change
-    /// the verdict of a read.
+    /// The same, and the places that were looked at before the operation: only a change at, above or below one of them
+    /// can change the verdict of a read.
     package func decideNotingPlaces(
         _ operation: RuleOperation, _ context: RuleContext, in tree: any RuleTree
     ) throws(RuleTreeError) -> (verdict: Verdict, places: Set<Path>) {

@@ -4,8 +4,8 @@ import JSONTree
 final class Evaluator {
     /// Of a string that an expression makes: that of the longest string in the tree.
     static let maximumTextByteCount = 10 << 20
-    /// What one decision may look through, in steps of patterns and bytes of strings: so many, and more for each byte of a write.
-    /// They take about a tenth of a second.
+    /// What one decision may look through, in steps of patterns and bytes of strings: so many, and more for each byte
+    /// of a write. They take about a tenth of a second.
     private static let steps = 8_000_000
     private static let stepsPerByte = 16
 

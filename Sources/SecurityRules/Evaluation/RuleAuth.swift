@@ -6,7 +6,8 @@ package final class RuleAuth: Sendable {
     /// Empty if there is none.
     package let uid: [UInt8]
 
-    /// `auth` is exactly this JSON object, as administrators may choose it. Unlike values of the tree it may hold lists, nulls and any key.
+    /// `auth` is exactly this JSON object, as administrators may choose it. Unlike values of the tree it may hold
+    /// lists, nulls and any key.
     package init(json: [UInt8]) throws(JSONError) {
         let value = try RuleValue(claims: json)
         guard case .object(let object) = value else { throw JSONError(.unexpectedByte(json.first ?? 0), at: 0) }

@@ -1,7 +1,7 @@
 import JSONTree
 
-/// A string at run time: bytes of an array that somebody else owns. Making one from a literal, a key, a claim or a stored string copies
-/// nothing.
+/// A string at run time: bytes of an array that somebody else owns. Making one from a literal, a key, a claim or a
+/// stored string copies nothing.
 struct RuleText: Sendable {
     let owner: [UInt8]
     let start: Int
@@ -49,8 +49,8 @@ struct RuleText: Sendable {
         }
     }
 
-    /// - parameter left: the steps that there are for searches; below zero when they did not do, and then the answer says
-    ///   nothing.
+    /// - parameter left: the steps that there are for searches; below zero when they did not do, and then the answer
+    ///   says nothing.
     func test(_ test: TextTest, _ other: RuleText, left: inout Int) -> Bool {
         withBytes { text in
             other.withBytes { other in
@@ -65,8 +65,8 @@ struct RuleText: Sendable {
         }
     }
 
-    /// Every occurrence replaced, from left to right. Nil if the result would be longer than `maximum`, or if there are not enough steps
-    /// left. Nothing is found of nothing.
+    /// Every occurrence replaced, from left to right. Nil if the result would be longer than `maximum`, or if there are
+    /// not enough steps left. Nothing is found of nothing.
     func replacing(_ old: RuleText, with new: RuleText, maximum: Int, left: inout Int) -> RuleText? {
         guard old.byteCount > 0 else { return self }
         var result: [UInt8] = []
@@ -100,7 +100,8 @@ struct RuleText: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where `other` next occurs. The first byte is looked for first. A step is a byte, or sixteen that are compared at once.
+    /// Where `other` next occurs. The first byte is looked for first. A step is a byte, or sixteen that are compared at
+    /// once.
     fileprivate func firstOffset(of other: UnsafeRawBufferPointer, from start: Int, left: inout Int) -> Int? {
         guard let first = other.first else { return start }
         var offset = start

@@ -24,7 +24,8 @@ extension ExpressionParser {
         while Self.isDigit(byte) { offset += 1 }
     }
 
-    /// The bytes that a string literal means: the escapes of JavaScript; any other character behind a backslash means itself.
+    /// The bytes that a string literal means: the escapes of JavaScript; any other character behind a backslash means
+    /// itself.
     mutating func stringLiteral() throws(Mistake) -> [UInt8] {
         let start = offset
         let quote = byte

@@ -1,4 +1,5 @@
-/// Reads one expression (rules 4). Every mistake carries an offset into the text. Total: the depth of what it accepts is bounded.
+/// Reads one expression (rules 4). Every mistake carries an offset into the text. Total: the depth of what it accepts
+/// is bounded.
 struct ExpressionParser {
     /// Levels that an expression may be nested. Chains of `&&` and `||` are one level, however long.
     static let maximumDepth = 200
@@ -124,7 +125,8 @@ struct ExpressionParser {
         return true
     }
 
-    /// Equality, order, sum and product, in this order: each level takes operands of the next one and groups to the left.
+    /// Equality, order, sum and product, in this order: each level takes operands of the next one and groups to the
+    /// left.
     private mutating func binary(_ level: Int) throws(Mistake) -> Syntax {
         guard level < 4 else { return try unary() }
         var left = try binary(level + 1)

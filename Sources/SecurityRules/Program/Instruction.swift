@@ -1,5 +1,5 @@
-/// One node of a compiled expression. Numbers are those of other instructions of the program, which stand before it, or of its tables. It
-/// holds no reference, so running it counts none.
+/// One node of a compiled expression. Numbers are those of other instructions of the program, which stand before it, or
+/// of its tables. It holds no reference, so running it counts none.
 enum Instruction: Sendable {
     case null
     case bool(Bool)

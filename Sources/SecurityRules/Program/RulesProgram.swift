@@ -1,7 +1,7 @@
 package import JSONTree
 
-/// The rules of a database, read, checked and compiled (rules 1 to 6). Immutable: many may decide by it at once, each with a
-/// ``RulesJudge`` of its own.
+/// The rules of a database, read, checked and compiled (rules 1 to 6). Immutable: many may decide by it at once, each
+/// with a ``RulesJudge`` of its own.
 package final class RulesProgram: Sendable {
     /// Longest file that is read, in bytes.
     package static let maximumByteCount = 4 << 20

@@ -40,8 +40,8 @@ package struct RulesCoverage: Sendable {
         }
     }
 
-    /// Of all conditions, which are asked for being true and for being false: how many of these were seen. A constant has one
-    /// outcome.
+    /// Of all conditions, which are asked for being true and for being false: how many of these were seen. A constant
+    /// has one outcome.
     package func summary(of program: RulesProgram) -> (seen: Int, all: Int) {
         var (seen, all) = (0, 0)
         forEachCondition(of: program) { _, _, count, isConstant in

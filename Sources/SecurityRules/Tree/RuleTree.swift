@@ -7,8 +7,8 @@ package protocol RuleTree: AnyObject {
     /// What stands at a place. Should cost a walk and a reference, not a copy.
     func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue
 
-    /// Visits the encoded keys of a place's children, each once and in any order, until `body` answers false. Asked only about places
-    /// whose value is `.spread`.
+    /// Visits the encoded keys of a place's children, each once and in any order, until `body` answers false. Asked
+    /// only about places whose value is `.spread`.
     func forEachChild(
         of path: RawSpan, _ body: (RawSpan) throws(RuleTreeError) -> Bool
     ) throws(RuleTreeError)

@@ -1,6 +1,7 @@
 package import JSONTree
 
-/// A tree as it is after a write: `newData` (rules 7). Nothing is copied; what the write leaves alone is looked up in the tree before it.
+/// A tree as it is after a write: `newData` (rules 7). Nothing is copied; what the write leaves alone is looked up in
+/// the tree before it.
 package final class WrittenTree: RuleTree {
     private var base: (any RuleTree)?
     /// In path order. No place lies at or below another (wire-protocol 2.5).
@@ -9,14 +10,15 @@ package final class WrittenTree: RuleTree {
     private(set) var priorities: [Assignment] = []
     /// How many of the values before each index are no deletions.
     private var made: [Int] = []
-    /// Of places above many deletions: whether anything is left there. So a write of many is not looked through again and again.
+    /// Of places above many deletions: whether anything is left there. So a write of many is not looked through again
+    /// and again.
     private var left: [[UInt8]: Bool] = [:]
     private static let fewAssignments = 16
 
     package init() {}
 
-    /// `assignments` are those of one write, server values resolved. None may lie at or below the place of another, but a
-    /// priority above a value; of a priority and a value at one place, the priority counts last.
+    /// `assignments` are those of one write, server values resolved. None may lie at or below the place of another, but
+    /// a priority above a value; of a priority and a value at one place, the priority counts last.
     package convenience init(_ base: any RuleTree, _ assignments: [Assignment]) {
         self.init()
         write(assignments, over: base)
@@ -136,8 +138,8 @@ package final class WrittenTree: RuleTree {
         return made[end] > made[index]
     }
 
-    /// Whether anything of what was at `path` is left, when all that is written below it is deletions. Looks at few more children than
-    /// are deleted.
+    /// Whether anything of what was at `path` is left, when all that is written below it is deletions. Looks at few
+    /// more children than are deleted.
     private func isLeft(_ value: RuleTreeValue, at path: UnsafeRawBufferPointer) throws(RuleTreeError) -> Bool {
         guard value.hasChildren else { return value.exists }
         let path = [UInt8](path)

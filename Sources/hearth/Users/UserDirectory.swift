@@ -5,8 +5,8 @@ import HearthShell
 import JSONTree
 import JSONWebTokens
 
-/// The accounts of a server, as administrators reach them (Protocol.md 20). Each call is a command: it prints, and answers
-/// how the command ends.
+/// The accounts of a server, as administrators reach them (Protocol.md 20). Each call is a command: it prints, and
+/// answers how the command ends.
 struct UserDirectory: Sendable {
     private let run: ClientRun
     /// Where the accounts of the project are.

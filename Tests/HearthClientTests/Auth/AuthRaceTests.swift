@@ -7,7 +7,8 @@ import Testing
 struct AuthRaceTests {
     private let credential = EmailAuthProvider.credential(withEmail: "ann@example.com", password: "secret1")
 
-    /// Everybody is Ann, and each sign-in has a token of its own. Refreshes are left to the test, and what else is named.
+    /// Everybody is Ann, and each sign-in has a token of its own. Refreshes are left to the test, and what else is
+    /// named.
     private func server(leaving left: Set<String> = []) throws -> ScriptedHTTP {
         let signIns = Mutex(0)
         return try ScriptedHTTP { question in

@@ -33,8 +33,8 @@ final class CrashWriter: @unchecked Sendable {
 
     // MARK: A round
 
-    /// To be called on the loop. `onAnswer` is called for the hello and for every acknowledgement, `onEnd` once, when the
-    /// connection has ended.
+    /// To be called on the loop. `onAnswer` is called for the hello and for every acknowledgement, `onEnd` once, when
+    /// the connection has ended.
     func run(
         on loop: EventLoop, _ url: DatabaseURL, onAnswer: @escaping () -> Void, onEnd: @escaping () -> Void
     ) {
@@ -96,8 +96,8 @@ final class CrashWriter: @unchecked Sendable {
         var message: String
     }
 
-    /// Counts the writes since the last time: those that were acknowledged, and those that survived, which are the first
-    /// ones, at least all that were acknowledged. Throws if that is not so. `when` is for people.
+    /// Counts the writes since the last time: those that were acknowledged, and those that survived, which are the
+    /// first ones, at least all that were acknowledged. Throws if that is not so. `when` is for people.
     func settle(_ found: CrashState, _ when: String) throws -> (acknowledged: Int, survived: Int) {
         for write in writes[..<acknowledged] { state.apply(write) }
         let atLeast = state

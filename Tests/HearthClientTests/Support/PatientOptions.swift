@@ -1,7 +1,7 @@
 import HearthClient
 
-// Where all tests run at once on few cores, a step may wait for minutes. A test that is not about a time limit is not to
-// meet one: these limits only say that something hangs.
+// Where all tests run at once on few cores, a step may wait for minutes. A test that is not about a time limit is not
+// to meet one: these limits only say that something hangs.
 
 private let patience = Duration.seconds(600)
 

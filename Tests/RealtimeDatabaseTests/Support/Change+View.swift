@@ -3,7 +3,8 @@ import JSONTree
 @testable import RealtimeDatabase
 
 extension Change {
-    /// What a listener at `path` must get to see of a change, from the definition (Protocol.md 5.2); nil if it does not concern it.
+    /// What a listener at `path` must get to see of a change, from the definition (Protocol.md 5.2); nil if it does not
+    /// concern it.
     func seen(from path: Path) -> Change? {
         if path.contains(base) { return self }
         let seen = assignments.compactMap { assignment -> Assignment? in

@@ -30,7 +30,8 @@ struct DatabaseBench {
         if let record = database.process(requests, now: 1000) { log.append(record) }
     }
 
-    /// Another process has the same store and the log, of which it finds these records; the store has everything up to `sequence`.
+    /// Another process has the same store and the log, of which it finds these records; the store has everything up to
+    /// `sequence`.
     static func reopened(_ store: MemoryRowStore, sequence: UInt64, log: [LogRecord]) throws -> DatabaseBench {
         var bench = DatabaseBench(store: store, sequence: sequence)
         try bench.database.load()

@@ -3,8 +3,8 @@ import SecurityRules
 
 @testable import RealtimeDatabase
 
-/// A database with a log, a store and clients around it, all scripted: it does what the server's threads do, one step at a time, and
-/// compares all that is said with a ``NaiveDatabase``.
+/// A database with a log, a store and clients around it, all scripted: it does what the server's threads do, one step
+/// at a time, and compares all that is said with a ``NaiveDatabase``.
 struct SimulatedHost {
     struct Sizes {
         var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)

@@ -2,8 +2,8 @@ import JSONTree
 
 @testable import RealtimeDatabase
 
-/// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (wire-protocol 2.6), or a list that it
-/// keeps by the events alone.
+/// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (wire-protocol 2.6),
+/// or a list that it keeps by the events alone.
 struct SimulatedQuery {
     let path: Path
     let query: Query

@@ -1,7 +1,8 @@
 import JSONTree
 @testable import RealtimeDatabase
 
-/// A tree in rows, the store behind it, and the same tree as one value. Steps go to both; ``failure`` tells the first difference.
+/// A tree in rows, the store behind it, and the same tree as one value. Steps go to both; ``failure`` tells the first
+/// difference.
 struct TreeRowsMachine {
     enum Step {
         case set(Path, CanonicalJSON)

@@ -3,7 +3,8 @@ import TestSupport
 
 @testable import SecurityRules
 
-/// A tree over nodes that answers as rows do: a node is whole or spread, as chance has it, but never whole above something spread.
+/// A tree over nodes that answers as rows do: a node is whole or spread, as chance has it, but never whole above
+/// something spread.
 final class SpreadTree: RuleTree {
     private let root: Node
     /// Above this depth inner nodes are spread.

@@ -82,7 +82,8 @@ struct DiskWorkload {
         acknowledged = sequence
     }
 
-    /// What is wrong with a folder that a crash has left, nil when nothing is. The rest of the work is done too, so the folder is put to use.
+    /// What is wrong with a folder that a crash has left, nil when nothing is. The rest of the work is done too, so the
+    /// folder is put to use.
     func problem(with folder: TemporaryFolder) -> String? {
         do {
             // Syncs cost time and prove nothing here.

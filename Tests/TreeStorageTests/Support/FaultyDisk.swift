@@ -2,8 +2,8 @@ import CSQLite
 import Synchronization
 import TestSupport
 
-/// A layer below SQLite for the files of one folder: counts what is done to them, fails when it is told to, and knows what a power
-/// loss would leave.
+/// A layer below SQLite for the files of one folder: counts what is done to them, fails when it is told to, and knows
+/// what a power loss would leave.
 ///
 /// It is SQLite's default file system once a disk was made; files outside of the folders of disks pass through.
 final class FaultyDisk: Sendable {
@@ -79,8 +79,8 @@ final class FaultyDisk: Sendable {
 
     // MARK: Crashes
 
-    /// Makes a copy of the folder as it would be found after a crash. Of what was not synced each write of a sector survives with the
-    /// given probability: 1 is a crash of the process, anything less a power loss.
+    /// Makes a copy of the folder as it would be found after a crash. Of what was not synced each write of a sector
+    /// survives with the given probability: 1 is a crash of the process, anything less a power loss.
     func copyAfterCrash(keeping probability: Double, seed: UInt64) -> TemporaryFolder {
         var random = SeededRandom(seed: seed)
         let copy = TemporaryFolder()

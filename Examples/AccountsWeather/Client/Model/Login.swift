@@ -116,7 +116,8 @@ final class Login {
         try await forget()
     }
 
-    /// Removes all of this device that belongs to the login, also what the server has not got yet. On the server it stays.
+    /// Removes all of this device that belongs to the login, also what the server has not got yet. On the server it
+    /// stays.
     func forget() async throws {
         await signOut()
         try auth.signOut()

@@ -2,8 +2,8 @@ import HTTPCodec
 import HearthClient
 import JSONWebTokens
 
-/// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose rules
-/// say who may do what.
+/// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose
+/// rules say who may do what.
 final class ThreadsAPI: Sendable {
     private let auth: Auth
     private let databases: UserDatabases

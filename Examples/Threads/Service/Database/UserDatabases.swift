@@ -38,8 +38,8 @@ final class UserDatabases: Sendable {
 
     /// Does something as the user with a token.
     ///
-    /// - throws: what the work throws; 401 if the token was refused, whatever came of the work then; 503 if the database
-    ///   cannot be reached in time, or too many users are active.
+    /// - throws: what the work throws; 401 if the token was refused, whatever came of the work then; 503 if the
+    ///   database cannot be reached in time, or too many users are active.
     func perform<Value: Sendable>(
         as token: String, _ work: @Sendable (UserDatabase) async throws -> Value
     ) async throws(APIFailure) -> Value {

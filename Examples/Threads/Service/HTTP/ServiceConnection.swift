@@ -1,8 +1,8 @@
 import EventLoop
 import HTTPCodec
 
-/// One HTTP connection: requests are read one after the other and answered in order. While one is worked on, nothing more
-/// is read.
+/// One HTTP connection: requests are read one after the other and answered in order. While one is worked on, nothing
+/// more is read.
 final class ServiceConnection: StreamHandler, @unchecked Sendable {
     // Safe because: tasks only carry a reference into `loop.execute`; everything else is on the loop's thread.
 
