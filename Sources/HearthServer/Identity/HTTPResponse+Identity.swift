@@ -49,6 +49,9 @@ extension HTTPResponse {
 }
 
 extension User {
+    /// What stands where a password hash is not told: "REDACTED" in Base64.
+    static let redactedHash = "UkVEQUNURUQ="
+
     /// An element of `users` (auth 3.3). Nobody sees password hashes, but clients want to know that there is one.
     func userInfo(tenant: String?) -> JSONObject {
         let isReachable = email != nil
@@ -60,7 +63,7 @@ extension User {
             "photoUrl": photoURL.map { .text($0) },
             "phoneNumber": phone.map { .text($0) },
             "disabled": isDisabled ? .bool(true) : nil,
-            "passwordHash": password.map { _ in .text("UkVEQUNURUQ=") },
+            "passwordHash": password.map { _ in .text(Self.redactedHash) },
             "passwordUpdatedAt": passwordUpdatedAt.map { .integer($0) },
             "validSince": .text(String(validSince / 1000)),
             "createdAt": .text(String(createdAt)),

@@ -54,7 +54,7 @@ extension IdentityService {
                 "photoUrl": user.photoURL.map { .text($0) }, "emailVerified": .bool(user.emailVerified),
                 "providerUserInfo": user.providerInfo,
                 "newEmail": update.emailChanged ? user.email.map { .text($0) } : nil,
-                "passwordHash": user.password.map { _ in .text("UkVEQUNURUQ=") },
+                "passwordHash": user.password.map { _ in .text(User.redactedHash) },
             ]), update.signIn)
     }
 

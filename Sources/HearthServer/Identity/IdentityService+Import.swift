@@ -62,9 +62,15 @@ extension IdentityService {
         user.claims = try entry.text("customAttributes")
         user.lastLoginAt = try entry.integer("lastLoginAt")
         user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000) * 1000
-        if let hash = try entry.bytes("passwordHash") {
+        var problem: String?
+        if let hash = try entry.bytes("passwordHash"), !hash.isEmpty {
             user.password = passwords?.kept(hash: hash, salt: try entry.bytes("salt") ?? [])
             user.passwordUpdatedAt = try entry.integer("passwordUpdatedAt") ?? now
+            if hash.elementsEqual(User.redactedHash.utf8) {
+                problem = "password hash was redacted where it comes from"
+            } else if user.password == nil {
+                problem = "password hash is invalid"
+            }
         }
         for link in try entry.objects("providerUserInfo") {
             let provider = try link.text("providerId") ?? ""
@@ -76,6 +82,6 @@ extension IdentityService {
             entry.photoURL = try link.text("photoUrl")
             user.links.append(entry)
         }
-        return ImportedUser(user: user, plainPassword: try entry.text("rawPassword"))
+        return ImportedUser(user: user, plainPassword: try entry.text("rawPassword"), problem: problem)
     }
 }

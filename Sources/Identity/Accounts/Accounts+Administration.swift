@@ -13,10 +13,13 @@ package struct ImportedUser: Sendable {
     package var user: User
     /// Hashed when it is kept.
     package var plainPassword: String?
+    /// Why the user cannot be taken over, if that is known already.
+    package var problem: String?
 
-    package init(user: User, plainPassword: String? = nil) {
+    package init(user: User, plainPassword: String? = nil, problem: String? = nil) {
         self.user = user
         self.plainPassword = plainPassword
+        self.problem = problem
     }
 }
 
@@ -134,7 +137,7 @@ extension Accounts {
         var users: [(user: User?, problem: String?)] = []
         for entry in imported {
             var user = entry.user
-            if let problem = Self.problem(of: &user) {
+            if let problem = entry.problem ?? Self.problem(of: &user) {
                 users.append((nil, problem))
                 continue
             }
