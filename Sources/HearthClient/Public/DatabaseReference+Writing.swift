@@ -154,9 +154,18 @@ extension DatabaseReference {
             hasServerValues = hasServerValues || priority.hasServerValues
             canonical = canonical.settingPriority(priority.value, at: .root) ?? .null
         }
+        try Self.checkSize(canonical.bytes.count)
         return WireAssignment(
             target: WriteTarget(path: path), value: canonical, hasServerValues: hasServerValues)
     }
+
+    /// A server ends the connection when a message is larger, so the write would be sent for ever (wire-protocol 4.1).
+    private static func checkSize(_ byteCount: Int) throws(DatabaseError) {
+        guard byteCount > writeBytesMax else { return }
+        throw .invalidValue("the value has \(byteCount) bytes as JSON: at most \(writeBytesMax) can be written at once")
+    }
+
+    private static let writeBytesMax = 16 << 20
 
     private func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
         .set(try setting(value, priority))
@@ -183,6 +192,7 @@ extension DatabaseReference {
     private func updating(_ values: [String: DatabaseValue]) throws(DatabaseError) -> Write {
         let base = try writablePath()
         let text = try DatabaseValue.object(values).jsonText()
+        try Self.checkSize(text.count)
         do throws(RequestError) {
             let assignments = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
                 try WireAssignment.parse(text, base: base)

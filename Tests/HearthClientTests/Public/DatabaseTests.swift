@@ -129,6 +129,19 @@ struct DatabaseTests {
         #expect(throws: DatabaseError.self) { try Database(url: "ftp://x") }
     }
 
+    @Test("what is more than a server takes at once is not sent: it would end the connection again and again")
+    func tooLarge() async throws {
+        let place = try server.client().reference(withPath: "x")
+        let half = DatabaseValue.string(String(repeating: "x", count: 8 << 20))
+        let text = "the value has \(16 << 20 | 15) bytes as JSON: at most \(16 << 20) can be written at once"
+        await #expect(throws: DatabaseError.invalidValue(text)) { try await place.setValue(["a": half, "b": half]) }
+        await #expect(throws: DatabaseError.invalidValue(text)) {
+            try await place.updateChildValues(["a": half, "b": half])
+        }
+        try await place.setValue(["a": half])
+        #expect(try await place.child("b").getData().value == .null)
+    }
+
     @Test("server values are guessed here, and then what the server says")
     func serverValues() async throws {
         let database = try server.client()
