@@ -46,7 +46,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
         completion: @escaping RequestTable.Completion
     ) {
         guard let session else { return completion(.failure(end ?? .disconnected(.closed))) }
-        session.send(request, isAbandoned: isAbandoned, completion: completion)
+        session.send(request, willSend: { !isAbandoned() }, completion: completion)
     }
 
     /// Calls `renew` later, unless the connection has ended by then or something else is to be called.

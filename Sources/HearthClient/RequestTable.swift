@@ -7,8 +7,7 @@ struct RequestTable {
 
     private struct Waiting {
         var request: ClientRequest
-        /// Whether an answer is no longer wanted; such a request is not sent.
-        var isAbandoned: () -> Bool
+        var willSend: () -> Bool
         var completion: Completion
     }
 
@@ -18,30 +17,39 @@ struct RequestTable {
     }
 
     private let unansweredBytesMax: Int
+    /// With more bytes unanswered, requests wait. Grows by what is answered.
+    private var window: Int
+    /// Bytes of the requests that were answered.
+    private(set) var answeredBytes = 0
     private var waiting: [Waiting] = []
     private var waitingStart = 0
     private var unanswered: [Int64: Unanswered] = [:]
     private var unansweredBytes = 0
     private var lastNumber: Int64 = 0
 
-    init(unansweredBytesMax: Int) { self.unansweredBytesMax = unansweredBytesMax }
+    /// - parameter first: what may be unanswered before anything was answered.
+    init(unansweredBytesMax: Int, first: Int = .max) {
+        self.unansweredBytesMax = unansweredBytesMax
+        window = min(first, unansweredBytesMax)
+    }
 
     /// Whether the server owes no answer.
     var isEmpty: Bool { unanswered.isEmpty }
 
+    /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
     mutating func add(
-        _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false }, completion: @escaping Completion
+        _ request: ClientRequest, willSend: @escaping () -> Bool = { true }, completion: @escaping Completion
     ) {
-        waiting.append(Waiting(request: request, isAbandoned: isAbandoned, completion: completion))
+        waiting.append(Waiting(request: request, willSend: willSend, completion: completion))
     }
 
     /// The next message to send, if one may be sent now.
     mutating func nextMessage() -> [UInt8]? {
-        while waitingStart < waiting.count, unansweredBytes < unansweredBytesMax {
+        while waitingStart < waiting.count, unansweredBytes < window {
             let next = waiting[waitingStart]
             waitingStart += 1
             defer { compact() }
-            if next.isAbandoned() { continue }
+            if !next.willSend() { continue }
             lastNumber += 1
             var message: [UInt8] = []
             ClientMessageWriter.append(next.request, number: lastNumber, to: &message)
@@ -68,6 +76,8 @@ struct RequestTable {
     mutating func answered(_ number: Int64) -> Completion? {
         guard let request = unanswered.removeValue(forKey: number) else { return nil }
         unansweredBytes -= request.byteCount
+        answeredBytes += request.byteCount
+        window = min(window + request.byteCount, unansweredBytesMax)
         return request.completion
     }
 
@@ -75,7 +85,8 @@ struct RequestTable {
     mutating func removeAll() -> [Completion] {
         let all = unanswered.sorted { $0.key < $1.key }.map(\.value.completion)
         let rest = waiting[waitingStart...].map(\.completion)
-        self = RequestTable(unansweredBytesMax: unansweredBytesMax)
+        (unanswered, unansweredBytes) = ([:], 0)
+        (waiting, waitingStart) = ([], 0)
         return all + rest
     }
 }

@@ -26,7 +26,8 @@ final class Session: MessageSocketOwner {
 
     init(options: ConnectionOptions, owner: any SessionOwner) {
         self.owner = owner
-        requests = RequestTable(unansweredBytesMax: options.unansweredBytesMax)
+        requests = RequestTable(
+            unansweredBytesMax: options.unansweredBytesMax, first: options.unansweredBytesFirst)
     }
 
     func connect(to url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions) {
@@ -54,13 +55,16 @@ final class Session: MessageSocketOwner {
     /// Whether the server owes no answer.
     var isIdle: Bool { requests.isEmpty }
 
-    /// - parameter isAbandoned: whether the answer is no longer wanted; asked before the request is sent.
+    /// Bytes of the requests that were answered.
+    var answeredBytes: Int { requests.answeredBytes }
+
+    /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
     func send(
-        _ request: ClientRequest, isAbandoned: @escaping () -> Bool = { false },
+        _ request: ClientRequest, willSend: @escaping () -> Bool = { true },
         completion: @escaping RequestTable.Completion
     ) {
         if let end { return completion(.failure(end)) }
-        requests.add(request, isAbandoned: isAbandoned, completion: completion)
+        requests.add(request, willSend: willSend, completion: completion)
         sendWaiting()
     }
 

@@ -39,6 +39,23 @@ struct RequestTableTests {
         #expect(table.answered(4) != nil && table.isEmpty)
     }
 
+    @Test("what may be unanswered grows from little by what is answered")
+    func growth() throws {
+        var table = RequestTable(unansweredBytesMax: 10_000, first: 1000)
+        for number in 1...100 { table.add(try put("\(number)", bytes: 700)) { _ in } }
+        var (next, last) = (Int64(1), Int64(0))
+        var counts: [Int64] = []
+        while next <= 100 {
+            while try sent(&table) != nil { last += 1 }
+            counts.append(last - next + 1)
+            while next <= last {
+                #expect(table.answered(next) != nil)
+                next += 1
+            }
+        }
+        #expect(counts == [1, 2, 4, 8, 10, 10, 10, 10, 10, 10, 10, 10, 5])
+    }
+
     @Test("one request may be larger than all that may be unanswered")
     func large() throws {
         var table = RequestTable(unansweredBytesMax: 1000)
@@ -53,7 +70,7 @@ struct RequestTableTests {
     @Test("a request that nobody wants any more is not sent")
     func abandoned() throws {
         var table = RequestTable(unansweredBytesMax: 1000)
-        table.add(try put("a", bytes: 1), isAbandoned: { true }) { _ in }
+        table.add(try put("a", bytes: 1), willSend: { false }) { _ in }
         table.add(try put("b", bytes: 1)) { _ in }
         #expect(try sent(&table) == "1 /b")
         #expect(try sent(&table) == nil)

@@ -31,6 +31,11 @@ final class Link: SessionOwner {
     private var openedAt: MonotonicTime?
     private var attempts = 0
     private var lastSession: [UInt8]?
+    /// What may be unanswered at first on the next connection: as much as got through the last one, if that ended
+    /// while answers were owed. Requests that are sent again and again, but not answered, cost most where there is no
+    /// room for them.
+    private var unansweredBytesFirst = Int.max
+    private static let unansweredBytesFirstMin = 4 << 10
     private var needsNewToken = false
     /// Whether the session was sent a token since it last was nobody's.
     private var hasSentToken = false
@@ -69,6 +74,7 @@ final class Link: SessionOwner {
         state = .connecting
         var options = connection
         options.lastSession = lastSession
+        options.unansweredBytesFirst = unansweredBytesFirst
         let session = Session(options: options, owner: self)
         hasSentToken = false
         current = session
@@ -106,6 +112,10 @@ final class Link: SessionOwner {
     func progressed() {}
 
     func ended(_ error: ConnectionError) {
+        if let current, state == .open {
+            unansweredBytesFirst =
+                current.isIdle ? .max : max(Self.unansweredBytesFirstMin, current.answeredBytes)
+        }
         current = nil
         // One that held is no sign of trouble.
         if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }

@@ -91,8 +91,11 @@ final class OutgoingRequests {
             entries[number] = nil
             return
         }
-        entries[number]?.isSent = true
-        session.send(entry.request, isAbandoned: { [self] in entries[number] == nil }) { [self] result in
+        let willSend = { [self] in
+            entries[number]?.isSent = true
+            return entries[number] != nil
+        }
+        session.send(entry.request, willSend: willSend) { [self] result in
             switch result {
             case .success(let response) where response.isUnavailable && entry.kind != .transaction:
                 entries[number]?.isSent = false
@@ -102,7 +105,7 @@ final class OutgoingRequests {
                 remove(number)?.completion(
                     response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
             case .failure(let error):
-                if entries[number]?.kind == .transaction {
+                if let entry = entries[number], entry.kind == .transaction, entry.isSent {
                     remove(number)?.completion(.failure(DatabaseError(error)))
                 } else {
                     entries[number]?.isSent = false
