@@ -9,8 +9,8 @@ package struct ConnectionOptions: Sendable {
     package var messageBytesMax = 257 << 20
     /// With more bytes of requests unanswered than this, further ones wait before they are sent.
     package var unansweredBytesMax = 4 << 20
-    /// What may be unanswered at first; it grows by what is answered.
-    package var unansweredBytesFirst = Int.max
+    /// How much of writes may be unanswered before any was answered; it grows by what is.
+    package var firstWrittenBytes = Int.max
     /// With more bytes of changes than this waiting for the reader of a listen, nothing more is read from the server,
     /// unless a request waits for its answer.
     package var waitingChangeBytesHigh = 1 << 20

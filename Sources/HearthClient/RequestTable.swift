@@ -13,28 +13,33 @@ struct RequestTable {
 
     private struct Unanswered {
         var byteCount: Int
+        /// Of a write, the same; of others 0.
+        var writtenBytes: Int
         var completion: Completion
     }
 
     private let unansweredBytesMax: Int
-    /// With more bytes unanswered, requests wait. Grows by what is answered.
-    private var window: Int
-    /// Bytes of the requests that were answered.
-    private(set) var answeredBytes = 0
+    /// With more bytes of writes unanswered, a write waits, and all behind it. Grows by what is answered.
+    private var writeWindow: Int
+    private var unansweredWrittenBytes = 0
+    /// Bytes of the writes that were answered, as they count.
+    private(set) var answeredWrittenBytes = 0
     private var waiting: [Waiting] = []
     private var waitingStart = 0
     private var unanswered: [Int64: Unanswered] = [:]
     private var unansweredBytes = 0
     private var lastNumber: Int64 = 0
 
-    /// - parameter first: what may be unanswered before anything was answered.
-    init(unansweredBytesMax: Int, first: Int = .max) {
+    /// - parameter firstWrittenBytes: how much of writes may be unanswered before any was answered.
+    init(unansweredBytesMax: Int, firstWrittenBytes: Int = .max) {
         self.unansweredBytesMax = unansweredBytesMax
-        window = min(first, unansweredBytesMax)
+        writeWindow = min(firstWrittenBytes, unansweredBytesMax)
     }
 
     /// Whether the server owes no answer.
     var isEmpty: Bool { unanswered.isEmpty }
+    /// Whether there are writes without an answer, sent or not.
+    var hasWrites: Bool { unansweredWrittenBytes > 0 || waiting[waitingStart...].contains { $0.request.isWrite } }
 
     /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
     mutating func add(
@@ -45,8 +50,10 @@ struct RequestTable {
 
     /// The next message to send, if one may be sent now.
     mutating func nextMessage() -> [UInt8]? {
-        while waitingStart < waiting.count, unansweredBytes < window {
+        while waitingStart < waiting.count, unansweredBytes < unansweredBytesMax {
             let next = waiting[waitingStart]
+            let isWrite = next.request.isWrite
+            if isWrite, unansweredWrittenBytes >= writeWindow { return nil }
             waitingStart += 1
             defer { compact() }
             if !next.willSend() { continue }
@@ -55,8 +62,11 @@ struct RequestTable {
             ClientMessageWriter.append(next.request, number: lastNumber, to: &message)
             // A small request costs more than its text.
             let byteCount = message.count + 256
-            unanswered[lastNumber] = Unanswered(byteCount: byteCount, completion: next.completion)
+            let writtenBytes = isWrite ? byteCount : 0
+            unanswered[lastNumber] = Unanswered(
+                byteCount: byteCount, writtenBytes: writtenBytes, completion: next.completion)
             unansweredBytes += byteCount
+            unansweredWrittenBytes += writtenBytes
             return message
         }
         return nil
@@ -76,8 +86,9 @@ struct RequestTable {
     mutating func answered(_ number: Int64) -> Completion? {
         guard let request = unanswered.removeValue(forKey: number) else { return nil }
         unansweredBytes -= request.byteCount
-        answeredBytes += request.byteCount
-        window = min(window + request.byteCount, unansweredBytesMax)
+        unansweredWrittenBytes -= request.writtenBytes
+        answeredWrittenBytes += request.writtenBytes
+        writeWindow = min(writeWindow + request.writtenBytes, unansweredBytesMax)
         return request.completion
     }
 
@@ -85,8 +96,17 @@ struct RequestTable {
     mutating func removeAll() -> [Completion] {
         let all = unanswered.sorted { $0.key < $1.key }.map(\.value.completion)
         let rest = waiting[waitingStart...].map(\.completion)
-        (unanswered, unansweredBytes) = ([:], 0)
+        (unanswered, unansweredBytes, unansweredWrittenBytes) = ([:], 0, 0)
         (waiting, waitingStart) = ([], 0)
         return all + rest
+    }
+}
+
+extension ClientRequest {
+    fileprivate var isWrite: Bool {
+        switch self {
+        case .put, .merge: true
+        default: false
+        }
     }
 }

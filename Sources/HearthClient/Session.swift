@@ -27,7 +27,7 @@ final class Session: MessageSocketOwner {
     init(options: ConnectionOptions, owner: any SessionOwner) {
         self.owner = owner
         requests = RequestTable(
-            unansweredBytesMax: options.unansweredBytesMax, first: options.unansweredBytesFirst)
+            unansweredBytesMax: options.unansweredBytesMax, firstWrittenBytes: options.firstWrittenBytes)
     }
 
     func connect(to url: DatabaseURL, on loop: EventLoop, options: ConnectionOptions) {
@@ -55,8 +55,11 @@ final class Session: MessageSocketOwner {
     /// Whether the server owes no answer.
     var isIdle: Bool { requests.isEmpty }
 
-    /// Bytes of the requests that were answered.
-    var answeredBytes: Int { requests.answeredBytes }
+    /// Whether there are writes without an answer, sent or not.
+    var hasWrites: Bool { requests.hasWrites }
+
+    /// Bytes of the writes that were answered.
+    var answeredWrittenBytes: Int { requests.answeredWrittenBytes }
 
     /// - parameter willSend: called when it is the request's turn; answers false if nobody wants it sent any more.
     func send(

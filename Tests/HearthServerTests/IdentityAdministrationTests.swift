@@ -76,18 +76,21 @@ import Testing
     @Test("a user whose password cannot be taken over is not taken over without it")
     func unreadablePasswords() throws {
         let client = try IdentityClient()
-        let users = ["?", "UkVEQUNURUQ=", "", "aGFzaA=="].enumerated().map { index, hash in
+        let users = ["?", "UkVEQUNURUQ=", "", "aGFzaA==", "UkVEQUNURUQ"].enumerated().map { index, hash in
             #"{"localId":"u\#(index)","passwordHash":"\#(hash)"}"#
         }
         let answer = try client.admin(
             "accounts:batchCreate",
             #"{"users":[\#(users.joined(separator: ","))],"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5"}"#)
         let problems = answer.members["error"]?.array?.compactMap(\.object) ?? []
-        #expect(problems.map { $0["index"]?.integer } == [0, 1])
+        #expect(problems.map { $0["index"]?.integer } == [0, 1, 4])
         #expect(
             problems.map { $0["message"]?.text } == [
-                "password hash is invalid", "password hash was redacted where it comes from",
+                "password hash or salt is invalid", "password hash was redacted where it comes from",
+                "password hash was redacted where it comes from",
             ])
+        let plain = try client.admin("accounts:batchCreate", #"{"users":[{"localId":"u5","passwordHash":""}]}"#)
+        #expect(plain.members["error"] == nil)
         let found = try client.admin("accounts:lookup", #"{"localId":["u0","u1","u2","u3"]}"#)
         #expect(found.members["users"]?.array?.compactMap { $0.object?["localId"]?.text } == ["u2", "u3"])
     }

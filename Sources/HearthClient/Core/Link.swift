@@ -31,11 +31,11 @@ final class Link: SessionOwner {
     private var openedAt: MonotonicTime?
     private var attempts = 0
     private var lastSession: [UInt8]?
-    /// What may be unanswered at first on the next connection: as much as got through the last one, if that ended
-    /// while answers were owed. Requests that are sent again and again, but not answered, cost most where there is no
-    /// room for them.
-    private var unansweredBytesFirst = Int.max
-    private static let unansweredBytesFirstMin = 4 << 10
+    /// How much of writes the next connection is given at first: about as much as was answered on the last one, if that
+    /// ended before all were. Where connections break often, writes that are made again and again, and told to all
+    /// others each time, would leave no room for the answers.
+    private var firstWrittenBytes = Int.max
+    private static let firstWrittenBytesMin = 4 << 10
     private var needsNewToken = false
     /// Whether the session was sent a token since it last was nobody's.
     private var hasSentToken = false
@@ -66,15 +66,23 @@ final class Link: SessionOwner {
     func goOffline() {
         timer?.cancel()
         timer = nil
+        noteWritten()
         state = .offline
         current?.close()
+    }
+
+    /// The connection ends.
+    private func noteWritten() {
+        guard state == .open, let current else { return }
+        firstWrittenBytes =
+            current.hasWrites ? max(Self.firstWrittenBytesMin, current.answeredWrittenBytes) : .max
     }
 
     private func connect() {
         state = .connecting
         var options = connection
         options.lastSession = lastSession
-        options.unansweredBytesFirst = unansweredBytesFirst
+        options.firstWrittenBytes = firstWrittenBytes
         let session = Session(options: options, owner: self)
         hasSentToken = false
         current = session
@@ -112,10 +120,7 @@ final class Link: SessionOwner {
     func progressed() {}
 
     func ended(_ error: ConnectionError) {
-        if let current, state == .open {
-            unansweredBytesFirst =
-                current.isIdle ? .max : max(Self.unansweredBytesFirstMin, current.answeredBytes)
-        }
+        noteWritten()
         current = nil
         // One that held is no sign of trouble.
         if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }

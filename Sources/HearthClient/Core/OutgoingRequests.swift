@@ -87,11 +87,8 @@ final class OutgoingRequests {
 
     private func send(_ number: Int) {
         guard let entry = entries[number], let session = core?.link.session else { return }
-        if entry.isAbandoned() {
-            entries[number] = nil
-            return
-        }
         let willSend = { [self] in
+            if entry.isAbandoned() { entries[number] = nil }
             entries[number]?.isSent = true
             return entries[number] != nil
         }

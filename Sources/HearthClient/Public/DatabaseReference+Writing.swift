@@ -154,18 +154,11 @@ extension DatabaseReference {
             hasServerValues = hasServerValues || priority.hasServerValues
             canonical = canonical.settingPriority(priority.value, at: .root) ?? .null
         }
-        try Self.checkSize(canonical.bytes.count)
-        return WireAssignment(
+        let assignment = WireAssignment(
             target: WriteTarget(path: path), value: canonical, hasServerValues: hasServerValues)
+        try WriteSize.check([assignment])
+        return assignment
     }
-
-    /// A server ends the connection when a message is larger, so the write would be sent for ever (wire-protocol 4.1).
-    private static func checkSize(_ byteCount: Int) throws(DatabaseError) {
-        guard byteCount > writeBytesMax else { return }
-        throw .invalidValue("the value has \(byteCount) bytes as JSON: at most \(writeBytesMax) can be written at once")
-    }
-
-    private static let writeBytesMax = 16 << 20
 
     private func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
         .set(try setting(value, priority))
@@ -184,23 +177,25 @@ extension DatabaseReference {
     private func settingPriority(_ priority: DatabaseValue) throws(DatabaseError) -> Write {
         let path = try writablePath()
         let (value, hasServerValues) = try Self.canonical(priority: priority)
-        return .set(
-            WireAssignment(
-                target: WriteTarget(path: path, isPriority: true), value: value, hasServerValues: hasServerValues))
+        let assignment = WireAssignment(
+            target: WriteTarget(path: path, isPriority: true), value: value, hasServerValues: hasServerValues)
+        try WriteSize.check([assignment])
+        return .set(assignment)
     }
 
     private func updating(_ values: [String: DatabaseValue]) throws(DatabaseError) -> Write {
         let base = try writablePath()
         let text = try DatabaseValue.object(values).jsonText()
-        try Self.checkSize(text.count)
+        let assignments: [WireAssignment]
         do throws(RequestError) {
-            let assignments = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
+            assignments = try text.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
                 try WireAssignment.parse(text, base: base)
             }
-            return .update(base, assignments)
         } catch {
             throw .invalidValue(error.message)
         }
+        try WriteSize.check(assignments)
+        return .update(base, assignments)
     }
 
     private func write(_ write: Write) async throws(DatabaseError) {

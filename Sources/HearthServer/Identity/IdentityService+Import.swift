@@ -15,7 +15,9 @@ extension IdentityService {
         guard entries.count <= Self.usersMax else {
             throw .request(.invalidArgument("At most \(Self.usersMax) users can be imported at a time."))
         }
-        let passwords = try passwordImport(fields, isNeeded: entries.contains { $0.has("passwordHash") })
+        var isHashed = false
+        for entry in entries { isHashed = try entry.passwordHash != nil || isHashed }
+        let passwords = try passwordImport(fields, isNeeded: isHashed)
         var users: [ImportedUser] = []
         var ids: Set<String> = []
         for entry in entries {
@@ -63,13 +65,14 @@ extension IdentityService {
         user.lastLoginAt = try entry.integer("lastLoginAt")
         user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000) * 1000
         var problem: String?
-        if let hash = try entry.bytes("passwordHash"), !hash.isEmpty {
+        let plainPassword = try entry.text("rawPassword")
+        if let hash = try entry.passwordHash {
             user.password = passwords?.kept(hash: hash, salt: try entry.bytes("salt") ?? [])
             user.passwordUpdatedAt = try entry.integer("passwordUpdatedAt") ?? now
-            if hash.elementsEqual(User.redactedHash.utf8) {
+            if Base64.decodeAny(hash) == Base64.decodeAny(Array(User.redactedHash.utf8)) {
                 problem = "password hash was redacted where it comes from"
             } else if user.password == nil {
-                problem = "password hash is invalid"
+                problem = "password hash or salt is invalid"
             }
         }
         for link in try entry.objects("providerUserInfo") {
@@ -82,6 +85,14 @@ extension IdentityService {
             entry.photoURL = try link.text("photoUrl")
             user.links.append(entry)
         }
-        return ImportedUser(user: user, plainPassword: try entry.text("rawPassword"), problem: problem)
+        return ImportedUser(
+            user: user, plainPassword: plainPassword, problem: plainPassword == nil ? problem : nil)
+    }
+}
+
+extension IdentityFields {
+    /// Base64 as it came. An empty one is none.
+    fileprivate var passwordHash: [UInt8]? {
+        get throws(AccountFailure) { try bytes("passwordHash").flatMap { $0.isEmpty ? nil : $0 } }
     }
 }

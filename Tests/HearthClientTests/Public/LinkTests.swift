@@ -73,28 +73,68 @@ struct LinkTests {
         try await database.reference(withPath: "x").setValue(1)
     }
 
-    @Test("what was not answered is sent again a little at a time, as it may not get through either")
-    func inDoubt() async throws {
-        let heard = Mutex(0)
-        let server = try server {
+    /// Whether a server answers writes.
+    private final class Answers: Sendable {
+        private let state = Mutex(false)
+
+        var areGiven: Bool {
+            get { state.withLock(\.self) }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
+    /// A server that answers no write unless it is to. It ends the connection at the hundredth, and sends a ping behind
+    /// the next: what the client sends without an answer comes before its pong.
+    private func silentServer(_ answers: Answers) throws -> ScriptedServer {
+        let writes = Mutex(0)
+        return try server {
             $0.sayHello()
-        } received: { peer, _ in
-            let count = heard.withLock { heard in
-                heard += 1
-                return heard
+        } received: { peer, text in
+            guard text.contains(#""a":"p""#), !answers.areGiven else { return peer.answer(to: text) }
+            let count = writes.withLock { writes in
+                writes += 1
+                return writes
             }
             if count == 100 { peer.stream.close() }
-            // What the client sends without an answer comes before its pong.
             if count == 101 { peer.sendFrame("", .ping) }
         }
+    }
+
+    private func writes(in lines: some Sequence<String>) -> [String] { lines.filter { $0.contains(#""a":"p""#) } }
+
+    @Test("writes that were not answered are made again a little at a time, as they may not get through either")
+    func inDoubt() async throws {
+        let answers = Answers()
+        let server = try silentServer(answers)
         let database = try open(server)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "t"), "", [.value])
+        #expect(await log.next() == "value: null")
         for number in 0..<100 {
             database.reference(withPath: "x/\(number)").setValue(number, withCompletionBlock: nil)
         }
         #expect(await server.heard.next("pong") != nil)
-        let again = server.heard.all.reversed().prefix { !$0.hasPrefix("GET") }.filter { $0.contains(#""a":"p""#) }
+        let again = writes(in: server.heard.all.reversed().prefix { !$0.hasPrefix("GET") })
         #expect(again.count < 20)
         #expect(again.last?.contains(#""p":"x/0""#) == true)
+
+        // What waits behind them was not sent, so a transaction is not lost with the connection.
+        let transaction = Task { try await database.reference(withPath: "t").transaction(of: Int.self) { $0 = 1 } }
+        #expect(await log.next() == "value: 1")
+        answers.areGiven = true
+        database.goOffline()
+        database.goOnline()
+        _ = try await transaction.value
+        #expect(writes(in: server.heard.all).count { $0.contains(#""p":"t""#) } == 1)
+
+        // All were answered, so the next connection gets everything at once.
+        answers.areGiven = false
+        database.goOffline()
+        for number in 0..<50 {
+            database.reference(withPath: "y/\(number)").setValue(number, withCompletionBlock: nil)
+        }
+        database.goOnline()
+        while let line = await server.heard.next(), !line.contains(#""p":"y/49""#) {}
         database.close()
     }
 }
