@@ -13,9 +13,10 @@ struct RequestTable {
 
     private struct Unanswered {
         var byteCount: Int
-        /// Of a write, the same; of others 0.
-        var writtenBytes: Int
+        var isWrite: Bool
         var completion: Completion
+
+        var writtenBytes: Int { isWrite ? byteCount : 0 }
     }
 
     private let unansweredBytesMax: Int
@@ -62,11 +63,10 @@ struct RequestTable {
             ClientMessageWriter.append(next.request, number: lastNumber, to: &message)
             // A small request costs more than its text.
             let byteCount = message.count + 256
-            let writtenBytes = isWrite ? byteCount : 0
-            unanswered[lastNumber] = Unanswered(
-                byteCount: byteCount, writtenBytes: writtenBytes, completion: next.completion)
-            unansweredBytes += byteCount
-            unansweredWrittenBytes += writtenBytes
+            let sent = Unanswered(byteCount: byteCount, isWrite: isWrite, completion: next.completion)
+            unanswered[lastNumber] = sent
+            unansweredBytes += sent.byteCount
+            unansweredWrittenBytes += sent.writtenBytes
             return message
         }
         return nil

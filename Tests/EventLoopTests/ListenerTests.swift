@@ -75,15 +75,10 @@ struct ListenerTests {
         // An address that no other test uses, because its port may be given to another listener when this one is
         // closed.
         let host = "127.0.7.1"
-        let group = try EventLoopGroup(count: 1)
-        defer {
-            group.stop()
-            group.join()
-        }
-        let address = try #require(SocketAddress(numeric: host, port: 0))
-        let listener = try Listener(at: address, on: group) { _ in ScriptedHandler.echo() }
-        let port = listener.address.port
-        let loop = group.loops[0]
+        let server = try TestServer(host: host) { _ in ScriptedHandler.echo() }
+        defer { withExtendedLifetime(server) {} }
+        let port = server.port
+        let loop = server.group.loops[0]
         let streams = Channel<Stream>()
         let received = Channel<[UInt8]>()
         let closed = Channel<CloseReason>()
@@ -95,8 +90,8 @@ struct ListenerTests {
         let stream = try streams.next()
         loop.execute { stream.send(shared: [1]) }
         #expect(try received.next() == [1])
-        listener.close()
-        listener.close()
+        server.listener.close()
+        server.listener.close()
         loop.execute {
             stream.send(shared: [2])
             loop.connect(host: host, port: port, handler: ScriptedHandler.collecting(received, closed))
@@ -107,21 +102,16 @@ struct ListenerTests {
 
     @Test("is closed at once, also while a process that was just forked has its descriptor")
     func forked() throws {
-        let group = try EventLoopGroup(count: 1)
-        defer {
-            group.stop()
-            group.join()
-        }
         // An address of its own, as above.
         let host = "127.0.7.2"
-        let address = try #require(SocketAddress(numeric: host, port: 0))
-        let listener = try Listener(at: address, on: group) { _ in ScriptedHandler.echo() }
-        let port = listener.address.port
+        let server = try TestServer(host: host) { _ in ScriptedHandler.echo() }
+        defer { withExtendedLifetime(server) {} }
+        let (port, loop) = (server.port, server.group.loops[0])
         let copy = try #require(DescriptorCopy(ofListenerOn: port))
-        listener.close()
+        server.listener.close()
         let closed = Channel<CloseReason>()
-        group.loops[0].execute {
-            group.loops[0].connect(host: host, port: port, handler: ScriptedHandler.collecting(Channel(), closed))
+        loop.execute {
+            loop.connect(host: host, port: port, handler: ScriptedHandler.collecting(Channel(), closed))
         }
         let expected = CloseReason.notConnected(SystemError("connect to \(host):\(port)", code: ECONNREFUSED))
         let reason = try closed.next()

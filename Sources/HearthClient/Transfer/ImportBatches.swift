@@ -18,12 +18,9 @@ package struct ImportBatches {
 
         /// One line for people.
         package var description: String {
-            "the value at \(path) has \(byteCount) bytes as JSON text, a write at most \(ImportBatches.valueBytesMax)"
+            "the value at \(path) has \(byteCount) bytes as JSON text, a write at most \(WriteSize.bytesMax)"
         }
     }
-
-    /// What the server takes in a message (wire-protocol 4.1), without the envelope.
-    package static let valueBytesMax = 16 << 20
 
     private let base: Path
     private let updateBytesMax: Int
@@ -82,7 +79,7 @@ package struct ImportBatches {
 
     private func check(_ assignment: WireAssignment) throws(TooLarge) {
         let byteCount = assignment.value.bytes.count
-        guard byteCount <= ImportBatches.valueBytesMax else {
+        guard byteCount <= WriteSize.bytesMax else {
             throw TooLarge(path: assignment.target.path, byteCount: byteCount)
         }
     }

@@ -11,8 +11,6 @@ final class RowNode: SegmentKeyed {
         case spread
     }
 
-    // What every visit needs comes first, so that it is in one or two lines of the CPU's cache.
-
     let segment: [UInt8]
     /// The parent owns this node through its table, so it outlives it; nil once cut off (and at the root). `Unmanaged`,
     /// as walks up must not count references.

@@ -7,11 +7,12 @@ final class TestServer {
     let listener: Listener
 
     init(
-        loops: Int = 1, options: Listener.Options = Listener.Options(),
+        loops: Int = 1, host: String = "127.0.0.1", options: Listener.Options = Listener.Options(),
         makeHandler: @escaping @Sendable (Stream) -> any StreamHandler
     ) throws {
         group = try EventLoopGroup(count: loops, name: "test")
-        listener = try Listener(at: .loopback(port: 0), on: group, options: options, makeHandler: makeHandler)
+        let address = try #require(SocketAddress(numeric: host, port: 0))
+        listener = try Listener(at: address, on: group, options: options, makeHandler: makeHandler)
     }
 
     deinit {
