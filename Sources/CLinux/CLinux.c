@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -133,6 +134,8 @@ void linux_run_in_background(void) {
     // On Linux a nice value belongs to a thread, and zero names the calling one. Raising it is always allowed.
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 4);
 }
+
+void linux_return_free_memory(void) { malloc_trim(0); }
 
 void linux_block_broken_pipe_signal(void) {
     sigset_t set;

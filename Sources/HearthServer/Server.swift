@@ -98,6 +98,7 @@ package final class Server: Sendable {
                 log.warning("admin.url-not-kept", [("error", error.description)])
             }
             Self.tick(group.loops[0], services)
+            Self.returnFreeMemory(group.loops[0], services)
         } catch let error as StorageError {
             throw .storage(error)
         } catch let error as StartError {
@@ -206,6 +207,15 @@ package final class Server: Sendable {
             services.tick()
             if services.rules.file != nil { services.helper.post { services.reloadRules() } }
             loop.schedule(after: .milliseconds(200)) { tick(loop, services) }
+        }
+    }
+
+    private static func returnFreeMemory(_ loop: EventLoop, _ services: Services) {
+        loop.execute {
+            loop.schedule(after: .seconds(5)) {
+                services.helper.post { services.returnFreeMemory() }
+                returnFreeMemory(loop, services)
+            }
         }
     }
 }

@@ -73,6 +73,9 @@ int linux_available_cpu_count(void);
 // Fills the buffer from the kernel's generator.
 int linux_random(void *bytes, size_t count);
 
+// Returns to the kernel the whole pages that the allocator keeps free. Takes the lock of one arena at a time.
+void linux_return_free_memory(void);
+
 // terminals
 
 // A new pseudo-terminal: the descriptor of the side that is not the program's. The path of the other one goes to `path`.

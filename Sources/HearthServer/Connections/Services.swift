@@ -27,6 +27,7 @@ final class Services: Sendable {
     private let keys: KeyStore?
     /// When to look again whether the next key is due, in seconds since 1970.
     private let nextRotation = Atomic<Int64>(0)
+    private let freeMemory = Mutex(FreeMemory())
 
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
@@ -85,6 +86,16 @@ final class Services: Sendable {
             } catch {
                 log.error("keys.failed", [("error", "\(error)")])
             }
+        }
+    }
+
+    /// Returns to the system the memory of large requests that are done. On the helper thread.
+    func returnFreeMemory() {
+        freeMemory.withLock { memory in
+            let now = MonotonicTime.current
+            guard memory.isDue(resident: ProcessUsage.current.memory, now: now) else { return }
+            FreeMemory.giveBack()
+            memory.returned(resident: ProcessUsage.current.memory, now: now)
         }
     }
 

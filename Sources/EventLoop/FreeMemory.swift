@@ -1,0 +1,31 @@
+import CLinux
+
+/// When the allocator should return free memory to the system.
+///
+/// glibc keeps what was freed in the middle of an arena, so a process stays as large as it once was. Returning the
+/// memory costs a walk over the free chunks, some milliseconds for a fragmented heap, and other threads may wait for
+/// an arena meanwhile. So it is done soon after growth, and otherwise once a minute.
+package struct FreeMemory: Sendable {
+    /// With fewer resident bytes there is nothing worth returning.
+    private static let residentMin: Int64 = 64 << 20
+    /// Growth since the last return that is reason enough for another one.
+    private static let growthMin: Int64 = 64 << 20
+    private static let interval = Duration.seconds(60)
+
+    private var last: (resident: Int64, time: MonotonicTime)?
+
+    package init() {}
+
+    /// Whether to return memory now, of so many resident bytes.
+    package func isDue(resident: Int64, now: MonotonicTime) -> Bool {
+        guard resident > Self.residentMin else { return false }
+        guard let last else { return true }
+        return resident - last.resident > Self.growthMin || now - last.time >= Self.interval
+    }
+
+    /// Memory was returned; so many bytes are still resident.
+    package mutating func returned(resident: Int64, now: MonotonicTime) { last = (resident, now) }
+
+    /// Returns whole free pages to the system. Not on a thread that somebody waits for.
+    package static func giveBack() { linux_return_free_memory() }
+}

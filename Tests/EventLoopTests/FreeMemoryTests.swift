@@ -1,0 +1,53 @@
+import EventLoop
+import Glibc
+import Testing
+
+/// Memory goes back to the system soon after the process has grown, and otherwise seldom.
+@Suite struct FreeMemoryTests {
+    private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    @Test func aSmallProcessIsLeftAlone() {
+        #expect(!FreeMemory().isDue(resident: 60 << 20, now: start))
+    }
+
+    @Test func growthIsReasonEnough() {
+        var memory = FreeMemory()
+        #expect(memory.isDue(resident: 300 << 20, now: start))
+        memory.returned(resident: 200 << 20, now: start)
+        #expect(!memory.isDue(resident: 250 << 20, now: start + .seconds(5)))
+        #expect(memory.isDue(resident: 265 << 20, now: start + .seconds(5)))
+    }
+
+    @Test func otherwiseOnceAMinute() {
+        var memory = FreeMemory()
+        memory.returned(resident: 200 << 20, now: start)
+        #expect(!memory.isDue(resident: 200 << 20, now: start + .seconds(59)))
+        #expect(memory.isDue(resident: 200 << 20, now: start + .seconds(60)))
+    }
+
+    /// Blocks below the size that the allocator maps by itself, with one that stays at the end of the arena.
+    @Test func freedBlocksLeaveTheProcess() {
+        let size = 64 << 10
+        let blocks = (0..<1600).map { _ in
+            let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+            memset(block, 1, size)
+            return block
+        }
+        let last = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        for block in blocks { block.deallocate() }
+        let before = resident
+        FreeMemory.giveBack()
+        #expect(before - resident > 80 << 20)
+        last.deallocate()
+    }
+
+    /// The second number of the file, in pages.
+    private var resident: Int {
+        var text = [CChar](repeating: 0, count: 128)
+        let file = open("/proc/self/statm", O_RDONLY)
+        read(file, &text, text.count - 1)
+        close(file)
+        let numbers = String(decoding: text.map(UInt8.init(bitPattern:)), as: UTF8.self).split(separator: " ")
+        return (Int(numbers[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+}
