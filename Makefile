@@ -4,6 +4,7 @@
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
 # make fuzz       run every fuzz target for SECONDS (default 5) each
+# make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
 # make examples   run each example program against a server of its own (see Examples/README.md)
 # make format     format the sources in place
@@ -13,8 +14,9 @@ SWIFT ?= swift
 RELEASE = -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked
 HEARTH = .build/release/hearth
 SECONDS ?= 5
+MINUTES ?= 30
 
-.PHONY: run test build lint smoke fuzz bench examples format packages
+.PHONY: run test build lint smoke fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -34,6 +36,9 @@ smoke: build
 
 fuzz: packages
 	Fuzz/run $(SECONDS)
+
+soak: build
+	scripts/soak $(HEARTH) --minutes $(MINUTES)
 
 bench: build
 	$(HEARTH) bench all
