@@ -39,10 +39,11 @@ package final class Server: Sendable {
         do {
             let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
+            try Self.check(DevelopmentMark(in: folder.path), configuration, log)
             let rules = try RulesInForce(
                 file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
             try Self.check(rules, configuration)
-            let denials = DenialLog()
+            let denials = DenialLog(log: configuration.isDevelopment ? log : nil)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let group = try EventLoopGroup(count: loopCount)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
@@ -128,6 +129,19 @@ package final class Server: Sendable {
         guard DataFolder.isValidName(configuration.defaultDatabase) else {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _")
         }
+    }
+
+    /// Data of development mode does not get into production by mistake.
+    private static func check(_ mark: DevelopmentMark, _ configuration: ServerConfiguration, _ log: Log) throws {
+        if configuration.isDevelopment { return try mark.set() }
+        guard mark.isSet else { return }
+        guard configuration.adoptsDevelopmentData else {
+            throw StartError.configuration(
+                "\(configuration.dataFolder) was written by --dev, where anybody could plant accounts, rules and data: "
+                    + "use another --data folder, or take this one over with --adopt-dev-data")
+        }
+        try mark.remove()
+        log.warning("data.adopted", [("folder", configuration.dataFolder), ("written-by", "development mode")])
     }
 
     private static let withoutRules = StartError.configuration(

@@ -12,6 +12,10 @@ package struct ServerConfiguration: Sendable {
     package var durability = Durability.full
     /// Development mode: everything is open, on loopback only.
     package var isDevelopment = false
+    /// Whose requests development mode takes besides those of this machine.
+    package var developmentAccess = DevelopmentAccess()
+    /// Whether production takes over a data folder that development mode has written to.
+    package var adoptsDevelopmentData = false
     /// The rules of all databases that have none of their own; read again when the file changes.
     package var rulesFile: String?
     /// Whether rules that let everybody read or write everything may face a public address.

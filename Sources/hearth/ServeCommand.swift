@@ -14,6 +14,13 @@ extension Command {
                 help: "where administrators are answered, or 'public' for --listen (default: the next port)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
+            .init(
+                name: "dev-hosts", value: "NAMES",
+                help: "further names of this machine in development mode, between commas; *.NAME for all below"),
+            .init(
+                name: "dev-origins", value: "ORIGINS",
+                help: "further web pages that may use it, such as app.test or https://app.test:8443"),
+            .init(name: "adopt-dev-data", value: nil, help: "take over a data folder that --dev has written to"),
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
             .init(
@@ -93,6 +100,8 @@ extension ServerConfiguration {
         }
         self.init(address: address, dataFolder: arguments["data"] ?? "./data")
         isDevelopment = arguments.flag("dev")
+        adoptsDevelopmentData = arguments.flag("adopt-dev-data")
+        developmentAccess = try Self.developmentAccess(arguments, isDevelopment: isDevelopment)
         adminAddress = try Self.adminAddress(arguments["admin-listen"], beside: address, isDevelopment: isDevelopment)
         if let text = arguments["durability"] {
             guard let mode = Durability(rawValue: text) else {
@@ -144,6 +153,25 @@ extension ServerConfiguration {
         default: throw UsageError(message: "--tls-cert and --tls-key belong together")
         }
     }
+
+    private static func developmentAccess(
+        _ arguments: Arguments, isDevelopment: Bool
+    ) throws(UsageError) -> DevelopmentAccess {
+        let (hosts, origins) = (arguments["dev-hosts"], arguments["dev-origins"])
+        if !isDevelopment, let name = hosts.map({ _ in "dev-hosts" }) ?? origins.map({ _ in "dev-origins" }) {
+            throw UsageError(message: "--\(name) needs --dev")
+        }
+        guard let access = DevelopmentAccess(hosts: hosts ?? "", origins: "") else {
+            throw UsageError(message: "--dev-hosts must be names like hearth.test or *.test, not '\(hosts ?? "")'")
+        }
+        if origins == nil { return access }
+        guard let access = DevelopmentAccess(hosts: hosts ?? "", origins: origins ?? "") else {
+            throw UsageError(
+                message: "--dev-origins must be names or origins like http://app.test:3000, not '\(origins ?? "")'")
+        }
+        return access
+    }
+
     /// In development mode one listener serves all, unless it is told otherwise.
     private static func adminAddress(
         _ text: String?, beside address: SocketAddress, isDevelopment: Bool

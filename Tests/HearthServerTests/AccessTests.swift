@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite("Who may do what") struct AccessTests {
-    private static let rules = """
+    static let rules = """
         {"rules": {
           "public": {".read": true},
           "private": {"$uid": {".read": "$uid === auth.uid", ".write": "$uid === auth.uid"}},
@@ -22,7 +22,7 @@ import Testing
         return encoded(#"{"alg":"none"}"#) + "." + encoded(#"{"sub":"\#(uid)","role":{"x.y":["admin"]}}"#) + "."
     }
 
-    private static func server(
+    static func server(
         _ rules: String = Self.rules, _ configure: (inout ServerConfiguration) -> Void = { _ in }
     ) throws -> (server: RealtimeTestServer, folder: TemporaryFolder) {
         let folder = TemporaryFolder()
@@ -237,6 +237,29 @@ import Testing
         try Self.write(#"{"rules": {"other": {".read": true}}}"#, to: folder)
         #expect(try stream.nextLine() == "cancel null")
         #expect(try client.ask("GET", "/other.json").status == 200)
+    }
+
+    @Test("a denial has the text that clients know, and in development mode the reason beside it")
+    func reasons() throws {
+        let denied = "{\n  \"error\" : \"Permission denied\"\n}\n"
+        for isDevelopment in [true, false] {
+            let (server, _) = try Self.server { $0.isDevelopment = isDevelopment }
+            for (method, body) in [("GET", nil), ("PUT", "1"), ("DELETE", nil)] {
+                let answer = try server.connectREST().ask(
+                    method, "/private/a.json", [], body: body.map { Array($0.utf8) })
+                #expect(answer.status == 401)
+                #expect(answer.text == denied)
+                let reason = answer.field("x-hearth-denial")
+                #expect(
+                    (reason?.contains("asked for /private/a, is false") ?? false) == isDevelopment, "\(reason ?? "")")
+            }
+            let peer = try server.connect()
+            _ = try peer.receiveMessage()
+            try peer.send(1, "g", #"{"p":"private/a"}"#)
+            let answer = try #require(try peer.receiveMessage())
+            #expect(answer.contains(#""s":"permission_denied","d":"Permission denied""#), "\(answer)")
+            #expect(answer.contains(#","why":"rules:"#) == isDevelopment, "\(answer)")
+        }
     }
 
     @Test("outside of development there must be rules, and open ones stay at home")

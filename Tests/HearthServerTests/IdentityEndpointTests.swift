@@ -126,7 +126,7 @@ import Testing
         #expect(try client.ask("GET", list + "?key=k").status == 401)
         let preflight = try client.ask(
             "OPTIONS", list, nil,
-            ["Origin: http://a", "Access-Control-Request-Headers: x-client-version, authorization"])
+            ["Origin: http://localhost:3000", "Access-Control-Request-Headers: x-client-version, authorization"])
         #expect(preflight.status == 204)
         #expect(preflight.http.field("access-control-allow-headers") == "x-client-version, authorization")
         #expect(try client.ask("POST", "/identitytoolkit.googleapis.com/v1/accounts:unknown?key=k", "{}").status == 404)

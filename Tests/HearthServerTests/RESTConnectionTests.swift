@@ -56,10 +56,10 @@ import TreeStorage
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         try client.send(
-            "PUT /b.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4;x=y\r\n\":1}\r\n0\r\n\r\n"
+            "PUT /b.json HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4;x=y\r\n\":1}\r\n0\r\n\r\n"
         )
         #expect(try client.receive().text == #"{"a":1}"#)
-        try client.send("PUT /b.json HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        try client.send("PUT /b.json HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
         #expect(try client.receiveSome() == Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         try client.send("5")
         #expect(try client.receive().text == "5")
@@ -92,7 +92,7 @@ import TreeStorage
         #expect(quiet.receivesEnd())
         // In the middle of a request the end is final.
         let cut = try server.connectREST()
-        try cut.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12")
+        try cut.send("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12")
         cut.endOutput()
         #expect(cut.receivesEnd())
         #expect(try server.connectREST().ask("GET", "/x.json").text == "1")
@@ -103,9 +103,9 @@ import TreeStorage
         arguments: [
             ("GET /x.json\r\n\r\n", 400), ("\u{16}\u{3}\u{1}", 400), ("GET /x.json HTTP/2.0\r\n\r\n", 505),
             ("GET /x.json HTTP/1.1\r\n\r\n", 400), ("GET /x.json HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
-            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
-            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
-            ("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+            ("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+            ("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+            ("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
         ])
     func notHTTP(text: String, status: Int) throws {
         let server = try RealtimeTestServer()
@@ -126,17 +126,17 @@ import TreeStorage
         #expect(try target.receive().status == 414)
         #expect(target.receivesEnd())
         let head = try server.connectREST()
-        try head.send("GET /x.json HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "a", count: 40_000))")
+        try head.send("GET /x.json HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 40_000))")
         #expect(try head.receive().status == 431)
         #expect(head.receivesEnd())
         let body = try server.connectREST()
-        try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
+        try body.send("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n")
         let answer = try body.receive()
         #expect(answer.status == 413)
         #expect(answer.text == "{\n  \"error\" : \"Payload is too large\"\n}\n")
         #expect(body.receivesEnd())
         let chunks = try server.connectREST()
-        try chunks.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n")
+        try chunks.send("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n")
         #expect(try chunks.receive().status == 413)
         #expect(try server.connectREST().ask("PUT", "/x.json", body: Array(repeating: 0x31, count: 1000)).status == 400)
         #expect(try server.connectREST().ask("GET", "/x.json").text == "null")
@@ -158,7 +158,7 @@ import TreeStorage
         }
         #expect(try slow.receive().status == 408)
         let body = try server.connectREST()
-        try body.send("PUT /x.json HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n1")
+        try body.send("PUT /x.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n1")
         #expect(try body.receive().status == 408)
         #expect(body.receivesEnd())
         let idle = try server.connectREST()

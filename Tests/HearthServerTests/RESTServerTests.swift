@@ -210,7 +210,7 @@ import Testing
         #expect(try client.ask("GET", "/x.json?ns=two").text == "null")
         #expect(try client.ask("GET", "/x.json").text == "null")
         #expect(try client.ask("GET", "/x.json?ns=one").text == "1")
-        try client.send("GET /x.json HTTP/1.1\r\nHost: ONE.example.com\r\n\r\n")
+        try client.send("GET /x.json HTTP/1.1\r\nHost: ONE.hearth.localhost\r\n\r\n")
         #expect(try client.receive().text == "1")
         // What was only read from is not there.
         let names = #"[{"name":"default"},{"name":"one"}]"#
@@ -256,7 +256,7 @@ import Testing
 
     @Test("browsers of other origins may ask (rest 9)")
     func preflight() throws {
-        let server = try RealtimeTestServer()
+        let (server, _) = try AccessTests.server { $0.isDevelopment = false }
         let client = try server.connectREST()
         let answer = try client.ask(
             "OPTIONS", "/a.json",

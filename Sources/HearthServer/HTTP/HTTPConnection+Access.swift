@@ -4,6 +4,29 @@ import RealtimeDatabase
 
 /// Who makes a request (rest 2).
 extension HTTPConnection {
+    /// Whether a request may be worked on. In development mode those of foreign web pages are refused.
+    func admits(_ head: RequestHead) -> Bool {
+        guard context.services.configuration.isDevelopment else { return true }
+        do throws(DevelopmentAccess.Refusal) {
+            try context.services.configuration.developmentAccess.check(head)
+        } catch {
+            context.services.log.warning("request.refused", [("reason", error.text)])
+            readers = .none
+            respond(HTTPResponse(.forbidden, error: error.text), with: ResponseWriter(answering: head))
+            return false
+        }
+        readers = head.headers.first("origin").map { .origin(Array($0)) } ?? .all
+        return true
+    }
+
+    /// Tells a page what it may ask (rest 9).
+    func answerPreflight(_ head: RequestHead, _ writer: ResponseWriter) {
+        let configuration = context.services.configuration
+        let isNamed = head.headers.first("origin").map { configuration.developmentAccess.names($0) } ?? false
+        let response = HTTPResponse.preflight(for: head, fromPublicPages: !configuration.isDevelopment || isNamed)
+        respond(response, with: writer)
+    }
+
     /// Finds that out and goes on, or refuses the request if its credential is not taken.
     func identify(
         _ head: RequestHead, _ writer: ResponseWriter,

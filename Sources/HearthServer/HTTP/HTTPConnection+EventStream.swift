@@ -12,7 +12,7 @@ extension HTTPConnection {
             guard exchange.listens else { return }
             var writer = writer
             var out: [UInt8] = []
-            _ = exchange.response(to: .listening).writeHead(with: &writer, into: &out)
+            _ = exchange.response(to: .listening).writeHead(with: &writer, readers: readers, into: &out)
             stream.send(shared: out)
             stream.send(shared: bytes, range)
             follow()

@@ -47,7 +47,7 @@ extension HTTPConnection {
     func respond(_ response: HTTPResponse, with writer: ResponseWriter) {
         var writer = writer
         var out: [UInt8] = []
-        let hasBody = response.writeHead(with: &writer, into: &out)
+        let hasBody = response.writeHead(with: &writer, readers: readers, into: &out)
         guard hasBody, case .text(let text) = response.body else {
             stream.send(shared: out)
             return finishedAnswer(keepAlive: writer.keepAlive)
@@ -105,7 +105,7 @@ extension HTTPConnection {
                 return readOn()
             }
             var out: [UInt8] = []
-            _ = response.writeHead(with: &answer.writer, into: &out)
+            _ = response.writeHead(with: &answer.writer, readers: readers, into: &out)
             stream.send(shared: out)
             answer.hasBegun = true
             work = .streaming(answer)

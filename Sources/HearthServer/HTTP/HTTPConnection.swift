@@ -41,6 +41,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var followsSince: Int64 = 0
     /// The answer under way is the last one.
     var isEnding = false
+    /// Of the answer to the request that was received last.
+    var readers = PermittedReaders.all
 
     enum Work {
         /// There is none, or all that is left of its answer waits in the stream.
@@ -211,6 +213,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private func take(
         _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
     ) -> Bool {
+        guard admits(head) else { return false }
         if head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
         handle(head, body, claim)
         return false
@@ -250,7 +253,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
             }
         case .settings: answerSettings(head, body, writer)
-        case .preflight: respond(HTTPResponse.preflight(for: head), with: writer)
+        case .preflight: answerPreflight(head, writer)
         case .longPoll: poll(head, writer)
         case .identity(let route): askIdentity(route, head, body, claim, writer)
         case .notWebSocket:

@@ -80,15 +80,17 @@ struct HTTPResponse: Sendable {
         HTTPResponse(json: Array("[\(names.map { "{\"name\":\"\($0)\"}" }.joined(separator: ","))]".utf8))
     }
 
-    /// Everything is allowed from everywhere: access is decided by credentials and rules (rest 9).
-    static func preflight(for head: RequestHead) -> HTTPResponse {
+    /// Every method and header is allowed: access is decided by credentials and rules (rest 9).
+    ///
+    /// - parameter fromPublicPages: also to pages of public addresses, while this server has a private one.
+    static func preflight(for head: RequestHead, fromPublicPages: Bool = true) -> HTTPResponse {
         var response = empty(.noContent)
         response.headers.append(("Access-Control-Allow-Methods", Array("GET, PUT, POST, PATCH, DELETE, OPTIONS".utf8)))
         let asked = head.headers.combined("access-control-request-headers")
         let usual = "Authorization, Content-Type, X-Firebase-ETag, If-Match, If-None-Match, X-HTTP-Method-Override"
         response.headers.append(("Access-Control-Allow-Headers", asked ?? Array(usual.utf8)))
         response.headers.append(("Access-Control-Max-Age", Array("3600".utf8)))
-        if head.headers.first("access-control-request-private-network") != nil {
+        if fromPublicPages, head.headers.first("access-control-request-private-network") != nil {
             response.headers.append(("Access-Control-Allow-Private-Network", Array("true".utf8)))
         }
         return response
@@ -96,12 +98,22 @@ struct HTTPResponse: Sendable {
 
     /// Writes everything but the body, whose framing it says. True if the body must follow: the answer to a HEAD has
     /// none.
-    func writeHead(with writer: inout ResponseWriter, into out: inout [UInt8]) -> Bool {
+    ///
+    /// - parameter readers: the web pages that may read the response.
+    func writeHead(
+        with writer: inout ResponseWriter, readers: PermittedReaders = .all, into out: inout [UInt8]
+    ) -> Bool {
         if case .events = body { writer.close() }
         writer.begin(status, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)
         if !status.excludesBody { writer.header("Content-Type", contentType.value, into: &out) }
         writer.header("Cache-Control", cacheControl, into: &out)
-        writer.header("Access-Control-Allow-Origin", "*", into: &out)
+        switch readers {
+        case .all: writer.header("Access-Control-Allow-Origin", "*", into: &out)
+        case .origin(let origin):
+            writer.header("Access-Control-Allow-Origin", origin.span, into: &out)
+            writer.header("Vary", "Origin", into: &out)
+        case .none: break
+        }
         writer.header("Access-Control-Expose-Headers", "ETag", into: &out)
         writer.header("X-Content-Type-Options", "nosniff", into: &out)
         for (name, value) in headers { writer.header(name, value.span, into: &out) }
@@ -115,4 +127,12 @@ struct HTTPResponse: Sendable {
             return true
         }
     }
+}
+
+/// The web pages that may read a response (rest 9).
+enum PermittedReaders: Equatable, Sendable {
+    case all
+    /// Those of the origin that has asked.
+    case origin([UInt8])
+    case none
 }
