@@ -37,10 +37,10 @@ extension ClientMessage {
                 return .merge(base, assignments)
             case UInt8(ascii: "q"), UInt8(ascii: "l"):
                 return .listen(
-                    try body.requiredPath(), query: try body.queryObject(), tag: body.tag, hash: body.hash,
+                    try body.requiredPath(), query: try body.listenerQuery(), tag: body.tag, hash: body.hash,
                     parts: body.parts, since: body.since)
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
-                return .unlisten(try body.requiredPath(), query: try body.queryObject(), tag: body.tag)
+                return .unlisten(try body.requiredPath(), query: try body.listenerQuery(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())
             case UInt8(ascii: "o"): return .onDisconnect(try body.assignment())
             case UInt8(ascii: "s"): return .statistics

@@ -121,6 +121,12 @@ struct MessageBody {
         return try QueryObject(parsing: query)
     }
 
+    /// The same of a listener, which in SDKs 1.x names a list of queries and no tag.
+    func listenerQuery() throws(RequestError) -> QueryObject? {
+        guard let query, tag == nil, query.first == UInt8(ascii: "[") else { return try queryObject() }
+        return try QueryObject(parsingList: query)
+    }
+
     /// One place and its new value.
     func assignment() throws(RequestError) -> WireAssignment {
         guard let path else { throw .missing("path \"p\"") }

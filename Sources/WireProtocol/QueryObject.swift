@@ -5,6 +5,8 @@ package import JSONTree
 package struct QueryObject: Hashable, Sendable {
     package let query: Query
     package let text: [UInt8]
+    /// It is a list of queries, as SDKs 1.x write it.
+    package let isList: Bool
 
     /// Reads a query object. Unknown members do not count, nor does a null, except as the value of a bound.
     package init(parsing text: [UInt8]) throws(RequestError) {
@@ -13,6 +15,30 @@ package struct QueryObject: Hashable, Sendable {
         }
         query = try members.query()
         self.text = text
+        isList = false
+    }
+
+    /// Reads a list of query objects. SDKs 1.x select from the whole value themselves, so it selects everything; its text
+    /// is what stands between the brackets.
+    package init(parsingList list: [UInt8]) throws(RequestError) {
+        guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .missing("query \"q\"") }
+        text = Array(list.dropFirst().dropLast())
+        query = .everything
+        isList = true
+        var queries: [[UInt8]] = []
+        do throws(JSONError) {
+            try text.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in
+                var reader = JSONReader(bytes)
+                while !reader.isAtEnd {
+                    queries.append(Array(try reader.skipValue()))
+                    if !reader.isAtEnd { try reader.expect(UInt8(ascii: ",")) }
+                }
+            }
+        } catch {
+            throw .missing("query \"q\"")
+        }
+        guard !queries.isEmpty else { throw .missing("query \"q\"") }
+        for query in queries { _ = try QueryObject(parsing: query) }
     }
 
     /// Writes a query object.
@@ -36,6 +62,7 @@ package struct QueryObject: Hashable, Sendable {
         case .child(let path): text.append(quoted: path)
         }
         self.text = Array("{".utf8) + text + Array("}".utf8)
+        isList = false
     }
 
     private static func append(

@@ -79,6 +79,7 @@ extension ServerResponse {
     fileprivate init(number: Int64, body: UnsafeRawBufferPointer?) throws(MessageError) {
         var status: [UInt8]?
         var data: UnsafeRawBufferPointer?
+        var reason: [UInt8]?
         try MessageError.reading { () throws(JSONError) in
             guard let body else { return }
             var reader = JSONReader(body)
@@ -87,13 +88,16 @@ extension ServerResponse {
                     status = try reader.string()
                 } else if key.equals("d") {
                     data = try reader.skipValue()
+                } else if key.equals("why"), try reader.peek() == UInt8(ascii: "\"") {
+                    reason = try reader.string()
                 } else {
                     _ = try reader.skipValue()
                 }
             }
         }
         guard let status else { throw MessageError(reason: "a response needs a status \"s\"") }
-        self.init(number: number, status: status, data: data.map { Array($0) } ?? Array("null".utf8))
+        self.init(
+            number: number, status: status, data: data.map { Array($0) } ?? Array("null".utf8), reason: reason)
     }
 
     /// The value that a `get` was answered with, in canonical form.

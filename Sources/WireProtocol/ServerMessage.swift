@@ -39,11 +39,14 @@ package struct ServerResponse: Hashable, Sendable {
     package var status: [UInt8]
     /// JSON text, `null` if there was none. Its structure alone is checked: only the request tells what it should be.
     package var data: [UInt8]
+    /// Why the rules have denied it, from a server in development mode.
+    package var reason: [UInt8]?
 
-    package init(number: Int64, status: [UInt8], data: [UInt8]) {
+    package init(number: Int64, status: [UInt8], data: [UInt8], reason: [UInt8]? = nil) {
         self.number = number
         self.status = status
         self.data = data
+        self.reason = reason
     }
 
     package var isOK: Bool { status.elementsEqual("ok".utf8) }

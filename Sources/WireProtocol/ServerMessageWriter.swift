@@ -75,11 +75,18 @@ package enum ServerMessageWriter {
 
     package static let responseTail = Array("}}}".utf8)
 
-    /// The answer to a request that failed; `text` is for people.
-    package static func appendFailure(number: Int64, status: StaticString, text: String, to out: inout [UInt8]) {
-        var quoted: [UInt8] = []
-        JSONText.appendQuoted(Array(text.utf8), to: &quoted)
-        appendResponse(number: number, status: status, data: quoted, to: &out)
+    /// The answer to a request that failed; `text` is for people. `reason`, an addition to the protocol that SDKs pass
+    /// over, is why the rules have denied it.
+    package static func appendFailure(
+        number: Int64, status: StaticString, text: String, reason: String? = nil, to out: inout [UInt8]
+    ) {
+        appendResponseHead(number: number, status: status, to: &out)
+        JSONText.appendQuoted(Array(text.utf8), to: &out)
+        if let reason {
+            out.append(literal: #","why":"#)
+            JSONText.appendQuoted(Array(reason.utf8), to: &out)
+        }
+        out.append(literal: "}}}")
     }
 
     /// Push `d`: the value (or priority) at a place is now `value`. `tag` names the listener of a query; `position` is

@@ -227,7 +227,7 @@ struct DatabaseRulesTests {
         bench.process(.set("private/a", "1"), as: try Self.user("b"))
         let why =
             #"rules:10:65: .write of /private/$uid, asked for /private/a, is false ($uid === auth.uid, $uid = "a", auth.uid = "b")"#
-        #expect(bench.commit() == ["2 Permission denied: \(why)"])
+        #expect(bench.commit() == ["2 Permission denied (\(why))"])
         #expect(bench.database.takeDenials().first?.reason == why)
     }
 }

@@ -129,8 +129,12 @@ struct ServerMessageTests {
             ServerMessageWriter.appendResponse(number: 12, data: value.bytes, to: &out)
             expected = .response(ServerResponse(number: 12, status: Array("ok".utf8), data: value.bytes))
         case 4:
-            ServerMessageWriter.appendFailure(number: 3, status: "datastale", text: "a\"é\n", to: &out)
-            expected = response(3, "datastale", #""a\"é\n""#)
+            let reason = random.chance(1, in: 2) ? "b\"\n" : nil
+            ServerMessageWriter.appendFailure(number: 3, status: "datastale", text: "a\"é\n", reason: reason, to: &out)
+            expected = .response(
+                ServerResponse(
+                    number: 3, status: Array("datastale".utf8), data: Array(#""a\"é\n""#.utf8),
+                    reason: reason.map { Array($0.utf8) }))
         case 5:
             let assignment = random.assignment()
             ServerMessageWriter.appendData(assignment.target, assignment.value, to: &out)

@@ -27,7 +27,7 @@ package enum Download {
 
         mutating func take(_ event: HTTPEvent<ResponseHead>) -> Result<Void, ConnectionError>? {
             switch event {
-            case .head(let head): if head.status != .ok { refusal = HTTPAnswer(status: head.status) }
+            case .head(let head): if head.status != .ok { refusal = HTTPAnswer(head) }
             case .body(let bytes):
                 guard let refusal else { return sink(bytes) ? nil : .failure(.cancelled) }
                 if refusal.body.count < 64 << 10 { self.refusal?.body += bytes }

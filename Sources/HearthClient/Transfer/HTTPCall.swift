@@ -60,10 +60,18 @@ package struct HTTPCall: Sendable {
 package struct HTTPAnswer: Sendable {
     package internal(set) var status: HTTPStatus
     package internal(set) var body: [UInt8] = []
+    /// Why the rules have denied the request, from a server in development mode.
+    private let denialReason: String?
+
+    init(_ head: ResponseHead) {
+        status = head.status
+        denialReason = head.headers.first("x-hearth-denial").map { String(decoding: $0, as: UTF8.self) }
+    }
 
     /// For an answer that is not what was asked for.
     var refusal: ConnectionError {
-        .refused(status: "HTTP \(status.code)", text: ErrorBody.message(in: body) ?? "\(status.reason)")
+        let text = ErrorBody.message(in: body) ?? "\(status.reason)"
+        return .refused(status: "HTTP \(status.code)", text: denialReason.map { "\(text): \($0)" } ?? text)
     }
 }
 
@@ -72,7 +80,7 @@ private struct AnswerReader: ResponseReader {
 
     mutating func take(_ event: HTTPEvent<ResponseHead>) -> Result<HTTPAnswer, ConnectionError>? {
         switch event {
-        case .head(let head): answer = HTTPAnswer(status: head.status)
+        case .head(let head): answer = HTTPAnswer(head)
         case .body(let bytes): answer?.body += bytes
         case .end: return answer.map { .success($0) }
         case .failure: break

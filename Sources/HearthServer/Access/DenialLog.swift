@@ -12,11 +12,17 @@ final class DenialLog: Sendable {
         var request: DeniedRequest
     }
 
+    /// Where they are told of as they happen, in development mode.
+    private let log: Log?
+
+    init(log: Log? = nil) { self.log = log }
+
     /// A ring: once it is full, the next place is that of the oldest.
     private let ring = Mutex<(entries: [Entry], next: Int)>(([], 0))
 
     func add(_ requests: [DeniedRequest], in database: String) {
         if requests.isEmpty { return }
+        if let log { for request in requests { request.write(to: log, database: database) } }
         ring.withLock { ring in
             for request in requests {
                 let entry = Entry(database: database, request: request)
@@ -54,5 +60,16 @@ final class DenialLog: Sendable {
         if !request.uid.isEmpty { member("uid", request.uid) }
         if let reason = request.reason { member("why", Array(reason.utf8)) }
         out.append(UInt8(ascii: "}"))
+    }
+}
+
+extension DeniedRequest {
+    fileprivate func write(to log: Log, database: String) {
+        var fields: [(StaticString, String)] = [
+            ("database", database), ("operation", isWrite ? "write" : "read"), ("path", "\(path)"),
+        ]
+        if !uid.isEmpty { fields.append(("uid", String(decoding: uid, as: UTF8.self))) }
+        if let reason { fields.append(("why", reason)) }
+        log.info("rules.denied", fields)
     }
 }

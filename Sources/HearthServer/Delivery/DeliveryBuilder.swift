@@ -232,7 +232,7 @@ struct DeliveryBuilder {
             ServerMessageWriter.appendResponse(number: number, data: explanation.adminCallAnswer, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
-                number: number, status: failure.status, text: failure.message, to: &out)
+                number: number, status: failure.status, text: failure.message, reason: failure.denialReason, to: &out)
         }
     }
 }

@@ -10,6 +10,8 @@ struct RESTError: Error, Equatable {
     var text: String
     /// The methods that the place does have, for a 405.
     var allowed: StaticText?
+    /// In development mode, why the rules have denied it.
+    var denialReason: String?
 
     init(_ status: HTTPStatus, _ text: String) {
         self.status = status
@@ -21,6 +23,11 @@ struct RESTError: Error, Equatable {
 
     var response: HTTPResponse {
         var response = HTTPResponse(status, error: text)
+        if let denialReason {
+            // A field is one line.
+            let line = denialReason.utf8.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }
+            response.headers.append(("X-Hearth-Denial", line))
+        }
         if let allowed { response.headers.append(("Allow", Array(allowed.text.description.utf8))) }
         return response
     }
@@ -101,7 +108,9 @@ extension RESTError {
         switch failure {
         case .stale: self.init(.preconditionFailed, failure.message)
         case .noRoom: self = .noRoom
-        case .denied: self.init(.unauthorized, failure.message)
+        case .denied:
+            self.init(.unauthorized, failure.message)
+            denialReason = failure.denialReason
         case .tooLarge:
             self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
         case .nothingThere, .noIndex, .refused: self.init(failure.message)

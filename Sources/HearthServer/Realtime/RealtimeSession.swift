@@ -38,6 +38,7 @@ final class RealtimeSession: GroupMember {
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
+    private var queryLists = QueryLists()
     private var requests: RequestsInFlight
     /// In whose name requests are made.
     private(set) var authentication = Authentication.nobody
@@ -90,7 +91,13 @@ final class RealtimeSession: GroupMember {
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)
         case .request(let number, .admin(let request)): administer(number, request)
-        case .request(let number, let request): submit(number, Operation(request))
+        case .request(let number, let request):
+            let countMax = context.services.configuration.databaseLimits.listenersMax
+            guard let request = queryLists.tagged(request, countMax: countMax) else {
+                let text = "a connection has at most \(countMax) listeners"
+                return submit(number, .relay(.failed(.refused(status: StaticText("too_big"), text))))
+            }
+            submit(number, Operation(request))
         case .invalidRequest(let number, let error):
             let refusal = Failure.refused(status: StaticText("invalid_argument"), error.message)
             submit(number, .relay(.failed(refusal)))

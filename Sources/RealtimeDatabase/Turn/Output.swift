@@ -74,6 +74,12 @@ package enum Failure: Error, Hashable, Sendable {
     /// The request was refused before it reached the database: a status word and a text for people.
     case refused(status: StaticText, String)
 
+    /// In development mode, why the rules have denied it: not for clients, but for their developers.
+    package var denialReason: String? {
+        if case .denied(let reason) = self, !reason.isEmpty { reason } else { nil }
+    }
+
+    /// The text that clients know.
     package var message: String {
         switch self {
         case .stale: "the data changed: its hash does not match"
@@ -81,7 +87,7 @@ package enum Failure: Error, Hashable, Sendable {
         case .noIndex(let index, let path):
             "Index not defined, add \".indexOn\": \"\(index)\", for path \"\(path)\", to the rules"
         case .tooLarge: "the query selects too much data: narrow it or set a limit"
-        case .denied(let reason): reason.isEmpty ? "Permission denied" : "Permission denied: \(reason)"
+        case .denied: "Permission denied"
         case .unavailable(let error): error.message
         case .refused(_, let text): text
         }

@@ -97,7 +97,7 @@ struct DatabaseBench {
             "\(number) listening\(words(position)) \(recovered ? "recovered" : "anew")"
         case .reply(_, let number, .value(let value)): "\(number) \(value)"
         case .reply(_, let number, .failed(.denied(let why))):
-            "\(number) \(Failure.denied(why).message)"
+            "\(number) \(Failure.denied(why).message)\(why.isEmpty ? "" : " (\(why))")"
         case .reply(_, let number, .failed(let failure)): "\(number) \(failure)"
         }
     }
