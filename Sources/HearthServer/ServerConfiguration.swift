@@ -35,6 +35,8 @@ package struct ServerConfiguration: Sendable {
     package var advertisedHost: String?
     /// The file of issuers and providers that are believed, see ``TrustFile``.
     package var trustFile: String?
+    /// The file of the secrets that old SDKs use, see ``LegacySecrets``; nil where they are not served.
+    package var legacySecretFile: String?
     /// How accounts are served; nil for not at all.
     package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info

@@ -50,6 +50,9 @@ extension Command {
                 name: "auth-address-max", value: "N", help: "sign-ins of a client address in 15 minutes (default 300)"),
             .init(
                 name: "trust", value: "FILE", help: "providers whose users may sign in, and issuers whose tokens count"),
+            .init(
+                name: "legacy-secret-file", value: "FILE",
+                help: "secrets of SDKs 1.x and 2.x, one a line: tokens made with them count, and they themselves"),
             .init(name: "tenants", value: "NAMES", help: "tenants that apps may name, between commas (default: none)"),
             .init(name: "mail-command", value: "COMMAND", help: "sends the mail at its input to $HEARTH_MAIL_TO"),
             .init(name: "smtp", value: "HOST:PORT", help: "a mail relay; smtps://HOST is one with TLS"),
@@ -139,6 +142,7 @@ extension ServerConfiguration {
             project = name
         }
         trustFile = arguments["trust"]
+        legacySecretFile = arguments["legacy-secret-file"]
         if let text = arguments["trusted-proxy"] {
             guard let proxies = TrustedProxies(text) else {
                 throw UsageError(

@@ -101,15 +101,23 @@ struct Authenticator: Sendable {
         case .simulated(let auth, let end, let key):
             return Authentication(
                 principal: try Self.principal(auth ?? Array("null".utf8)), expiresAt: end, key: key)
+        case .legacy(let auth, let end):
+            try Self.requireUserCredential(credential)
+            return Authentication(principal: try Self.principal(auth), expiresAt: end)
         case .user(let user):
-            if case .administrator = credential.token {
-                throw CredentialError(kind: .notAdministrator, text: "an access token is needed here")
-            }
+            try Self.requireUserCredential(credential)
             return Authentication(
                 principal: try Self.principal(
                     RuleAuth.json(uid: user.uid, provider: user.provider, claims: user.claims)),
                 expiresAt: user.expiresAt,
                 account: user.isOwn ? AccountSession(user, project: project) : nil)
+        }
+    }
+
+    /// A user's token does not count where an administrator's is expected.
+    private static func requireUserCredential(_ credential: Credential) throws(CredentialError) {
+        if case .administrator = credential.token {
+            throw CredentialError(kind: .notAdministrator, text: "an access token is needed here")
         }
     }
 

@@ -22,9 +22,15 @@ struct Trust: Sendable {
         serviceAccounts = try ServiceAccounts(folder: folder.path)
         let file = try configuration.trustFile.map { try Self.read($0, fetcher) }
         providers = file?.providers ?? IdentityProviders([])
+        let legacySecrets = try configuration.legacySecretFile.map {
+            (path) throws(Server.StartError) in
+            do throws(LegacySecrets.Failure) { return try LegacySecrets(file: path) } catch {
+                throw .configuration(error.description)
+            }
+        }
         verifier = TokenVerifier(
             authority: TokenAuthority(project: configuration.project, mode: mode), accounts: serviceAccounts,
-            issuers: file?.issuers ?? [])
+            issuers: file?.issuers ?? [], legacySecrets: legacySecrets)
     }
 
     private static func read(_ path: String, _ fetcher: any DocumentFetcher) throws(Server.StartError) -> TrustFile {

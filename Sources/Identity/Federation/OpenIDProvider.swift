@@ -81,7 +81,7 @@ package struct OpenIDProvider: Sendable {
     private func check(_ token: JSONWebToken, nonce: [UInt8]?, now: Int64) throws(TokenError) {
         switch token.algorithm {
         case .none: throw .unsigned
-        case .other: throw .unsupportedAlgorithm
+        case .secret, .other: throw .unsupportedAlgorithm
         case .signed: break
         }
         guard issuers.contains(where: { token.claims["iss"]?.isText($0) == true }) else { throw .wrongIssuer }

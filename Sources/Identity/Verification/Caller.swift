@@ -5,15 +5,23 @@ package enum Caller: Sendable {
     /// Rules do not apply. Without a key in development, where everybody is believed.
     case administrator(expiresAt: Int64?, key: AccessTokenKey? = nil)
     case user(TokenUser)
+    /// A user of a legacy token, whose `auth` is exactly this JSON object.
+    case legacy(auth: [UInt8], expiresAt: Int64?)
     /// An administrator who acts as somebody: rules apply, and their `auth` is exactly this JSON text, or null.
     case simulated(auth: [UInt8]?, expiresAt: Int64?, key: AccessTokenKey? = nil)
 
     /// When it ends, in seconds since 1970; nil if it does not.
     package var expiresAt: Int64? {
         switch self {
-        case .administrator(let end, _), .simulated(_, let end, _): end
+        case .administrator(let end, _), .simulated(_, let end, _), .legacy(_, let end): end
         case .user(let user): user.expiresAt
         }
+    }
+
+    init(_ token: LegacyToken) {
+        self =
+            token.isAdministrator
+            ? .administrator(expiresAt: token.expiresAt) : .legacy(auth: token.auth, expiresAt: token.expiresAt)
     }
 
     /// The caller that results from the wish to act as somebody: `authvar` of the realtime protocol,

@@ -5,17 +5,24 @@ package import JSONWebTokens
 ///
 /// In development everything is believed (auth 12): `owner` in any case and Google's access tokens are administrators,
 /// other tokens are taken at their word. In production an administrator has an access token of this server, a user an
-/// ID token of this server or of an issuer that it was told to believe.
+/// ID token of this server or of an issuer that it was told to believe. Where there are legacy secrets, they and the
+/// tokens made with them count as well.
 package final class TokenVerifier: Sendable {
     package typealias Answer = @Sendable (Result<Caller, TokenError>) -> Void
 
     private let authority: TokenAuthority
     private let accessTokens: AccessTokens
     private let issuers: [ForeignIssuer]
+    /// Nil where old SDKs are not served.
+    private let legacySecrets: LegacySecrets?
 
-    package init(authority: TokenAuthority, accounts: ServiceAccounts, issuers: [ForeignIssuer] = []) {
+    package init(
+        authority: TokenAuthority, accounts: ServiceAccounts, issuers: [ForeignIssuer] = [],
+        legacySecrets: LegacySecrets? = nil
+    ) {
         self.authority = authority
         self.issuers = issuers
+        self.legacySecrets = legacySecrets
         accessTokens = AccessTokens(authority: authority, accounts: accounts)
     }
 
@@ -26,8 +33,14 @@ package final class TokenVerifier: Sendable {
     package func verify(_ credential: [UInt8], now: Int64, answer: @escaping Answer) {
         let token: JSONWebToken
         do throws(TokenError) {
+            if let legacySecrets, legacySecrets.contain(credential) {
+                return answer(.success(.administrator(expiresAt: nil)))
+            }
             if case .development = authority.mode { return answer(.success(try trust(credential))) }
             token = try JSONWebToken(parsing: credential)
+            if let legacySecrets, case .secret = token.algorithm {
+                return answer(.success(Caller(try legacySecrets.verify(token, now: now))))
+            }
             if accessTokens.isAccessToken(token) {
                 let (end, key) = try accessTokens.verify(token, now: now)
                 return answer(.success(.administrator(expiresAt: end, key: key)))
@@ -40,7 +53,9 @@ package final class TokenVerifier: Sendable {
     private func trust(_ credential: [UInt8]) throws(TokenError) -> Caller {
         let isOwner = String(decoding: credential, as: UTF8.self).lowercased().utf8.elementsEqual(AccessTokens.owner)
         if isOwner || credential.starts(with: "ya29.".utf8) { return .administrator(expiresAt: nil) }
-        return .user(TokenUser(try IDToken(trusting: try JSONWebToken(parsing: credential)), isOwn: true))
+        let token = try JSONWebToken(parsing: credential)
+        if LegacyToken.isLegacy(token) { return Caller(try LegacyToken(trusting: token)) }
+        return .user(TokenUser(try IDToken(trusting: token), isOwn: true))
     }
 
     /// Nil for a token whose key is not one of this server's. Others may have the same issuer: a project that moved
@@ -56,7 +71,7 @@ package final class TokenVerifier: Sendable {
     private func verifyForeign(_ token: JSONWebToken, now: Int64, answer: @escaping Answer) {
         switch token.algorithm {
         case .none: return answer(.failure(.unsigned))
-        case .other: return answer(.failure(.unsupportedAlgorithm))
+        case .secret, .other: return answer(.failure(.unsupportedAlgorithm))
         case .signed: break
         }
         guard let issuer = issuers.first(where: { token.claims["iss"]?.isText($0.issuer) == true }) else {

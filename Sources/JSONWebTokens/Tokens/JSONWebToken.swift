@@ -10,6 +10,8 @@ package struct JSONWebToken: Sendable {
         /// Not signed at all; the third part is empty.
         case none
         case signed(SignatureAlgorithm)
+        /// HS256: authenticated with a secret that both sides know (RFC 7518, section 3.2).
+        case secret
         /// One that is not used here.
         case other
     }
@@ -23,6 +25,7 @@ package struct JSONWebToken: Sendable {
     package let milliseconds: Int64
     package let claims: JSONObject
     private static let millisecondsName = "iat_ms"
+    private static let secretAlgorithm = "HS256"
     private let signedText: [UInt8]
     private let signature: [UInt8]
 
@@ -39,7 +42,10 @@ package struct JSONWebToken: Sendable {
             self.algorithm = .none
         } else {
             self.algorithm =
-                SignatureAlgorithm(rawValue: String(decoding: algorithm, as: UTF8.self)).map { .signed($0) } ?? .other
+                switch String(decoding: algorithm, as: UTF8.self) {
+                case Self.secretAlgorithm: .secret
+                case let name: SignatureAlgorithm(rawValue: name).map { .signed($0) } ?? .other
+                }
         }
         keyID = try Self.string(header["kid"])
         type = try Self.string(header["typ"])
@@ -67,7 +73,7 @@ package struct JSONWebToken: Sendable {
     package func verify(_ find: (_ keyID: [UInt8]?) -> [VerificationKey]) throws(TokenError) {
         switch algorithm {
         case .none: throw .unsigned
-        case .other: throw .unsupportedAlgorithm
+        case .secret, .other: throw .unsupportedAlgorithm
         case .signed(let algorithm):
             let keys = find(keyID)
             guard !keys.isEmpty else { throw .unknownKey }
@@ -77,7 +83,31 @@ package struct JSONWebToken: Sendable {
         }
     }
 
+    /// Checks that one of `secrets` has authenticated the token. Public keys are no secrets: those are for
+    /// ``verify(_:)``.
+    package func verify(secrets: [[UInt8]]) throws(TokenError) {
+        switch algorithm {
+        case .none: throw .unsigned
+        case .signed, .other: throw .unsupportedAlgorithm
+        case .secret:
+            guard
+                secrets.contains(where: {
+                    Cryptography.areEqual(Cryptography.hmacSHA256(signedText, key: $0), signature)
+                })
+            else { throw .wrongSignature }
+        }
+    }
+
     // MARK: Writing
+
+    /// A token that a shared secret authenticates.
+    package static func signed(_ claims: JSONObject, secret: [UInt8]) -> [UInt8] {
+        var text = signedText(JSONObject(["typ": .text("JWT"), "alg": .text(secretAlgorithm)]), claims)
+        let signature = Cryptography.hmacSHA256(text, key: secret)
+        text.append(UInt8(ascii: "."))
+        Base64.url.append(signature, to: &text)
+        return text
+    }
 
     /// A token that `key` signs.
     package static func signed(
