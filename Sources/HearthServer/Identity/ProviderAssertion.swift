@@ -22,7 +22,7 @@ struct ProviderAssertion {
         guard let provider = parameters["providerId"]?.text, !provider.isEmpty else {
             throw .refused(.invalidCredentialOrProvider, "Invalid IdP response/credential: \(uri)")
         }
-        self.provider = provider
+        self.provider = provider.lowercased()
         self.parameters = parameters
     }
 
@@ -32,16 +32,22 @@ struct ProviderAssertion {
             nonce: parameters["nonce"]?.utf8)
     }
 
-    /// What the provider says of the user, taken at its word: an unsigned token, or a plain JSON object (development
-    /// only).
+    /// The secret that goes with an access token of OAuth 1.
+    var tokenSecret: [UInt8]? { parameters["oauth_token_secret"]?.utf8 }
+
+    /// What the provider says of the user, taken at its word (development only).
     func trusted() throws(AccountFailure) -> ProviderIdentity {
-        guard let idToken = credential.idToken else {
-            throw .request(.notImplemented("In development mode an id_token is needed; it may be a JSON object."))
+        do throws(FakeAssertion.Failure) {
+            return try FakeAssertion(of: provider, credential, samlResponse: parameters["SAMLResponse"]?.utf8).identity
+        } catch {
+            switch error {
+            case .missing:
+                throw .request(
+                    .notImplemented(
+                        "In development mode \(provider) needs an id_token, or an access_token, that is a JSON object "
+                            + "or a JSON Web Token; real ones are taken once the provider is set up."))
+            case .invalid(let text): throw .refused(.invalidIDPResponse, text)
+            }
         }
-        let claims = (try? JSONWebToken(parsing: idToken))?.claims ?? (try? JSONValue(parsing: idToken))?.object
-        guard let claims, let subject = claims["sub"]?.text, !subject.isEmpty else {
-            throw .refused(.invalidIDPResponse, "Invalid Idp Response: id_token missing required fields.")
-        }
-        return ProviderIdentity(provider: provider, rawID: subject, claims: claims)
     }
 }

@@ -58,7 +58,8 @@ extension Accounts {
                 try self.admit(user, by: who.provider, isNew: true, in: realm, file), emailRecycled: false)
         }
         switch step {
-        case .admitted(let admission, let emailRecycled):
+        case .admitted(var admission, let emailRecycled):
+            admission.signInAttributes = identity.signInAttributes
             return .signedIn(try signIn(admission), emailRecycled: emailRecycled)
         case .needsConfirmation(let user, let providers):
             return .needsConfirmation(user: user, providers: providers)

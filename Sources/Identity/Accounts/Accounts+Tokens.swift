@@ -19,6 +19,8 @@ struct Admission: Sendable {
     /// too.
     let issuedAt: Int64
     var isNew = false
+    /// Of the first ID token only.
+    var signInAttributes: JSONObject?
 }
 
 /// Tokens and their renewal (auth 4, 7.1).
@@ -47,15 +49,17 @@ extension Accounts {
 
     func signIn(_ admission: Admission) throws(AccountFailure) -> SignIn {
         let idToken = try idToken(
-            for: admission.user, admission.grant, issuedAt: admission.issuedAt, in: admission.realm)
+            for: admission.user, admission.grant, issuedAt: admission.issuedAt,
+            attributes: admission.signInAttributes, in: admission.realm)
         return SignIn(
             user: admission.user, idToken: idToken, refreshToken: admission.refreshToken.text, isNew: admission.isNew)
     }
 
     private func idToken(
-        for user: User, _ grant: RefreshGrant, issuedAt: Int64, in realm: Realm
+        for user: User, _ grant: RefreshGrant, issuedAt: Int64, attributes: JSONObject? = nil, in realm: Realm
     ) throws(AccountFailure) -> [UInt8] {
-        let contents = contents(of: user, grant, in: realm)
+        var contents = contents(of: user, grant, in: realm)
+        contents.signInAttributes = attributes
         do throws(CryptographyError) {
             return try authority(realm).idToken(contents, issuedAt: issuedAt)
         } catch { throw .failed("\(error)") }

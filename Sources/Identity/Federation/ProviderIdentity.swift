@@ -13,6 +13,10 @@ package struct ProviderIdentity: Sendable {
     package var firstName: String?
     package var lastName: String?
     package var photoURL: String?
+    /// The name by which the provider shows the user, as in `@name`.
+    package var screenName: String?
+    /// What a SAML provider says of the user, for the ID token.
+    package var signInAttributes: JSONObject?
     /// All that the provider says, a JSON text.
     package let profile: [UInt8]
 
@@ -23,16 +27,20 @@ package struct ProviderIdentity: Sendable {
     }
 
     /// What the standard claims of an ID token say (OpenID Connect Core 1.0, section 5.1).
-    package init(provider: String, rawID: String, claims: JSONObject) {
-        self.init(provider: provider, rawID: rawID, profile: claims)
+    ///
+    /// - parameter profile: all that the provider says, if that is not the claims.
+    package init(provider: String, rawID: String, claims: JSONObject, profile: JSONObject? = nil) {
+        self.init(provider: provider, rawID: rawID, profile: profile ?? claims)
         email = claims["email"]?.text
-        // Apple writes a text.
-        isEmailVerified = claims["email_verified"]?.bool ?? claims["email_verified"]?.isText("true") ?? false
+        isEmailVerified = Self.isTrue(claims["email_verified"])
         displayName = claims["name"]?.text
         firstName = claims["given_name"]?.text
         lastName = claims["family_name"]?.text
         photoURL = claims["picture"]?.text
     }
+
+    /// Apple writes a text.
+    static func isTrue(_ claim: JSONValue?) -> Bool { claim?.bool ?? claim?.isText("true") ?? false }
 }
 
 /// Why a provider's credential is not believed.

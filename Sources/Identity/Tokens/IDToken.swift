@@ -19,6 +19,8 @@ package struct IDTokenContents: Sendable {
     /// The claims of the custom token that the user signed in with; they win over the attributes.
     package var customTokenClaims = JSONObject()
     package var tenant: String?
+    /// What a SAML provider said of the user at this sign-in.
+    package var signInAttributes: JSONObject?
 
     package init(uid: [UInt8], signInProvider: String, authTime: Int64) {
         self.uid = uid
@@ -45,6 +47,7 @@ package struct IDTokenContents: Sendable {
                     JSONObject([
                         "identities": .object(identitiesByProvider), "sign_in_provider": .text(signInProvider),
                         "tenant": tenant.map { .text($0) },
+                        "sign_in_attributes": signInAttributes.map { .object($0) },
                     ])),
             ]))
         return claims
