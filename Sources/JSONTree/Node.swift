@@ -47,7 +47,7 @@ package enum Leaf: Hashable, Sendable {
 /// what is only stored and passed on stays `CanonicalJSON`.
 ///
 /// A node is nothing, a leaf, or has children; children are never nothing, and nothing has no priority. Looking up a
-/// child is a binary search, a change copies the nodes on the way to it.
+/// child and changing it cost O(log n) of the children of each node on the way to it.
 package struct Node: Hashable, Sendable {
     package struct Child: Hashable, Sendable {
         package let key: Key
@@ -57,8 +57,8 @@ package struct Node: Hashable, Sendable {
     private enum Content: Hashable {
         case nothing
         case leaf(Leaf)
-        /// Invariant: not empty, in key order, none is nothing.
-        case children([Child])
+        /// Invariant: not empty, none is nothing.
+        case children(NodeChildren)
     }
 
     private var content: Content
@@ -81,7 +81,7 @@ package struct Node: Hashable, Sendable {
         let sorted = last.filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map {
             Child(key: $0.key, node: $0.value)
         }
-        self = sorted.isEmpty ? .null : Node(.children(sorted), priority: priority)
+        self = sorted.isEmpty ? .null : Node(.children(NodeChildren(sorted: sorted)), priority: priority)
     }
 
     package var isNull: Bool { content == .nothing }
@@ -92,8 +92,8 @@ package struct Node: Hashable, Sendable {
     }
 
     /// In key order.
-    package var children: [Child] {
-        if case .children(let children) = content { children } else { [] }
+    package var children: NodeChildren {
+        if case .children(let children) = content { children } else { NodeChildren() }
     }
 }
 
@@ -102,9 +102,7 @@ package struct Node: Hashable, Sendable {
 extension Node {
     /// The child with a key, or nothing.
     package func child(_ key: Key) -> Node {
-        let children = children
-        let place = children.place(of: key)
-        return place.isFound ? children[place.index].node : .null
+        if case .children(let children) = content { children.child(key) ?? .null } else { .null }
     }
 
     package func value(at path: Path) -> Node {
@@ -129,28 +127,13 @@ extension Node {
 
     private func setting(_ node: Node, for key: Key) -> Node {
         var children = children
-        let (index, isFound) = children.place(of: key)
         if node.isNull {
             // Nothing below a leaf: the leaf stays.
-            guard isFound else { return self }
-            children.remove(at: index)
+            guard children.remove(key) else { return self }
             return children.isEmpty ? .null : Node(.children(children), priority: priority)
         }
-        if isFound { children.remove(at: index) }
-        children.insert(Child(key: key, node: node), at: index)
+        children.set(Child(key: key, node: node))
         return Node(.children(children), priority: priority)
-    }
-}
-
-extension [Node.Child] {
-    /// Where a key is, or where it would be inserted.
-    fileprivate func place(of key: Key) -> (index: Int, isFound: Bool) {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle].key < key { low = middle + 1 } else { high = middle }
-        }
-        return (low, low < count && self[low].key == key)
     }
 }
 
@@ -172,7 +155,7 @@ extension Node {
             let children = CanonicalMembers(text, shape).map { member in
                 Child(key: Key(trusted: member.withKey(text) { [UInt8]($0) }), node: Node(text, member.value))
             }
-            self = children.isEmpty ? .null : Node(.children(children), priority: priority)
+            self = children.isEmpty ? .null : Node(.children(NodeChildren(sorted: children)), priority: priority)
         }
     }
 

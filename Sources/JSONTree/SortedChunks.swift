@@ -186,12 +186,12 @@ package struct SortedChunks<Element: ByteOrdered> {
 
 extension SortedChunks: Sendable where Element: Sendable {}
 
-extension Array {
+extension RandomAccessCollection where Index == Int {
     /// Where the elements begin that satisfy the predicate, when those that do not all stand before those that do.
     /// O(log n).
     package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
-        var lower = 0
-        var upper = count
+        var lower = startIndex
+        var upper = endIndex
         while lower < upper {
             let middle = (lower + upper) / 2
             if predicate(self[middle]) { upper = middle } else { lower = middle + 1 }

@@ -12,17 +12,22 @@ extension DatabaseCore {
         for (number, request) in cache.writes() {
             outgoing.reserve(number)
             switch request {
-            case .put(let assignment, hash: nil): submit(number, [assignment], request) { _ in }
-            case .merge(_, let assignments): submit(number, assignments, request) { _ in }
+            case .put(let assignment, hash: nil): restore(number, [assignment], request)
+            case .merge(_, let assignments): restore(number, assignments, request)
             default: cache.removeWrite(number)
             }
         }
     }
 
+    private func restore(_ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest) {
+        if assignments.contains(where: \.hasServerValues) { restoredWrites[number] = assignments }
+        submit(number, assignments, request) { _ in }
+    }
+
     /// What a new listen had the last time.
     func restore(_ listen: ServerListen) -> [SyncEvent] {
         guard let cache, tree.cached(listen) == nil, let saved = cache.value(of: listen) else { return [] }
-        return tree.restore(listen, saved.value, saved.position).events
+        return tree.restore(listen, saved.value, saved.position).events + estimateRestoredWrites(at: listen.path)
     }
 
     /// What the server said for listens changed.

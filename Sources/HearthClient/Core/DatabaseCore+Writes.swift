@@ -29,28 +29,41 @@ extension DatabaseCore {
         _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest,
         completion: @escaping WriteCompletion
     ) {
-        let write = PendingWrite(id: number, assignments: assignments.map { estimated($0) }, isVisible: true)
-        perform(tree.write(write))
+        perform(tree.write(pending(number, assignments)))
         outgoing.add(number, request, .write) { [self] result in
             switch result {
             case .success: perform(tree.acknowledge(number))
             case .failure: perform(tree.removeWrite(number))
             }
+            restoredWrites[number] = nil
             cache?.removeWrite(number)
             completion(result.map { _ in })
         }
     }
 
-    /// A value with its server values estimated: the server's clock as far as it is known, increments of what is seen
-    /// here.
-    func estimated(_ assignment: WireAssignment) -> NodeAssignment {
+    private func pending(_ number: Int, _ assignments: [WireAssignment]) -> PendingWrite {
+        PendingWrite(id: number, assignments: assignments.map { estimated($0, in: number) }, isVisible: true)
+    }
+
+    /// Estimates the writes of an earlier process again, now that more is known of what they add to.
+    func estimateRestoredWrites(at path: Path) -> [SyncEvent] {
+        restoredWrites.sorted { $0.key < $1.key }.flatMap { number, assignments in
+            let paths = assignments.map(\.target.path)
+            guard paths.contains(where: { path.contains($0) || $0.contains(path) }) else { return [] as [SyncEvent] }
+            return tree.write(pending(number, assignments), replacing: number).events
+        }
+    }
+
+    /// A value with its server values estimated: the server's clock as far as it is known, increments of what was seen
+    /// here when the write was made.
+    func estimated(_ assignment: WireAssignment, in write: Int) -> NodeAssignment {
         let target = assignment.target
         guard assignment.hasServerValues else {
             return NodeAssignment(target: target, value: Node(assignment.value))
         }
         let now = WallClock.milliseconds &+ clockOffset
         let value = assignment.value.resolved(timestamp: now) { relative in
-            let old = tree.localValue(at: target.path.appending(relative)).node
+            let old = tree.localValue(at: target.path.appending(relative), before: write).node
             return target.isPriority ? old.priority.map { Node($0).canonical } ?? .null : old.canonical
         }
         return NodeAssignment(target: target, value: Node(value))

@@ -22,6 +22,8 @@ final class DatabaseCore: @unchecked Sendable {
     let link: Link
     /// Nil if nothing is kept on disk, or no longer.
     var cache: CacheFile?
+    /// Writes of an earlier process with server values, by number: estimated again when more is known of their places.
+    var restoredWrites: [Int: [WireAssignment]] = [:]
     /// Listens whose values are to be saved.
     var unsaved: Set<ServerListen> = []
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
@@ -72,7 +74,7 @@ final class DatabaseCore: @unchecked Sendable {
             tell(info.observe(id, place.path, query, kinds).events)
             showInfo()
         } else {
-            perform(tree.observe(id, place.path, query, kinds))
+            perform(tree.observe(id, place.path, query, kinds, restore: restore))
         }
     }
 
@@ -152,6 +154,7 @@ final class DatabaseCore: @unchecked Sendable {
             case .success(let response) where response.isOK:
                 // Servers that know nothing of positions answer as ever.
                 perform(tree.listenCompleted(listen, (try? response.listening())?.position ?? []))
+                tell(estimateRestoredWrites(at: listen.path))
                 saveLater([listen])
                 transactionsMayBegin()
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
@@ -179,16 +182,17 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: The connection
 
-    /// Ends everything. Whoever waits for an answer gets an error.
+    /// Ends everything. Whoever waits for an answer gets an error. Observers hear of the end and of nothing else: writes
+    /// that were not answered may still take effect, so they are not shown as taken back.
     func close() {
         if isClosed { return }
         isClosed = true
         link.goOffline()
         save()
         cache = nil
-        outgoing.failAll(.closed)
         let cancelled = observers.sorted { $0.key < $1.key }
         observers = [:]
+        outgoing.failAll(.closed)
         for (_, observer) in cancelled { observer.onCancel(.closed) }
     }
 

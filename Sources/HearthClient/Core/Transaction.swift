@@ -67,7 +67,8 @@ extension DatabaseCore {
         }
         let number = outgoing.makeNumber()
         transaction.write = number
-        let write = PendingWrite(id: number, assignments: [estimated(change)], isVisible: transaction.isVisible)
+        let write = PendingWrite(
+            id: number, assignments: [estimated(change, in: number)], isVisible: transaction.isVisible)
         perform(tree.write(write, replacing: failed))
         let hash = NodeHash.hash(input.node.canonical)
         outgoing.add(number, .put(change, hash: hash), .transaction) { [self] result in

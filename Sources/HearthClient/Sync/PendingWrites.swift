@@ -4,53 +4,77 @@ import JSONTree
 struct PendingWrite: Equatable {
     /// Grows with every write.
     let id: Int
-    let assignments: [NodeAssignment]
+    var assignments: [NodeAssignment]
     /// Whether observers see it before the server has agreed.
     let isVisible: Bool
-    /// The server has agreed, but what it said about the places is still on its way.
-    var isAcknowledged = false
 
     var paths: [Path] { assignments.map(\.target.path) }
 }
 
-/// The writes under way, oldest first, and how values look through them.
+/// The writes under way, and how values look through them.
+///
+/// Visible writes are indexed by their paths, so a look at one place costs what concerns that place, however many writes
+/// there are.
 struct PendingWrites {
-    private(set) var writes: [PendingWrite] = []
+    private var writes: [Int: PendingWrite] = [:]
+    private var index = WriteIndex()
+    /// Writes that the server has agreed to, while what it said about their places is still on its way.
+    private(set) var acknowledged: Set<Int> = []
 
-    mutating func add(_ write: PendingWrite) { writes.append(write) }
+    var isEmpty: Bool { writes.isEmpty }
+
+    /// Adds a write, or replaces the one of its number.
+    mutating func add(_ write: PendingWrite) {
+        _ = remove(write.id)
+        writes[write.id] = write
+        guard write.isVisible else { return }
+        forEachEntry(of: write) { index.add($0, at: $1) }
+    }
 
     /// Takes a write out; nil if there is none of that number.
-    mutating func remove(_ id: Int) -> PendingWrite? { index(of: id).map { writes.remove(at: $0) } }
+    mutating func remove(_ id: Int) -> PendingWrite? {
+        guard let write = writes.removeValue(forKey: id) else { return nil }
+        acknowledged.remove(id)
+        guard write.isVisible else { return write }
+        forEachEntry(of: write) { index.remove($0, at: $1) }
+        return write
+    }
+
+    private func forEachEntry(of write: PendingWrite, _ body: (WriteIndex.Entry, Path) -> Void) {
+        for (index, assignment) in write.assignments.enumerated() {
+            let target = assignment.target
+            body(.init(write: write.id, assignment: index, isPriority: target.isPriority), target.path)
+        }
+    }
 
     mutating func acknowledge(_ id: Int) {
-        if let index = index(of: id) { writes[index].isAcknowledged = true }
+        if writes[id] != nil { acknowledged.insert(id) }
     }
 
-    func write(_ id: Int) -> PendingWrite? { index(of: id).map { writes[$0] } }
+    func write(_ id: Int) -> PendingWrite? { writes[id] }
 
-    private func index(of id: Int) -> Int? {
-        let index = writes.partitioningIndex { $0.id >= id }
-        return index < writes.count && writes[index].id == id ? index : nil
-    }
-
-    /// What is known of a place when these writes, all but one, have happened to it. O(writes).
-    func overlay(_ path: Path, _ base: KnownNode, without hidden: Int? = nil) -> KnownNode {
+    /// What is known of a place when these writes have happened to it.
+    ///
+    /// - parameter isIncluded: whether the write of a number counts.
+    func overlay(_ path: Path, _ base: KnownNode, where isIncluded: (Int) -> Bool = { _ in true }) -> KnownNode {
         var known = base
-        for write in writes where write.isVisible && write.id != hidden {
-            for assignment in write.assignments { known.apply(assignment, at: path) }
+        var entries = index.entries(concerning: path, where: isIncluded)
+        // What came before the last write of the whole value does not show.
+        if let last = entries.lastIndex(where: { !$0.isPriority && assignment($0).target.path.contains(path) }) {
+            entries.removeFirst(last)
         }
+        for entry in entries { known.apply(assignment(entry), at: path) }
         return known
     }
 
+    private func assignment(_ entry: WriteIndex.Entry) -> NodeAssignment {
+        guard let write = writes[entry.write] else { preconditionFailure("the index names writes that are here") }
+        return write.assignments[entry.assignment]
+    }
+
     /// Whether a write replaces the value or the priority of the place itself or of one above it.
-    func replace(_ path: Path) -> Bool { isAnyTarget { $0.contains(path) } }
+    func replace(_ path: Path) -> Bool { index.hasEntries(atOrAbove: path) }
 
     /// Whether a write has to do with the place, one above or one below it.
-    func concern(_ path: Path) -> Bool { isAnyTarget { $0.contains(path) || path.contains($0) } }
-
-    private func isAnyTarget(_ predicate: (Path) -> Bool) -> Bool {
-        writes.contains { write in
-            write.isVisible && write.assignments.contains { predicate($0.target.path) }
-        }
-    }
+    func concern(_ path: Path) -> Bool { index.hasEntries(concerning: path) }
 }

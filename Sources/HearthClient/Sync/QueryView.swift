@@ -95,22 +95,13 @@ final class QueryView {
         }
         if let keys { return keys.compactMap { change($0, old.child($0), new.child($0)) } }
         var changes: [ChildChange?] = []
-        let (before, after) = (old.children, new.children)
-        var (left, right) = (0, 0)
-        while left < before.count || right < after.count {
-            let leftKey = left < before.count ? before[left].key : nil
-            let rightKey = right < after.count ? after[right].key : nil
-            if let leftKey, rightKey.map({ leftKey < $0 }) ?? true {
-                changes.append(change(leftKey, before[left].node, .null))
-                left += 1
-            } else if let rightKey, leftKey.map({ rightKey < $0 }) ?? true {
-                changes.append(change(rightKey, .null, after[right].node))
-                right += 1
-            } else {
-                changes.append(change(before[left].key, before[left].node, after[right].node))
-                left += 1
-                right += 1
-            }
+        var (before, after) = (old.children.makeIterator(), new.children.makeIterator())
+        var (left, right) = (before.next(), after.next())
+        while let key = [left?.key, right?.key].compactMap(\.self).min() {
+            let (gone, come) = (left?.key == key ? left : nil, right?.key == key ? right : nil)
+            changes.append(change(key, gone?.node ?? .null, come?.node ?? .null))
+            if gone != nil { left = before.next() }
+            if come != nil { right = after.next() }
         }
         return changes.compactMap(\.self)
     }

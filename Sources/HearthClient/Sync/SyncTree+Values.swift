@@ -6,7 +6,12 @@ extension SyncTree {
 
     /// The value at a place as observers would see it, without one of the writes under way.
     func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
-        writes.overlay(path, serverKnown(at: path), without: hidden)
+        writes.overlay(path, serverKnown(at: path)) { $0 != hidden }
+    }
+
+    /// The value at a place as observers saw it when a write was made.
+    func localValue(at path: Path, before write: Int) -> KnownNode {
+        writes.overlay(path, serverKnown(at: path)) { $0 < write }
     }
 
     /// What observers see of a query at a place, if the server has said all of that.
@@ -56,12 +61,13 @@ extension SyncTree {
     }
 
     /// What a view should know after some children changed, if the others and the node itself cannot look otherwise
-    /// than before.
+    /// than before: nothing replaces the whole, and it has children, or had neither a value nor children to begin with.
     private func part(of view: QueryView, _ server: Node, _ keys: [Key]) -> Node? {
-        guard !server.children.isEmpty, !view.known.node.children.isEmpty, !writes.replace(view.path) else {
-            return nil
-        }
-        return keys.reduce(view.known.node) { node, key in
+        let known = view.known.node
+        guard server.isNull || !(server.children.isEmpty || known.children.isEmpty),
+            known.leaf == nil, known.priority == server.priority, !writes.replace(view.path)
+        else { return nil }
+        return keys.reduce(known) { node, key in
             let child = KnownNode(node: server.child(key), extent: .all)
             let path = Path.root.appending(key)
             return node.setting(writes.overlay(view.path.appending(path), child).node, at: path)

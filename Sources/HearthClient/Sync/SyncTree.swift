@@ -25,8 +25,13 @@ final class SyncTree {
 
     /// Adds an observer with a number of its own.
     ///
-    /// - parameter kinds: none for somebody who only wants the data to be kept up to date.
-    func observe(_ id: Int, _ path: Path, _ query: QueryObject, _ kinds: EventKinds) -> SyncOutput {
+    /// - parameters:
+    ///   - kinds: none for somebody who only wants the data to be kept up to date.
+    ///   - restore: takes up what an earlier process knew of a listen that begins, before the observer is told anything.
+    func observe(
+        _ id: Int, _ path: Path, _ query: QueryObject, _ kinds: EventKinds,
+        restore: (ServerListen) -> [SyncEvent] = { _ in [] }
+    ) -> SyncOutput {
         let observer = QueryView.Observer(id: id, kinds: kinds)
         let place = root.makePlace(path)
         var output = SyncOutput()
@@ -37,6 +42,7 @@ final class SyncTree {
             view = QueryView(path: path, query: query)
             place.views.append(view)
             coverage(of: place, view, &output)
+            for listen in output.starts { output.events += restore(listen) }
             refresh(view, &output)
         }
         observed[observer.id] = view
@@ -119,8 +125,7 @@ final class SyncTree {
     }
 
     func settleAcknowledged(_ output: inout SyncOutput) {
-        let settled = writes.writes.filter { $0.isAcknowledged && !$0.paths.contains(where: isAwaited) }
-        for write in settled { _ = writes.remove(write.id) }
-        refresh(settled.flatMap(\.paths), &output)
+        let settled = writes.acknowledged.filter { writes.write($0)?.paths.contains(where: isAwaited) == false }
+        refresh(settled.sorted().compactMap { writes.remove($0) }.flatMap(\.paths), &output)
     }
 }

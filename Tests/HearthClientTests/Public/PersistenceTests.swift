@@ -58,6 +58,41 @@ struct PersistenceTests {
         #expect(await again.next() == #"value: {"a":{"n":9},"c":{"n":3}}"#)
     }
 
+    @Test("shows increments of an earlier process on top of what was known then")
+    func increments() async throws {
+        try await server.client().reference(withPath: "total").setValue(100)
+        let first = try open(isOnline: true)
+        let log = EventLog()
+        log.observe(first.reference(withPath: "total"), "", [.value])
+        #expect(await log.next() == "value: 100")
+        first.goOffline()
+        first.reference(withPath: "total").setValue(ServerValue.increment(5), withCompletionBlock: nil)
+        first.reference(withPath: "total").setValue(ServerValue.increment(2), withCompletionBlock: nil)
+        #expect(await log.next(2) == ["value: 105", "value: 107"])
+        first.close()
+
+        let second = try open(isOnline: false)
+        let again = EventLog()
+        again.observe(second.reference(withPath: "total"), "", [.value])
+        #expect(await again.next() == "value: 107")
+        second.goOnline()
+        try await second.reference(withPath: "other").setValue(true)
+        #expect(try await server.client().reference(withPath: "total").getData().value == 107)
+    }
+
+    @Test("closes without showing pending writes as taken back")
+    func closing() async throws {
+        let database = try open(isOnline: true)
+        let log = EventLog()
+        log.observe(database.reference(withPath: "a"), "", [.value])
+        #expect(await log.next() == "value: null")
+        database.goOffline()
+        database.reference(withPath: "a").setValue("new", withCompletionBlock: nil)
+        #expect(await log.next() == #"value: "new""#)
+        database.close()
+        #expect(await log.next() == "cancelled: the database was closed")
+    }
+
     @Test("is told of each commit that it missed, or begins anew when the server says so")
     func resuming() async throws {
         let other = try server.client().reference(withPath: "rooms")
