@@ -102,6 +102,44 @@ struct UsersCommandTests {
         #expect(try await second.signIn("u2@example.com", "secret2") == nil)
     }
 
+    @Test("the users of one kind of password are written for other importers, with the options that tell it")
+    func kinds() async throws {
+        let setting = try await Setting(folder.path)
+        let file = folder.path + "/users.json"
+        // HMAC-SHA256 of "saltsecret1" with the key "key", twice, and a user without a password.
+        let hash = Cryptography.hmacSHA256(Array("saltsecret1".utf8), key: Array("key".utf8))
+        let encoded = String(decoding: Base64.standard.encode(hash), as: UTF8.self)
+        let config = #"{"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5"}"#
+        let text = """
+            {"users":[{"localId":"a","email":"a@example.com","passwordHash":"\(encoded)","salt":"c2FsdA=="},
+            {"localId":"b","email":"b@example.com","passwordHash":"\(encoded)","salt":"c2FsdA=="},
+            {"localId":"c","email":"c@example.com"}],"hashConfig":\(config)}
+            """
+        TemporaryFolder.write(Array(text.utf8), to: file)
+        #expect(try await setting.users("import", file).output == "3 of 3 users imported\n")
+        _ = try await setting.users("create", "--uid", "d", "--email", "d@example.com", "--password", "secret2")
+        let all = try await setting.users("export", file, "--passwords")
+        let options = "--hash-algo=HMAC_SHA256 --hash-key=BASE64 --hash-input-order=SALT_FIRST"
+        #expect(all.errors.contains("2 passwords hashed with \(options)\n"), "\(all.errors)")
+        #expect(all.errors.contains("1 passwords hashed with --hash-algo=STANDARD_SCRYPT"))
+        let mixed = try users(in: file)
+        #expect(mixed.map { $0["hashConfig"] != nil } == [true, true, false, false])
+        #expect(mixed.map { $0["passwordHash"] != nil } == [true, true, false, true])
+
+        #expect(try await setting.users("export", file, "--passwords", "--hash-algo", "hmac_sha256").code == 0)
+        let whole = try JSONValue(parsing: TemporaryFolder.contents(of: file)).object
+        #expect(whole?["hashConfig"]?.object?["signerKey"]?.text == "a2V5")
+        let chosen = try users(in: file)
+        #expect(chosen.map { $0["localId"]?.text } == ["a", "b"])
+        // The Firebase tools refuse members that they do not know.
+        #expect(chosen.allSatisfy { $0["hashConfig"] == nil })
+        let other = try await Setting(folder.path, "other")
+        #expect(try await other.users("import", file).output == "2 of 2 users imported\n")
+        #expect(try await other.signIn("b@example.com", "secret1") == nil)
+        let misused = try await setting.users("export", "--hash-algo", "BCRYPT")
+        #expect(misused.code == 64 && misused.errors.contains("--hash-algo needs --passwords"))
+    }
+
     private func users(in file: String) throws -> [JSONObject] {
         let text = try JSONValue(parsing: TemporaryFolder.contents(of: file))
         return try #require(text.object?["users"]?.array).compactMap(\.object)
@@ -125,11 +163,18 @@ struct UsersCommandTests {
         #expect(outcome.code == 1 && outcome.output == "1 of 2 users imported\n")
         #expect(outcome.errors.contains("user 2 (dan): email exists in other account in database"), "\(outcome)")
         #expect(try await setting.users("get", "cat").output.contains(#""lastLoginAt" : "1700000000000""#))
-        // Only hashes of the server's own making are exported.
-        #expect(try await !setting.users("export", "--passwords").output.contains("passwordHash"))
+        // Where it is exported to, it is of the same kind.
+        let exported = try await setting.users("export", file, "--passwords")
+        #expect(exported.errors == "hearth users: 1 passwords hashed with --hash-algo=BCRYPT\n")
+        let entry = try #require(try users(in: file).first)
+        #expect(entry["passwordHash"]?.text == encoded && entry["hashConfig"] != nil)
+        let other = try await Setting(folder.path, "other")
+        #expect(try await other.users("import", file).output == "1 of 1 users imported\n")
+        #expect(try await other.signIn("cat@example.com", "sécret1") == nil)
         #expect(try await setting.signIn("cat@example.com", "wrong") != nil)
         #expect(try await setting.signIn("cat@example.com", "sécret1") == nil)
-        #expect(try await setting.users("export", "--passwords").output.contains("passwordHash"))
+        let made = try await setting.users("export", "--passwords", "--hash-algo", "STANDARD_SCRYPT")
+        #expect(made.output.contains("passwordHash") && made.errors.contains("--mem-cost=16384"))
         #expect(try await setting.signIn("cat@example.com", "sécret1") == nil)
     }
 

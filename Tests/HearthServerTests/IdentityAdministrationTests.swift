@@ -73,6 +73,58 @@ import Testing
         for _ in 0..<2 { #expect(try client.signIn("ann@example.com", "secret1")["localId"] == "u1") }
     }
 
+    @Test("administrators get hashes and salts with what an import needs to know, and nobody else does")
+    func exportedPasswords() throws {
+        let client = try client()
+        let key = try AdministratorKey(folder: folder.path)
+        let token = try #require(try client.accessToken(try key.assertion())["access_token"])
+        let list = "/v1/projects/hearth/accounts:batchGet?maxResults=100"
+        let bearer = ["Authorization: Bearer \(token)"]
+        let made = try client.signUp("own@example.com")
+        let hash = String(
+            decoding: Base64.standard.encode(
+                Cryptography.hmacSHA256(Array("saltsecret2".utf8), key: Array("key".utf8))),
+            as: UTF8.self)
+        let taken = try client.ask(
+            "POST", "/v1/projects/hearth/accounts:batchCreate",
+            #"""
+            {"users":[{"localId":"taken","email":"taken@example.com","passwordHash":"\#(hash)","salt":"c2FsdA=="},
+            {"localId":"none"}],"hashAlgorithm":"HMAC_SHA256","signerKey":"a2V5"}
+            """#, bearer)
+        #expect(taken.status == 200 && taken.members["error"] == nil)
+        let page = try client.ask("GET", list, nil, bearer)
+        let users = (page.members["users"]?.array ?? []).compactMap(\.object)
+        let config = try #require(page.object("hashConfig"))
+        #expect(users.count == 3 && config["hashAlgorithm"]?.text == "STANDARD_SCRYPT")
+
+        // Another server takes them with these parameters, and their users sign in there.
+        let other = try IdentityClient()
+        for user in users {
+            var request = user["hashConfig"]?.object ?? config
+            request["users"] = .array([.object(user)])
+            let answer = try other.admin("accounts:batchCreate", String(decoding: request.bytes, as: UTF8.self))
+            #expect(answer.status == 200 && answer.members["error"] == nil, "\(answer.http.text)")
+        }
+        #expect(try other.signIn("own@example.com", "secret1")["localId"] == made["localId"])
+        #expect(try other.signIn("taken@example.com", "secret2")["localId"] == "taken")
+        #expect(try other.signIn("taken@example.com", "secret1").error == "INVALID_PASSWORD")
+        let imported = try #require(users.first { $0["localId"]?.text == "taken" })
+        #expect(imported["passwordHash"]?.text == hash && imported["salt"]?.text == "c2FsdA==")
+        #expect(imported["version"]?.integer == 0 && imported["hashConfig"]?.object?["signerKey"]?.text == "a2V5")
+
+        // Who does not want them does not get them.
+        let plain = try client.ask("GET", list + "&returnPasswords=false", nil, bearer)
+        #expect(plain.members["hashConfig"] == nil && !plain.http.text.contains("salt"))
+        // Nor does a client, of its own account or with its own token as a bearer.
+        let idToken = try #require(made["idToken"])
+        let own = try client.post("lookup", #"{"idToken":"\#(idToken)"}"#)
+        #expect(own.status == 200 && !own.http.text.contains("salt"))
+        #expect(own.members["users"]?.array?.first?.object?["passwordHash"]?.text == "UkVEQUNURUQ=")
+        for fields in [[], ["Authorization: Bearer \(idToken)"], ["Authorization: Bearer owner"]] {
+            #expect(try client.ask("GET", list + "&key=app", nil, fields).status == 401)
+        }
+    }
+
     @Test("a user whose password cannot be taken over is not taken over without it")
     func unreadablePasswords() throws {
         let client = try IdentityClient()

@@ -171,12 +171,44 @@ struct PasswordImportTests {
         }
     }
 
-    @Test("what is kept can be exported where it is of the hasher's own kind, and imported again")
-    func exporting() throws {
-        let exported = try #require(hasher.exported(try hasher.hash(bytes("secret"))))
-        let kept = try #require(PasswordImport(hasher.exportedKind).kept(hash: exported.hash, salt: exported.salt))
+    @Test("a hash of the server's own is exported as standard scrypt, and is right again where it is imported")
+    func exportingOwn() throws {
+        let exported = try #require(PasswordExport(try hasher.hash(bytes("secret"))))
+        #expect(exported.hashConfig == PasswordExport.hashConfig(of: hasher))
+        #expect(exported.hashConfig["hashAlgorithm"] == .text("STANDARD_SCRYPT"))
+        let kept = try #require(PasswordImport(exported.hashConfig).kept(hash: exported.hash, salt: exported.salt))
         #expect(hasher.verify(bytes("secret"), against: kept) == .right(needsNewHash: false))
-        #expect(PasswordHasher(cost: .standard).exported(kept) == nil)
+        #expect(PasswordExport.hashConfig(of: PasswordHasher(cost: .standard)) != exported.hashConfig)
+        #expect(PasswordExport("nonsense") == nil)
+    }
+
+    @Test(
+        "an imported hash is exported with the parameters that it came with",
+        arguments: [
+            #"{"hashAlgorithm":"HMAC_SHA512","signerKey":"a2V5","passwordHashOrder":"PASSWORD_AND_SALT"}"#,
+            #"{"hashAlgorithm":"HMAC_MD5","signerKey":"a2V5","passwordHashOrder":"SALT_AND_PASSWORD"}"#,
+            #"{"hashAlgorithm":"SHA256","rounds":3,"passwordHashOrder":"SALT_AND_PASSWORD"}"#,
+            #"{"hashAlgorithm":"MD5","rounds":0,"passwordHashOrder":"PASSWORD_AND_SALT"}"#,
+            #"{"hashAlgorithm":"PBKDF_SHA1","rounds":1000}"#, #"{"hashAlgorithm":"PBKDF2_SHA256","rounds":1000}"#,
+            #"{"hashAlgorithm":"SCRYPT","signerKey":"a2V5","saltSeparator":"Bw==","rounds":8,"memoryCost":14}"#,
+            #"{"hashAlgorithm":"STANDARD_SCRYPT","cpuMemCost":1024,"blockSize":16,"parallelization":2,"dkLen":3}"#,
+        ])
+    func exporting(config: String) throws {
+        let parameters = try PasswordImport(object(config))
+        let kept = try #require(parameters.kept(hash: bytes("AQI/"), salt: bytes("+w==")))
+        let exported = try #require(PasswordExport(kept))
+        #expect(text(exported.hash) == "AQI/" && text(exported.salt) == "+w==")
+        #expect(exported.hashConfig == object(config))
+    }
+
+    @Test("a hash of bcrypt is exported as its text")
+    func exportingBCrypt() throws {
+        let text = "$2b$04$abcdefghijklmnopqrstuulb1Zm9aRMo8zIpU5l2zE2b/dAnXv2O6"
+        let encoded = Base64.standard.encode(bytes(text))
+        let bcrypt = object(#"{"hashAlgorithm":"BCRYPT"}"#)
+        let kept = try #require(PasswordImport(bcrypt).kept(hash: encoded, salt: []))
+        let exported = try #require(PasswordExport(kept))
+        #expect(exported.hash == encoded && exported.salt.isEmpty && exported.hashConfig == bcrypt)
     }
 
     @Test(

@@ -51,20 +51,29 @@ extension IdentityService {
         guard (1...1000).contains(asked) else { throw .refused(.invalidPageSelection) }
         let last = try page.text("nextPageToken") ?? ""
         let users = try accounts.users(in: realm, after: last, limit: Int(asked))
-        let hasher = try page.bool("returnPasswords") == true ? accounts.hasher : nil
+        let givesPasswords = try page.bool("returnPasswords") ?? true
+        let hashConfig = PasswordExport.hashConfig(of: accounts.hasher)
+        var passwordCount = 0
         let infos = users.map { user in
             var info = user.userInfo(tenant: realm.tenant)
-            if let hasher {
-                let exported = user.password.flatMap { hasher.exported($0) }
-                info["passwordHash"] = exported.map { .string($0.hash) }
-                info["salt"] = exported.map { .string($0.salt) }
+            if givesPasswords, let exported = user.password.flatMap({ PasswordExport($0) }) {
+                passwordCount += 1
+                info["passwordHash"] = .string(exported.hash)
+                info["salt"] = .string(exported.salt)
+                info["version"] = .integer(0)
+                if exported.hashConfig != hashConfig { info["hashConfig"] = .object(exported.hashConfig) }
             }
             return JSONValue.object(info)
+        }
+        if passwordCount > 0 {
+            log.info(
+                "accounts.passwords-exported",
+                [("project", realm.project), ("users", String(passwordCount)), ("client", request.client)])
         }
         return HTTPResponse(
             identity: JSONObject([
                 "kind": .text("identitytoolkit#DownloadAccountResponse"), "users": infos.isEmpty ? nil : .array(infos),
-                "hashConfig": hasher.map { .object($0.exportedKind) },
+                "hashConfig": givesPasswords ? .object(hashConfig) : nil,
                 "nextPageToken": users.count == Int(asked) ? users.last.map { .text($0.id) } : nil,
             ]))
     }

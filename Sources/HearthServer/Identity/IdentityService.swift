@@ -14,7 +14,7 @@ final class IdentityService: Sendable {
     let issued = IssuedCodes()
     private let quick: IdentityWorkers
     private let slow: IdentityWorkers
-    private let log: Log
+    let log: Log
 
     var isDevelopment: Bool { accounts.options.isDevelopment }
 

@@ -62,8 +62,8 @@ extension ShellSession {
         var all: [JSONValue] = []
         var next = ""
         repeat {
-            let page = try await call(
-                "GET", try await accounts(":batchGet") + "?maxResults=\(min(limit - all.count, 1000))\(next)")
+            let parameters = "?returnPasswords=false&maxResults=\(min(limit - all.count, 1000))\(next)"
+            let page = try await call("GET", try await accounts(":batchGet") + parameters)
             let users = page.object?["users"]?.array ?? []
             all += users
             rows += users.compactMap(\.object).map { user in

@@ -33,7 +33,7 @@ package struct PasswordHasher: Sendable {
     /// Longer passwords are never right.
     package static let passwordByteCountMax = 4096
 
-    private static let hashByteCount = 32
+    static let hashByteCount = 32
 
     package let cost: Cost
 
@@ -47,24 +47,6 @@ package struct PasswordHasher: Sendable {
             hash: [UInt8](repeating: 0, count: Self.hashByteCount))
         kept.hash = try kept.hash(of: password)
         return kept.text
-    }
-
-    /// Hash and salt of what was kept, in Base64, for an import elsewhere; nil if it was not made as ``exportedKind``
-    /// says.
-    package func exported(_ kept: String) -> (hash: [UInt8], salt: [UInt8])? {
-        guard let kept = KeptPassword(kept), kept.scheme == .scrypt(cost), kept.hash.count == Self.hashByteCount else {
-            return nil
-        }
-        return (Base64.standard.encode(kept.hash), Base64.standard.encode(kept.salt))
-    }
-
-    /// How hashes are made, as an import says it (auth 6.1).
-    package var exportedKind: JSONObject {
-        JSONObject([
-            "hashAlgorithm": .text("STANDARD_SCRYPT"), "cpuMemCost": .integer(1 << Int64(cost.logarithm)),
-            "blockSize": .integer(Int64(cost.blockSize)), "parallelization": .integer(Int64(cost.rounds)),
-            "dkLen": .integer(Int64(Self.hashByteCount)),
-        ])
     }
 
     /// Compares a password with what was kept of one.

@@ -67,7 +67,7 @@ struct UserDirectory: Sendable {
             after last: String?, withPasswords: Bool = false
         ) async throws(ConnectionError) -> (answer: JSONObject, users: [JSONObject], next: String?) {
             let start = last.map { "&nextPageToken=" + UserDirectory.encoded($0) } ?? ""
-            let passwords = withPasswords ? "&returnPasswords=true" : ""
+            let passwords = withPasswords ? "" : "&returnPasswords=false"
             let answer = try await ask(.get, place + ":batchGet?maxResults=1000\(start)\(passwords)")
             let users = (answer["users"]?.array ?? []).compactMap(\.object)
             return (answer, users, answer["nextPageToken"]?.text)

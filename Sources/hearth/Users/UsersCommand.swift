@@ -19,7 +19,9 @@ extension Command {
             claims    prints a user's custom claims, or replaces them by a JSON object
             import    reads the JSON of 'firebase auth:export'; --hash-algo and its companions, which are those of
                       'firebase auth:import', say how its passwords were hashed
-            export    writes that JSON, with --passwords also the hashes, which 'users import' takes
+            export    writes that JSON, with --passwords also the hashes, and prints the options that tell
+                      'firebase auth:import' how they were made. One file may hold passwords of several kinds for
+                      'hearth users import'; for others, --hash-algo NAME writes the users of one kind
 
             The command talks to the admin listener: the one that the key of --key names, or --url.
             """,
@@ -36,7 +38,9 @@ extension Command {
             .init(name: "photo", value: "URL", help: "create, update"),
             .init(name: "phone", value: "NUMBER", help: "create, update"),
             .init(name: "passwords", value: nil, help: "export: with the hashes of passwords, which are secrets"),
-            .init(name: "hash-algo", value: "NAME", help: "import: BCRYPT, SCRYPT, STANDARD_SCRYPT, HMAC_SHA256, …"),
+            .init(
+                name: "hash-algo", value: "NAME",
+                help: "import, export: BCRYPT, SCRYPT, STANDARD_SCRYPT, HMAC_SHA256, …"),
             .init(name: "hash-key", value: "BASE64", help: "import: the key of HMAC_… and SCRYPT"),
             .init(name: "salt-separator", value: "BASE64", help: "import: of SCRYPT"),
             .init(name: "rounds", value: "N", help: "import: of MD5, SHA…, PBKDF… and SCRYPT"),

@@ -2,38 +2,60 @@ import HearthClient
 import HearthShell
 import JSONWebTokens
 
-/// Writes all users as `firebase auth:export` does.
+/// Writes users as `firebase auth:export` does, and beside them how their passwords were hashed.
 struct UsersExport {
     private let output: OutputFile
     private let hasPasswords: Bool
+    /// Only users whose passwords are hashed so.
+    private let algorithm: String?
 
     init(_ file: String?, _ arguments: Arguments) throws(UsageError) {
-        output = try UsageError.of { () throws(ShellError) in try OutputFile(file) }
         hasPasswords = arguments.flag("passwords")
+        algorithm = arguments["hash-algo"]?.uppercased()
+        if algorithm != nil, !hasPasswords { throw UsageError(message: "--hash-algo needs --passwords") }
+        output = try UsageError.of { () throws(ShellError) in try OutputFile(file) }
     }
 
     func run(_ directory: UserDirectory) -> ExitCode {
-        let (output, hasPasswords) = (output, hasPasswords)
+        let (output, hasPasswords, algorithm) = (output, hasPasswords, algorithm)
         let code = directory.perform { session throws(ConnectionError) in
             var text = Array(#"{"users":["#.utf8)
-            var hashConfig: JSONValue?
+            // The kind that the file as a whole says. A user of another one says it.
+            var hashing: PasswordHashing?
+            var counts: [PasswordHashing: Int] = [:]
             var isFirst = true
             var last: String?
             repeat {
                 let page = try await session.page(after: last, withPasswords: hasPasswords)
+                if hasPasswords, algorithm == nil, let config = page.answer["hashConfig"]?.object {
+                    hashing = PasswordHashing(members: config)
+                }
                 for user in page.users {
-                    text += Array((isFirst ? "\n" : ",\n").utf8) + Self.entry(user, hasPasswords: hasPasswords).bytes
+                    let own = user["salt"] == nil ? nil : user["hashConfig"] ?? page.answer["hashConfig"]
+                    let kind = own?.object.map { PasswordHashing(members: $0) }
+                    if let algorithm {
+                        guard let kind, kind.algorithm == algorithm else { continue }
+                        hashing = hashing ?? kind
+                    }
+                    var entry = Self.entry(user, hasPasswords: hasPasswords)
+                    if let kind {
+                        counts[kind, default: 0] += 1
+                        if kind != hashing { entry["hashConfig"] = .object(kind.members) }
+                    }
+                    text += Array((isFirst ? "\n" : ",\n").utf8) + entry.bytes
                     isFirst = false
                 }
-                hashConfig = page.answer["hashConfig"]
                 last = page.next
                 guard output.write(text) else { return .failure }
                 text = []
             } while last != nil
             text += Array("\n]".utf8)
-            if let hashConfig {
+            if let hashing {
                 text += Array(#","hashConfig":"#.utf8)
-                hashConfig.append(to: &text)
+                hashing.members.append(to: &text)
+            }
+            for (kind, count) in counts.sorted(by: { $0.value > $1.value }) {
+                StandardError.write("hearth users: \(count) passwords hashed with \(kind.optionText)\n")
             }
             return output.write(text + Array("}\n".utf8)) ? .success : .failure
         }
@@ -51,8 +73,8 @@ struct UsersExport {
     private static func entry(_ user: JSONObject, hasPasswords: Bool) -> JSONObject {
         var entry = JSONObject()
         for name in ["localId", "email", "emailVerified"] { entry[name] = user[name] }
-        // Without hashes there is a word in their place that is none.
-        if hasPasswords { for name in ["passwordHash", "salt"] { entry[name] = user[name] } }
+        // A hash without a salt is a word that stands for one.
+        if hasPasswords, user["salt"] != nil { for name in ["passwordHash", "salt"] { entry[name] = user[name] } }
         for name in ["displayName", "photoUrl", "createdAt", "phoneNumber", "disabled", "customAttributes"] {
             entry[name] = user[name]
         }

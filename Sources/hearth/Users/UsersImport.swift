@@ -7,8 +7,8 @@ import JSONWebTokens
 struct UsersImport {
     private let file: String
     private let users: [JSONObject]
-    /// What says how the passwords were hashed; empty if nothing does.
-    private let hashing: JSONObject
+    /// How the passwords of which users were hashed, by their indices.
+    private let groups: [(hashing: PasswordHashing, indices: [Int])]
 
     /// Users of one request, and their bytes: a request has at most 1000 and 16 MiB.
     private static let batchMax = (users: 500, bytes: 4 << 20)
@@ -28,69 +28,67 @@ struct UsersImport {
             }
             return user
         }
-        if arguments["hash-algo"] != nil {
-            hashing = try Self.hashing(arguments)
-        } else {
-            hashing = object["hashConfig"]?.object ?? JSONObject()
+        let general =
+            try PasswordHashing(arguments) ?? PasswordHashing(members: object["hashConfig"]?.object ?? JSONObject())
+        var groups: [PasswordHashing: [Int]] = [:]
+        for (index, user) in users.enumerated() {
+            let own = user["hashConfig"]?.object.map { PasswordHashing(members: $0) } ?? general
+            guard own.algorithm != nil || user["passwordHash"] == nil else {
+                throw UsageError(message: "\(file) has hashes of passwords: --hash-algo says how they were made")
+            }
+            groups[user["passwordHash"] == nil ? general : own, default: []].append(index)
         }
-        guard hashing["hashAlgorithm"] != nil || !users.contains(where: { $0["passwordHash"] != nil }) else {
-            throw UsageError(message: "\(file) has hashes of passwords: --hash-algo says how they were made")
-        }
-    }
-
-    /// The options of the Firebase tools, under the names that the request has.
-    private static func hashing(_ arguments: Arguments) throws(UsageError) -> JSONObject {
-        let algorithm = (arguments["hash-algo"] ?? "").uppercased()
-        var members = JSONObject(["hashAlgorithm": .text(algorithm)])
-        members["signerKey"] = arguments["hash-key"].map { .text($0) }
-        members["saltSeparator"] = arguments["salt-separator"].map { .text($0) }
-        for (option, name) in [
-            ("rounds", "rounds"), ("mem-cost", algorithm == "STANDARD_SCRYPT" ? "cpuMemCost" : "memoryCost"),
-            ("parallelization", "parallelization"), ("block-size", "blockSize"), ("dk-len", "dkLen"),
-        ] {
-            members[name] = try arguments.integer(option, 0...1 << 30).map { .integer(Int64($0)) }
-        }
-        switch arguments["hash-input-order"] {
-        case nil: break
-        case "SALT_FIRST": members["passwordHashOrder"] = .text("SALT_AND_PASSWORD")
-        case "PASSWORD_FIRST": members["passwordHashOrder"] = .text("PASSWORD_AND_SALT")
-        case let text?:
-            throw UsageError(message: "--hash-input-order is SALT_FIRST or PASSWORD_FIRST, not '\(text)'")
-        }
-        return members
+        self.groups = groups.map { ($0, $1) }.sorted { $0.indices[0] < $1.indices[0] }
     }
 
     func run(_ directory: UserDirectory) -> ExitCode {
-        let (file, users, hashing) = (file, users, hashing)
+        let (file, users, groups) = (file, users, groups)
         return directory.perform { session throws(ConnectionError) in
-            var start = 0
+            var done = 0
             var refused = 0
-            while start < users.count {
-                var end = start
-                var bytes = 0
-                while end < users.count, end - start < Self.batchMax.users, bytes < Self.batchMax.bytes {
-                    bytes += users[end].bytes.count
-                    end += 1
-                }
-                var request = hashing
-                request["users"] = .array(users[start..<end].map { .object($0) })
+            for batch in Self.batches(of: groups, users) {
+                var request = batch.hashing.members
+                request["users"] = .array(batch.indices.map { .object(users[$0]) })
                 let answer: JSONObject
                 do throws(ConnectionError) {
                     answer = try await session.post(":batchCreate", request)
                 } catch .refused(let status, let text) {
-                    throw .refused(status: status, text: "\(text); \(start - refused) users were imported")
+                    throw .refused(status: status, text: "\(text); \(done - refused) users were imported")
                 }
                 for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
-                    let index = start + Int(problem["index"]?.integer ?? 0)
-                    let id = users.indices.contains(index) ? users[index]["localId"]?.text ?? "" : ""
+                    let place = Int(problem["index"]?.integer ?? 0)
+                    let index = batch.indices.indices.contains(place) ? batch.indices[place] : 0
+                    let id = users[index]["localId"]?.text ?? ""
                     let text = "\(file): user \(index + 1) (\(id)): \(problem["message"]?.text ?? "")"
                     StandardError.write(text.printable + "\n")
                     refused += 1
                 }
-                start = end
+                done += batch.indices.count
             }
             StandardOutput.line("\(users.count - refused) of \(users.count) users imported")
             return refused == 0 ? .success : .failure
         }
+    }
+
+    /// The users of each request, which all have passwords of one kind.
+    private static func batches(
+        of groups: [(hashing: PasswordHashing, indices: [Int])], _ users: [JSONObject]
+    ) -> [(hashing: PasswordHashing, indices: [Int])] {
+        var batches: [(hashing: PasswordHashing, indices: [Int])] = []
+        for group in groups {
+            var indices: [Int] = []
+            var bytes = 0
+            for index in group.indices {
+                if indices.count == batchMax.users || bytes >= batchMax.bytes {
+                    batches.append((group.hashing, indices))
+                    indices = []
+                    bytes = 0
+                }
+                indices.append(index)
+                bytes += users[index].bytes.count
+            }
+            batches.append((group.hashing, indices))
+        }
+        return batches
     }
 }
