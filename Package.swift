@@ -146,8 +146,10 @@ let package = Package(
         .systemLibrary(name: "CZlib"),
         .systemLibrary(name: "CCrypt"),
         .systemLibrary(name: "CLibedit"),
+        .target(name: "CFaults", path: "Tests/CFaults", cSettings: [.define("_GNU_SOURCE")]),
         .target(
-            name: "TestSupport", dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL"],
+            name: "TestSupport",
+            dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,17 @@ int linux_open_pseudo_terminal(char *path, size_t capacity) {
     int failure = errno;
     close(descriptor);
     return -failure;
+}
+
+int linux_semaphore_wait(void *semaphore, int64_t deadline_nanoseconds) {
+    struct timespec deadline = {
+        .tv_sec = deadline_nanoseconds / 1000000000,
+        .tv_nsec = deadline_nanoseconds % 1000000000,
+    };
+    while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline) != 0) {
+        if (errno != EINTR) return -errno;
+    }
+    return 0;
 }
 
 int linux_available_cpu_count(void) {

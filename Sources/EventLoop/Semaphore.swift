@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Lets one thread wait for another. Not for event loops, which never wait.
@@ -18,17 +19,9 @@ package final class Semaphore: @unchecked Sendable {
 
     package func signal() { sem_post(semaphore) }
 
-    /// False when the time is up and nobody signalled.
+    /// False when the time is up and nobody signalled. Changes of the time of day make no difference.
     package func wait(atMost limit: Duration) -> Bool {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        let nanoseconds = deadline.tv_nsec + Int(limit.components.attoseconds / 1_000_000_000)
-        deadline.tv_sec += Int(limit.components.seconds) + nanoseconds / 1_000_000_000
-        deadline.tv_nsec = nanoseconds % 1_000_000_000
-        while sem_timedwait(semaphore, &deadline) != 0 {
-            if errno == ETIMEDOUT { return false }
-        }
-        return true
+        linux_semaphore_wait(semaphore, (MonotonicTime.current + limit).nanoseconds) == 0
     }
 
     package func wait() { while sem_wait(semaphore) != 0 {} }

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 package import StorageErrors
 
 /// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
@@ -39,8 +40,14 @@ package final class Connection {
             case .readOnly: SQLITE_OPEN_READONLY
             case .joining: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
             }
-        // Its own path is none.
+        // It is a path, not a URI.
         let path = path.hasPrefix("file:") ? "./" + path : path
+        if mode != .readOnly {
+            // SQLite would let everybody read a file that it makes. One that is there is not opened: closing it would
+            // end the locks that this process has on it.
+            let file = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if file >= 0 { close(file) }
+        }
         let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
             let error = Self.error(code: code, handle: handle, path: path)

@@ -12,16 +12,39 @@ package enum StorageError: Error, Hashable, Sendable {
     case busy(String)
     /// The server has as much of this to do as it may have.
     case overloaded(String)
+    /// A restore replaced some of the files of this database, and then stopped.
+    case interruptedRestore(database: String)
+    /// The data folder or a file in it is not the one that was opened: it was moved, removed or replaced.
+    case replaced(String)
+    /// The server shuts down and takes no more requests.
+    case stopping
 
-    /// One line for people: clients get it with a refused write, operators in the log.
+    /// One line for operators, with paths and the words of the system.
     package var message: String {
         switch self {
-        case .full: "no space left on the device that holds the data folder"
-        case .readOnly(let detail): "the data folder cannot be written: \(detail)"
-        case .inputOutput(let detail): "the disk reported an error: \(detail)"
+        case .full, .stopping: summary
+        case .readOnly(let detail): "\(summary): \(detail)"
+        case .inputOutput(let detail): "\(summary): \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
-        case .busy(let detail): "the database is in use: \(detail)"
+        case .busy(let detail): "\(summary): \(detail)"
         case .overloaded(let detail): detail
+        case .interruptedRestore(let database): "a restore of \(database) was interrupted: run 'hearth restore' again"
+        case .replaced(let detail): "\(summary): \(detail)"
+        }
+    }
+
+    /// A short line for clients, which does not tell how the server is set up.
+    package var summary: String {
+        switch self {
+        case .full: "no space left on the device that holds the data folder"
+        case .readOnly: "the data folder cannot be written"
+        case .inputOutput: "the disk reported an error"
+        case .damaged: "stored data is damaged"
+        case .busy: "the database is in use"
+        case .overloaded(let detail): detail
+        case .interruptedRestore: "a restore of the database was interrupted"
+        case .replaced: "the data folder is not the one that was opened"
+        case .stopping: "the server is shutting down"
         }
     }
 }

@@ -16,11 +16,13 @@ package final class DataFolder: Sendable {
             var template = Array("/tmp/hearth-XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { throw Self.error("cannot make a temporary folder") }
             path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        } else if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw Self.error("cannot make the data folder \(path)")
+        } else {
+            let code = FolderSync.makeFolder(path)
+            guard code == 0 else { throw Self.error("cannot make the data folder \(path)", code) }
         }
         let lock = Glibc.open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.error("cannot open \(path)/lock") }
+        FolderSync.giveToOwner(path + "/lock", of: path)
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
             throw .busy("another server uses the data folder \(path)")
@@ -44,7 +46,11 @@ package final class DataFolder: Sendable {
 
     /// Names of the databases that have files here, sorted.
     package var databases: [String] {
-        files.filter { $0.hasSuffix(".tree") }.map { String($0.dropLast(5)) }.sorted()
+        let suffixes = [".tree", ".log", ".restoring"]
+        let names = files.compactMap { file in
+            suffixes.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+        }
+        return Set(names.filter(Self.isValidName)).sorted()
     }
 
     /// Names of the databases that have rules of their own here, sorted.
@@ -85,10 +91,11 @@ package final class DataFolder: Sendable {
             }
     }
 
-    /// Whether a database has files here.
+    /// Whether a database has files here, be they only those of a restore that was interrupted.
     package func hasDatabase(_ name: String) -> Bool {
         precondition(Self.isValidName(name))
-        return access("\(path)/\(name).tree", F_OK) == 0 || access("\(path)/\(name).log", F_OK) == 0
+        let files = DatabaseFiles(name: name, folder: path)
+        return [files.tree, files.log, files.restoring].contains { (file: String) in access(file, F_OK) == 0 }
     }
 
     /// Bytes that the files of a database take.
@@ -111,7 +118,8 @@ package final class DataFolder: Sendable {
     package func backupPath(of name: String, time: String) throws(BackupError) -> String {
         precondition(Self.isValidName(name))
         let folder = path + "/backups"
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw BackupError("cannot make \(folder)") }
+        let code = FolderSync.makeFolder(folder)
+        guard code == 0 else { throw BackupError("cannot make \(folder)", code) }
         return "\(folder)/\(name)-\(time).backup"
     }
 
@@ -119,9 +127,7 @@ package final class DataFolder: Sendable {
     package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))
         let files = DatabaseFiles(name: name, folder: path)
-        guard access(files.restoring, F_OK) != 0 else {
-            throw .damaged("a restore of \(name) has not come to its end: \(files.restoring); run it again")
-        }
+        guard access(files.restoring, F_OK) != 0 else { throw .interruptedRestore(database: name) }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability)
         // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
@@ -134,9 +140,9 @@ package final class DataFolder: Sendable {
         return (log, tree)
     }
 
-    private static func error(_ what: String) -> StorageError {
-        let detail = "\(what): \(String(cString: strerror(errno)))"
-        return switch errno {
+    private static func error(_ what: String, _ code: Int32 = errno) -> StorageError {
+        let detail = "\(what): \(String(cString: strerror(code)))"
+        return switch code {
         case ENOSPC, EDQUOT: .full
         case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly(detail)
         default: .inputOutput(detail)

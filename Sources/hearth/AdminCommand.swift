@@ -3,6 +3,7 @@ import Glibc
 import HearthServer
 import HearthShell
 import Identity
+import TreeStorage
 
 extension Command {
     static let admin = Command(
@@ -55,8 +56,11 @@ private enum AdminTask {
 
     func run(_ arguments: Arguments) throws {
         let folder = arguments["data"] ?? "./data"
-        if case .createKey = self, mkdir(folder, 0o700) != 0, errno != EEXIST {
-            throw Failure(description: "cannot make the data folder \(folder): \(String(cString: strerror(errno)))")
+        if case .createKey = self {
+            let code = FolderSync.makeFolder(folder)
+            guard code == 0 else {
+                throw Failure(description: "cannot make the data folder \(folder): \(String(cString: strerror(code)))")
+            }
         }
         let accounts = try ServiceAccounts(folder: folder)
         switch self {

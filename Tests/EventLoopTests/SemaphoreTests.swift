@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 @Suite("A semaphore")
@@ -21,5 +22,19 @@ struct SemaphoreTests {
         there.signal()
         #expect(back.wait(atMost: .seconds(60)))
         thread.join()
+    }
+
+    @Test("gives up in time, whatever the clock on the wall says")
+    func wallClock() {
+        let start = MonotonicTime.current
+        for seconds in [3600, -3600] {
+            // The deadline is made by a clock that is wrong; the kernel's is right.
+            TimeOfDay.isWrong(by: .seconds(seconds)) {
+                let before = MonotonicTime.current
+                #expect(!Semaphore().wait(atMost: .milliseconds(20)))
+                #expect(MonotonicTime.current - before >= .milliseconds(20))
+            }
+        }
+        #expect(MonotonicTime.current - start < .seconds(3000))
     }
 }

@@ -26,7 +26,7 @@ package final class TemporaryFolder: Sendable {
         return names.sorted()
     }
 
-    private static func remove(_ path: String) {
+    static func remove(_ path: String) {
         for name in files(in: path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
         rmdir(path)
     }

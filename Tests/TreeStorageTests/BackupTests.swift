@@ -134,22 +134,6 @@ struct BackupTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("that was put in place by half keeps servers out until it is done again")
-    func interrupted() throws {
-        _ = try fill(seed: 7)
-        _ = try Backup.make(of: "a", in: folder.path, to: file)
-        TemporaryFolder.write([], to: target.path + "/a.restoring")
-        do {
-            let data = try DataFolder(path: target.path, durability: .full)
-            #expect { try data.open("a", newEpoch: 1) } throws: { error in
-                if case .damaged(let text) = error as? StorageError { text.contains("run it again") } else { false }
-            }
-        }
-        _ = try restore()
-        let data = try DataFolder(path: target.path, durability: .full)
-        _ = try data.open("a", newEpoch: 1)
-    }
-
     @Test("that is damaged anywhere is refused, or its damage is where nothing is")
     func damage() throws {
         let work = try fill(seed: 8)

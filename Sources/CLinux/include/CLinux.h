@@ -68,6 +68,8 @@ void linux_set_thread_name(const char *name);
 void linux_run_in_background(void);
 // A write of this thread to a closed pipe or socket then fails with EPIPE and raises nothing.
 void linux_block_broken_pipe_signal(void);
+// Waits for a POSIX semaphore (sem_t *) up to a time of the monotonic clock. 0, or -ETIMEDOUT.
+int linux_semaphore_wait(void *semaphore, int64_t deadline_nanoseconds);
 // CPUs that this process may run on; at least 1.
 int linux_available_cpu_count(void);
 // Fills the buffer from the kernel's generator.

@@ -118,5 +118,5 @@ extension RESTError {
         }
     }
 
-    init(_ error: StorageError) { self.init(.serviceUnavailable, error.message) }
+    init(_ error: StorageError) { self.init(.serviceUnavailable, error.summary) }
 }

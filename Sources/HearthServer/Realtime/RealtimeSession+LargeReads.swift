@@ -63,7 +63,7 @@ extension RealtimeSession {
         if let error {
             if case .listen = read.purpose { dropListener(of: read) }
             ServerMessageWriter.appendFailure(
-                number: read.number, status: Failure.unavailable(error).status, text: error.message, to: &reply)
+                number: read.number, status: Failure.unavailable(error).status, text: error.summary, to: &reply)
         } else if case .listen = read.purpose {
             if let position = read.position {
                 ServerMessageWriter.appendListening(

@@ -340,7 +340,7 @@ final class RealtimeSession: GroupMember {
     func giveUp(because error: StorageError) {
         let code: CloseCode = if case .overloaded = error { .tryAgainLater } else { .internalError }
         // A close frame has room for 123 bytes of reason.
-        close(code, reason: String(error.message.prefix(120).filter(\.isASCII)))
+        close(code, reason: String(error.summary.prefix(120).filter(\.isASCII)))
     }
 
     /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come behind

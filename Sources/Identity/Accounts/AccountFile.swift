@@ -20,8 +20,6 @@ final class AccountFile: @unchecked Sendable {
 
     /// - parameter survivesPowerLoss: a commit waits for the disk.
     init(path: String, survivesPowerLoss: Bool) throws(StorageError) {
-        // Made before SQLite does it, which lets everybody read; its other files get the same permissions.
-        close(Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600))
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")

@@ -88,7 +88,7 @@ package enum Failure: Error, Hashable, Sendable {
             "Index not defined, add \".indexOn\": \"\(index)\", for path \"\(path)\", to the rules"
         case .tooLarge: "the query selects too much data: narrow it or set a limit"
         case .denied: "Permission denied"
-        case .unavailable(let error): error.message
+        case .unavailable(let error): error.summary
         case .refused(_, let text): text
         }
     }

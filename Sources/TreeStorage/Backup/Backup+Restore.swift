@@ -11,10 +11,10 @@ extension Backup {
 
     /// Puts a backup in the place of a database, or makes the database if there is none. No server may have the folder.
     ///
-    /// The new files are complete and on disk before the old ones are touched. Those stay in the folder, with a time
-    /// behind their names. A crash in between leaves a marker file, with which no server opens the database until the
-    /// restore is run again. The log gets a new epoch: the numbers behind the end of the backup were once something
-    /// else.
+    /// The new files are complete and on disk before the old ones are touched. The old ones stay in the folder, with a
+    /// time after their names. While names change there is a marker file: after a crash, or a name that could not be
+    /// changed, no server reads or writes the database until the restore is run again. The log gets a new epoch: the
+    /// numbers after the end of the backup were once something else.
     ///
     /// - parameter name: the database; nil for the one of which it is a backup.
     /// - parameter whenChecked: told what the backup holds before anything is changed.
@@ -47,6 +47,7 @@ extension Backup {
             removeAll(new)
             throw BackupError(error)
         }
+        for file in [new.tree, new.log] { FolderSync.giveToOwner(file, of: folder) }
         return Restored(database: name, keptFiles: try replace(files, by: new, in: folder))
     }
 
@@ -89,7 +90,18 @@ extension Backup {
         let marker = open(files.restoring, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard marker >= 0 else { throw BackupError("cannot write \(files.restoring)") }
         close(marker)
-        try PartialFile.sync(folder)
+        do throws(BackupError) {
+            try PartialFile.sync(folder)
+            return try exchange(files, for: new, in: folder)
+        } catch {
+            throw BackupError(message: "\(error.message); the restore is not complete: run it again")
+        }
+    }
+
+    /// Changes the names, with the marker there, and takes that away.
+    private static func exchange(
+        _ files: DatabaseFiles, for new: DatabaseFiles, in folder: String
+    ) throws(BackupError) -> [String] {
         let time = freeSuffix(files)
         var kept: [String] = []
         for file in [files.log, files.tree] {

@@ -71,6 +71,9 @@ extension Backup {
     /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
     package static func make(of name: String, in folder: String, to path: String) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
+        guard !DataFolder.isValidName(name) || access(files.restoring, F_OK) != 0 else {
+            throw BackupError(.interruptedRestore(database: name))
+        }
         guard DataFolder.isValidName(name), access(files.tree, F_OK) == 0, access(files.log, F_OK) == 0 else {
             throw BackupError(message: "there is no database \(name) in \(folder)")
         }

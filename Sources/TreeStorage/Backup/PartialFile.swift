@@ -21,15 +21,15 @@ package struct PartialFile: Sendable {
 
     /// Waits until the disk has a file, or the names of the files in a folder.
     static func sync(_ path: String) throws(BackupError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BackupError("cannot open \(path)") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw BackupError("cannot sync \(path)") }
+        let code = FolderSync.sync(path)
+        guard code == 0 else { throw BackupError("cannot sync \(path)", code) }
     }
 
     static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        // A slash at the end belongs to the name.
+        let name = path.last == "/" && path.utf8.count > 1 ? path.dropLast() : path[...]
+        guard let slash = name.lastIndex(of: "/") else { return "." }
+        return slash == name.startIndex ? "/" : String(name[..<slash])
     }
 }
 
@@ -40,8 +40,8 @@ package struct BackupError: Error, Hashable, Sendable {
 
     init(message: String) { self.message = message }
 
-    /// Behind a system call that failed.
-    init(_ what: String) { message = "\(what): \(String(cString: strerror(errno)))" }
+    /// After a system call that failed.
+    init(_ what: String, _ code: Int32 = errno) { message = "\(what): \(String(cString: strerror(code)))" }
 
     init(_ error: StorageError) { message = error.message }
 }

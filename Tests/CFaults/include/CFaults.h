@@ -1,0 +1,35 @@
+#ifndef CFAULTS_H
+#define CFAULTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// System calls on files whose paths begin with this are shown to the observer.
+#define FAULTS_PREFIX "/tmp/hearth-disk-"
+
+enum faults_call {
+    FAULTS_OPEN,        // count: the flags
+    FAULTS_READ,
+    FAULTS_WRITE,       // bytes, count, offset
+    FAULTS_TRUNCATE,    // count: the new length
+    FAULTS_SYNC,
+    FAULTS_RENAME,      // other: the new path
+    FAULTS_REMOVE,      // a file or a folder
+    FAULTS_MAKE_FOLDER
+};
+
+/// Called before a system call, on its thread. Another answer than 0 is the error number with which it fails.
+typedef int (*faults_before)(enum faults_call call, const char *path);
+
+/// Called after one that succeeded. `isNew`: an open has made the file.
+typedef void (*faults_after)(
+    enum faults_call call, const char *path, const char *other, const void *bytes, size_t count, int64_t offset,
+    int isNew);
+
+/// Sets the observer of the whole process, for good.
+void faults_observe(faults_before before, faults_after after);
+
+/// Lets the clock of the time of day differ by so many seconds, for the calling thread.
+void faults_set_clock(int64_t seconds);
+
+#endif
