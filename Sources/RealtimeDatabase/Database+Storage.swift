@@ -75,7 +75,7 @@ extension Database {
             switch operation.content {
             case .change(let change):
                 do throws(Failure) {
-                    for assignment in change.assignments { try apply(assignment) }
+                    try apply(change.assignments)
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
@@ -105,11 +105,11 @@ extension Database {
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
         refusal = error
-        rows = TreeRows(store: rows.store, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
+        rows = TreeRows(store: rows.store.base, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
         frozen = []
         tornBy = nil
         sequence = storeSequence
-        entries = IndexEntries(store: rows.store)
+        entries = IndexEntries(store: rows.store.base)
         indexBuild = nil
         try load()
         try replay(operations)

@@ -24,11 +24,11 @@ extension Database {
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         if listeners.isEmpty {
-            try apply(assignment)
+            try apply([assignment], value.rows)
             turn.record.append(assignment, uid: turn.principal.uid)
             sequence += 1
         } else {
-            try commit(.set(assignment), in: &turn)
+            try commit(.set(assignment), value.rows, in: &turn)
         }
         return stored
     }
@@ -56,7 +56,8 @@ extension Database {
         }
         try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
-        try commit(.merge(base: base, assignments), in: &turn)
+        let rows = entries.lazy.compactMap(\.value.rows).first
+        try commit(.merge(base: base, assignments), rows, in: &turn)
     }
 
     private func denial(of assignment: Assignment, in turn: borrowing Turn) -> Failure {
@@ -86,10 +87,10 @@ extension Database {
     }
 
     /// Applies a change, writes it into the turn's record, and tells whoever listens.
-    private func commit(_ change: Change, in turn: inout Turn) throws(Failure) {
+    private func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         let assignments = change.assignments
         let queries = try concernedQueries(by: assignments)
-        for assignment in assignments { try apply(assignment) }
+        try apply(assignments, rows)
         judgeListeners(concernedBy: assignments, in: &turn)
         let outputs = turn.outputs.count
         push(change, at: Position(epoch: epoch, sequence: sequence + 1), in: &turn)
@@ -108,20 +109,42 @@ extension Database {
         assignments.filter { !$0.value.isNull }.map(\.target.path).sorted()
     }
 
-    /// Puts an assignment into the tree. The priority of a node that is not there (any more) has no effect.
-    func apply(_ assignment: Assignment) throws(Failure) {
+    /// Puts the assignments of one operation into the tree. The priority of a node that is not there (any more) has no
+    /// effect. `prepared` are the rows of the first large value among them, if they were made beforehand.
+    func apply(_ assignments: [Assignment], _ prepared: PreparedRows? = nil) throws(Failure) {
         do throws(StorageError) {
-            try keepingIndexes(assignment) { () throws(StorageError) in
-                if assignment.target.isPriority {
-                    _ = try rows.setPriority(assignment.value, at: assignment.target.path)
-                } else {
-                    try rows.set(assignment.value, at: assignment.target.path)
+            let large = assignments.firstIndex { isLarge($0) }
+            if let large {
+                // The store must be able to stop right before the operation that brings a large value, and what else
+                // the operation changes comes behind that value.
+                try freeze()
+                let assignment = assignments[large]
+                let isPrepared = prepared?.value.isSameText(as: assignment.value) == true
+                let made = isPrepared ? prepared : nil
+                try keepingIndexes(assignment) { () throws(StorageError) in
+                    try rows.attach(
+                        made ?? PreparedRows(assignment.value, rows.packing), at: assignment.target.path)
+                }
+            }
+            for (index, assignment) in assignments.enumerated() where index != large {
+                try keepingIndexes(assignment) { () throws(StorageError) in
+                    if assignment.target.isPriority {
+                        _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+                    } else {
+                        try rows.set(assignment.value, at: assignment.target.path)
+                    }
                 }
             }
         } catch {
             tornBy = error
             throw .unavailable(error)
         }
+    }
+
+    /// Whether a value stays text until the store has its rows. One at a time does.
+    private func isLarge(_ assignment: Assignment) -> Bool {
+        assignment.value.bytes.count >= largeBytesMin && !assignment.target.isPriority && rows.canAttach
+            && !assignment.value.isLeaf
     }
 
     /// Server values become what they stand for. Increments refer to the value before the request at the same place.

@@ -22,6 +22,9 @@ package final class Database {
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
     package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
+    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit.
+    package static let largeBytesMin = 256 << 10
+    package let largeBytesMin: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer
     /// (``SessionListens``).
     let listenersMax: Int
@@ -90,7 +93,8 @@ package final class Database {
     package init(
         index: UInt32, epoch: UInt64 = 0, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
-        listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, packing: TreeRows.Packing = TreeRows.Packing()
+        listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, largeBytesMin: Int = Database.largeBytesMin,
+        packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
         self.epoch = epoch
@@ -98,6 +102,7 @@ package final class Database {
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
         self.scannedAtOnceMax = scannedAtOnceMax
+        self.largeBytesMin = largeBytesMin
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         entries = IndexEntries(store: store)
         self.sequence = sequence

@@ -32,13 +32,15 @@ package final class Statement {
     }
 
     package func bind(_ index: Int32, _ value: [UInt8]) {
-        _ = value.withUnsafeBytes { bytes in
-            // An empty array has no address, and a null pointer would bind NULL.
-            if let address = bytes.baseAddress, bytes.count > 0 {
-                sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), Self.copied)
-            } else {
-                sqlite3_bind_zeroblob(handle, index, 0)
-            }
+        value.withUnsafeBytes { bind(index, bytes: $0) }
+    }
+
+    package func bind(_ index: Int32, bytes: UnsafeRawBufferPointer) {
+        if let address = bytes.baseAddress, bytes.count > 0 {
+            sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), Self.copied)
+        } else {
+            // A null pointer would bind NULL.
+            sqlite3_bind_zeroblob(handle, index, 0)
         }
     }
 

@@ -62,14 +62,47 @@ final class ClearableTable {
         }
     }
 
-    /// Whether dead rows are still there.
-    var isClearing: Bool { !clearing.keys.isEmpty }
+    /// Hides all rows of a range that are older than `sequence`, also those that are written later.
+    func hide(_ range: KeyRange, sequence: UInt64) throws(StorageError) {
+        clearing.hide(range.lower)
+        insertCleared.bind(1, range.lower)
+        insertCleared.bind(2, range.upper)
+        insertCleared.bind(3, Int64(sequence))
+        try insertCleared.run()
+    }
+
+    /// Only rows older than `sequence` are dead in a range that was hidden; none with nil.
+    func show(_ range: KeyRange, from sequence: UInt64?) throws(StorageError) {
+        if let sequence {
+            insertCleared.bind(1, range.lower)
+            insertCleared.bind(2, range.upper)
+            insertCleared.bind(3, Int64(sequence))
+            try insertCleared.run()
+        } else {
+            let delete = try connection.prepare("DELETE FROM \(clearedName) WHERE lower = ?1")
+            delete.bind(1, range.lower)
+            try delete.run()
+        }
+    }
+
+    /// Whether a range has rows, dead ones included.
+    func holdsRows(in range: KeyRange) throws(StorageError) -> Bool {
+        countRange.bind(1, range.lower)
+        countRange.bind(2, range.upper)
+        countRange.bind(3, 1)
+        return try countRange.firstInteger() != 0
+    }
+
+    /// Whether dead rows are still there that can be removed.
+    var isClearing: Bool { clearing.hasUnhidden }
 
     /// Removes some dead rows, in a transaction of its own. Answers how many rows it looked at.
     func clearSome() throws(StorageError) -> Int {
-        let next = try connection.prepare("SELECT lower, upper, sequence FROM \(clearedName) ORDER BY lower LIMIT 1")
+        let next = try connection.prepare(
+            "SELECT lower, upper, sequence FROM \(clearedName) WHERE lower IS NOT ?1 ORDER BY lower LIMIT 1")
+        if let hidden = clearing.hidden { next.bind(1, hidden) }
         guard try next.step() else {
-            clearing.removeAll()
+            clearing.removeUnhidden()
             return 0
         }
         let (lower, upper, before) = (next.blob(0), next.blob(1), next.integer(2))
@@ -108,13 +141,33 @@ final class ClearableTable {
 /// The lower bounds of the ranges that hold dead rows. Written by the applier, read by readers on other threads: a
 /// range is in here before its rows are dead, and until the last one is gone, so a stale answer costs time only.
 final class ClearingRanges: Sendable {
-    private let lowerBounds = Mutex(Set<[UInt8]>())
+    private struct Bounds {
+        var lower: Set<[UInt8]> = []
+        var hidden: [UInt8]?
+    }
 
-    var keys: Set<[UInt8]> { lowerBounds.withLock { $0 } }
+    private let bounds = Mutex(Bounds())
 
-    func insert(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.insert(key) } }
+    var keys: Set<[UInt8]> { bounds.withLock { $0.lower } }
 
-    func remove(_ key: [UInt8]) { _ = lowerBounds.withLock { $0.remove(key) } }
+    /// The range whose rows are being written and are not to be seen yet.
+    var hidden: [UInt8]? { bounds.withLock { $0.hidden } }
 
-    func removeAll() { lowerBounds.withLock { $0 = [] } }
+    var hasUnhidden: Bool { bounds.withLock { $0.lower.count > ($0.hidden == nil ? 0 : 1) } }
+
+    func insert(_ key: [UInt8]) { _ = bounds.withLock { $0.lower.insert(key) } }
+
+    func remove(_ key: [UInt8]) { _ = bounds.withLock { $0.lower.remove(key) } }
+
+    func hide(_ key: [UInt8]) {
+        bounds.withLock { bounds in
+            bounds.lower.insert(key)
+            bounds.hidden = key
+        }
+    }
+
+    /// Nothing is hidden any more; whether the range is still being cleared is said separately.
+    func endHiding() { bounds.withLock { $0.hidden = nil } }
+
+    func removeUnhidden() { bounds.withLock { bounds in bounds.lower = bounds.lower.filter { $0 == bounds.hidden } } }
 }

@@ -39,6 +39,23 @@ struct HeldRequestsTests {
         #expect(held.takeLarge() == nil && held.isEmpty)
     }
 
+    @Test("while a large one is got ready, others of its connection wait, and those of other connections do not")
+    func begun() {
+        var held = Self.held([
+            Self.set(Self.large, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 2, 20),
+        ])
+        #expect(held.beginLarge()?.number == 10)
+        held.append(Self.set(1, by: 1, 12))
+        held.append(Self.set(1, by: 3, 30))
+        #expect(held.takeSmall(bytesMax: 1000).map(\.number) == [30])
+        #expect(held.takeSmall(bytesMax: 1000).isEmpty && !held.hasLarge && held.beginLarge() == nil)
+        #expect(held.takeBegun()?.number == 10)
+        #expect(held.takeSmall(bytesMax: 1000).map(\.number) == [11, 12])
+        #expect(held.beginLarge()?.number == 20)
+        #expect(held.takeAll().map(\.number) == [20])
+        #expect(held.isEmpty)
+    }
+
     @Test("connections take turns, and a turn has only so many bytes")
     func turns() {
         let requests = (0..<4).flatMap { number in (1...2).map { Self.set(10, by: $0, Int64($0) * 10 + number) } }

@@ -55,6 +55,7 @@ struct TreeRowsTests {
         .set("", "null"), .set("a", "null"), .set("a/b", "null"), .set("a/b/x", "null"),
         .set("a", "1"), .set("a/b/x", "1"), .set("b", #""a long leaf""#),
         .set("a", #"{"b":{"x":"long text"},"d":1}"#), .set("a/b", #"{"y":{"z":1},"z":2}"#),
+        .attach("a", #"{"b":{"x":"long text"},"e":1}"#), .attach("a/b", #"{".priority":1,"y":"long text"}"#),
         .setPriority("", "1"), .setPriority("a", "2"), .setPriority("a", "null"),
         .freeze, .apply, .clear, .trim, .read("a/b"), .exists("a"),
     ]

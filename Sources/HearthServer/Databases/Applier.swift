@@ -5,7 +5,8 @@ import TreeStorage
 /// The thread that writes changed rows to tree files, behind the commit log.
 final class Applier: Sendable {
     enum Job: Sendable {
-        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state.
+        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value it
+        /// writes some rows, and the job has to be posted again.
         case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges, at least about so many.
         case clear(database: UInt32, TreeFile, rows: Int)
@@ -24,6 +25,11 @@ final class Applier: Sendable {
                     switch job {
                     case .apply(let database, let tree, let frozen, let streams):
                         do throws(StorageError) {
+                            // Other databases come in between.
+                            if try tree.writeSome(of: frozen.changes) {
+                                report(.wroteSome(database, frozen, streams))
+                                continue
+                            }
                             if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
                             for stream in streams { readers.start(stream, on: tree) }
                             report(.applied(database, frozen, nil))

@@ -14,6 +14,7 @@ struct DatabaseHost: Sendable {
     let committer: Committer
     let applier: Applier
     let history: HistoryReader
+    let preparer: Preparer
     let readers: SnapshotReaders
     let readiness: Readiness
     let backlog: DeliveryBacklog

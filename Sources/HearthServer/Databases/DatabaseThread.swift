@@ -18,6 +18,10 @@ package final class DatabaseThread: Sendable {
         case probed(UInt32, StorageError?)
         case pruned(UInt32, isMore: Bool)
         case applied(UInt32, FrozenRows, StorageError?)
+        /// Some rows of a large value are in the tree file, and there are more to write.
+        case wroteSome(UInt32, FrozenRows, [SnapshotStream])
+        /// The rows of a large value are made.
+        case prepared(UInt32, Request)
         case cleared(UInt32, StorageError?)
         /// The log was read.
         case history(UInt32, HistoryReader.Answers)
@@ -46,6 +50,7 @@ package final class DatabaseThread: Sendable {
     private let committer: Committer
     private let applier: Applier
     private let history: HistoryReader
+    private let preparer: Preparer
 
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
@@ -64,9 +69,12 @@ package final class DatabaseThread: Sendable {
         self.committer = committer
         self.applier = applier
         self.history = history
+        let preparer = try Preparer(report: report)
+        self.preparer = preparer
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
-            committer: committer, applier: applier, history: history, readers: readers, readiness: readiness,
+            committer: committer, applier: applier, history: history, preparer: preparer, readers: readers,
+            readiness: readiness,
             backlog: backlog, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
@@ -111,6 +119,7 @@ package final class DatabaseThread: Sendable {
         committer.stop()
         applier.stop()
         history.stop()
+        preparer.stop()
     }
 
     private final class Address: Sendable {

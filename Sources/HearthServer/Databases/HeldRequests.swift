@@ -10,9 +10,13 @@ struct HeldRequests {
     /// What was taken and given back; it comes before all others.
     private var front: [Request] = []
     private var lineCount = 0
+    /// The connection whose next request, a large one, is being got ready for its turn.
+    private var begun: ConnectionID?
 
     var count: Int { front.count + lineCount }
     var isEmpty: Bool { count == 0 }
+    /// A large request can be begun.
+    var hasLarge: Bool { front.isEmpty && begun == nil && !large.isEmpty }
     /// Nothing can be taken but large requests.
     var isLargeOnly: Bool { front.isEmpty && small.isEmpty }
 
@@ -41,13 +45,24 @@ struct HeldRequests {
         return turn
     }
 
-    mutating func takeLarge() -> Request? {
-        guard front.isEmpty else { return nil }
-        return large.takeFirst().map { take(from: $0) }
+    /// Begins a large request. Until it is taken, it and those of its connection behind it stay here, and no other
+    /// large one is begun.
+    mutating func beginLarge() -> Request? {
+        guard front.isEmpty, begun == nil, let connection = large.takeFirst() else { return nil }
+        begun = connection
+        return requests[connection]?.first
     }
 
+    /// Takes the large request that was begun.
+    mutating func takeBegun() -> Request? {
+        defer { begun = nil }
+        return begun.map { take(from: $0) }
+    }
+
+    mutating func takeLarge() -> Request? { beginLarge().flatMap { _ in takeBegun() } }
+
     mutating func takeAll() -> [Request] {
-        var all: [Request] = []
+        var all = takeBegun().map { [$0] } ?? []
         while !isEmpty {
             all += takeSmall(bytesMax: .max)
             if let request = takeLarge() { all.append(request) }

@@ -58,16 +58,49 @@ extension HostedDatabase {
         if mayRunHeld {
             let turn = held.takeSmall(bytesMax: host.limits.turnBytesMax)
             if !turn.isEmpty { runShort(turn) }
-            if mayRun, mayRunLarge, let request = held.takeLarge() { _ = runTurn([request]) }
+            if mayRun { runLarge() }
         }
         postStep()
     }
 
-    private var mayRunHeld: Bool { !held.isEmpty && mayRun && (!held.isLargeOnly || mayRunLarge) }
+    private func runLarge() {
+        if case .ready(let request) = largeWrite {
+            largeWrite = .none
+            _ = held.takeBegun()
+            _ = runTurn([request])
+            // What it has changed is not to wait for more: the next one waits for it.
+            freeze(behindOthers: true)
+        } else if mayRunLarge, let request = held.beginLarge() {
+            let preparation = database.preparation
+            if preparation.isWorthIt(for: request) {
+                largeWrite = .preparing
+                host.preparer.post(.init(database: database.index, request: request, preparation: preparation))
+            } else {
+                _ = held.takeBegun()
+                _ = runTurn([request])
+            }
+        }
+    }
 
-    /// Large requests wait for the applier and until memory is looked through; meanwhile small ones go on.
+    /// The rows of a large write are made.
+    func prepared(_ request: Request) {
+        // It may have been refused meanwhile.
+        guard case .preparing = largeWrite else { return }
+        largeWrite = .ready(request)
+        runHeld()
+    }
+
+    private var mayRunHeld: Bool {
+        if held.isEmpty || !mayRun { return false }
+        if case .ready = largeWrite { return true }
+        return !held.isLargeOnly || mayRunLarge
+    }
+
+    /// Large requests come one at a time, and wait for the applier and until memory is looked through; meanwhile small
+    /// ones go on.
     private var mayRunLarge: Bool {
         let rows = database.rows
+        guard held.hasLarge, case .none = largeWrite, rows.canAttach else { return false }
         if rows.trimBacklog >= Self.trimBacklogMax { return false }
         if !isApplying, !isClearing { return true }
         return database.changedBytes < host.limits.changedBytesBulk

@@ -61,6 +61,7 @@ extension HostedDatabase {
     /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners
     /// waits.
     private func refuseHeld(because error: StorageError) {
+        largeWrite = .none
         let requests = held.takeAll()
         var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
         for request in requests {
@@ -90,8 +91,9 @@ extension HostedDatabase {
 
     // MARK: The tree file
 
-    func freeze() {
-        guard phase == .running, !isApplying, unapplied == nil else { return }
+    /// - parameter behindOthers: also when the applier has something to do.
+    func freeze(behindOthers: Bool = false) {
+        guard phase == .running, !isApplying || behindOthers, unapplied == nil else { return }
         ticksSinceFreeze = 0
         do throws(StorageError) {
             try database.freeze()
@@ -123,6 +125,18 @@ extension HostedDatabase {
             host.applier.post(
                 .sweep(database: database.index, tree, indexes: sweep.indexes, from: sweep.start))
         }
+    }
+
+    /// Some rows of a large value are in the tree file, and there are more.
+    func wroteSome(of frozen: FrozenRows, _ streams: [SnapshotStream]) {
+        if case .recovering = phase {
+            // The log has the value, and memory is built anew.
+            isApplying = false
+            unapplied = frozen
+            for stream in streams { self.streams[stream.read.id] = stream }
+            return finishRecovery()
+        }
+        host.applier.post(.apply(database: database.index, tree, frozen, streams))
     }
 
     func applied(_ frozen: FrozenRows, _ error: StorageError?) {

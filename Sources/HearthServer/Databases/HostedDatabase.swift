@@ -17,6 +17,15 @@ final class HostedDatabase {
         case recovering(StorageError, commitsDropped: Bool)
     }
 
+    /// The large write that is under way; others wait for it.
+    enum LargeWrite {
+        case none
+        /// Its rows are being made on another thread.
+        case preparing
+        /// Its turn comes next.
+        case ready(Request)
+    }
+
     let name: String
     let database: Database
     let logFile: LogFile
@@ -26,6 +35,7 @@ final class HostedDatabase {
 
     var phase = Phase.running
     var held = HeldRequests()
+    var largeWrite = LargeWrite.none
     var resumes = ResumeQueue()
     /// Large reads that connections wait for, until the applier has made their snapshot.
     var streams: [UInt64: SnapshotStream] = [:]

@@ -59,6 +59,8 @@ final class HostedDatabases {
         case .pruned(let index, let isMore): open[index]?.pruned(isMore: isMore)
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
+        case .wroteSome(let index, let frozen, let streams): open[index]?.wroteSome(of: frozen, streams)
+        case .prepared(let index, let request): open[index]?.prepared(request)
         case .cleared(let index, let error): open[index]?.cleared(error)
         case .history(let index, let answers): open[index]?.received(answers)
         case .rulesChanged:

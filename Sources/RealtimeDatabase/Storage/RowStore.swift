@@ -96,6 +96,8 @@ package struct KeyRange: Hashable, Sendable {
 
 /// The changed rows of one stretch of the commit log, to be written to a store in one transaction.
 package struct RowChanges: Sendable {
+    /// A large value, whose rows come before all else: whatever is stored at its place and below is obsolete.
+    package var large: PreparedChange?
     /// Ranges whose stored rows are all obsolete. They are removed before `rows` are written.
     package var cleared: [KeyRange]
     /// Keys whose row goes away.
@@ -117,6 +119,7 @@ package struct RowChanges: Sendable {
     }
 
     package var isEmpty: Bool {
-        cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty && entries.isEmpty && indexCatalog == nil
+        large == nil && cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty && entries.isEmpty
+            && indexCatalog == nil
     }
 }

@@ -25,6 +25,7 @@ extension TreeRows {
             case .unknown: break
             }
         }
+        if let layer = store.layer, layer.generation == generation { changes.large = layer.change }
         defer {
             unapplied.append((generation, changed))
             changed = []

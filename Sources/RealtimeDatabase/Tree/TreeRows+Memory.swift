@@ -52,6 +52,7 @@ extension TreeRows {
     /// The store now holds everything up to this generation; nodes may be let go again.
     package func applied(_ generation: UInt64) {
         appliedGeneration = generation
+        store.applied(generation)
         let count = unapplied.prefix { $0.generation <= generation }.count
         settled += unapplied[..<count].map(\.nodes)
         unapplied.removeFirst(count)

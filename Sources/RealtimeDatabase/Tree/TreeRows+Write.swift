@@ -80,7 +80,7 @@ extension TreeRows {
     }
 
     /// Changes a node itself, and keeps account of it.
-    private func change(_ node: RowNode, _ body: (RowNode) -> Void) {
+    func change(_ node: RowNode, _ body: (RowNode) -> Void) {
         let footprint = node.footprint
         body(node)
         residentBytes += node.footprint - footprint
@@ -89,7 +89,7 @@ extension TreeRows {
     }
 
     /// Gives the children of a large packed node rows of their own, recursively.
-    private func spread(_ node: RowNode) {
+    func spread(_ node: RowNode) {
         let value = node.value
         node.state = .spread
         node.isComplete = true

@@ -10,7 +10,7 @@ package import JSONTree
 /// unless the node is complete. A changed node stays until the store has it (``freeze()``,
 /// ``applied(_:)``), and everything below a cleared one until the store has no obsolete rows there; others go when the
 /// budget is used up. Because a whole-value write below a known spread node replaces whatever is there, it need not ask
-/// the store.
+/// the store. A large value stays text in front of the store until the store has its rows (``attach(_:at:)``).
 ///
 /// Owned by the database thread. Reads and writes cost O(depth) look-ups plus the row they touch, and one store seek
 /// for a place that is not known.
@@ -30,7 +30,7 @@ package final class TreeRows {
         func fits(_ value: CanonicalJSON) -> Bool { value.bytes.count <= packedBytesMax || value.isLeaf }
     }
 
-    let store: any RowStore
+    let store: LayeredStore
     let packing: Packing
     /// Bytes of memory that nodes may take before unused ones are let go.
     let residentBytesMax: Int
@@ -60,7 +60,7 @@ package final class TreeRows {
     package internal(set) var changedBytes = 0
 
     package init(store: any RowStore, residentBytesMax: Int = 32 << 20, packing: Packing = Packing()) {
-        self.store = store
+        self.store = LayeredStore(store)
         self.packing = packing
         self.residentBytesMax = residentBytesMax
         residentBytes = root.footprint

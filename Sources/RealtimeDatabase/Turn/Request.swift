@@ -66,10 +66,13 @@ package final class Request: Sendable {
 package struct IncomingValue: Sendable {
     package var json: CanonicalJSON
     package var hasServerValues: Bool
+    /// The rows of a large value, if they were made beforehand (``RowPreparation``).
+    package var rows: PreparedRows?
 
-    package init(json: CanonicalJSON, hasServerValues: Bool = false) {
+    package init(json: CanonicalJSON, hasServerValues: Bool = false, rows: PreparedRows? = nil) {
         self.json = json
         self.hasServerValues = hasServerValues
+        self.rows = rows
     }
 }
 

@@ -14,9 +14,13 @@ extension Backup {
             try checkStructure(connection, byteCount: summary.byteCount)
             let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? -1
             guard reached >= 0 else { throw .damaged("it does not say how far its rows reach") }
+            let noted = try connection.integer("SELECT value FROM backup WHERE name = 'reached'") ?? reached
+            guard noted == reached else { throw .damaged("its rows reach to \(noted), not to \(reached)") }
             summary.sequence = try checkLog(connection, after: UInt64(reached))
             try checkOwed(connection)
-            summary.rows = try checkRows(connection, sequence: reached)
+            // Files of before there were stamps have the sequence number in their place.
+            let stamp = try connection.integer("SELECT value FROM meta WHERE name = 'stamp'") ?? reached
+            summary.rows = try checkRows(connection, stamp: stamp)
             return summary
         } catch {
             throw BackupError(message: "\(path): \(error.message)")
@@ -84,7 +88,7 @@ extension Backup {
     }
 
     /// Answers the number of rows.
-    private static func checkRows(_ connection: Connection, sequence: Int64) throws(StorageError) -> Int {
+    private static func checkRows(_ connection: Connection, stamp: Int64) throws(StorageError) -> Int {
         /// The last row that holds a whole subtree: nothing lies inside it.
         var subtree: [UInt8]?
         let rows = try sum(connection) { (row) throws(StorageError) in
@@ -93,7 +97,7 @@ extension Backup {
                 throw .damaged("the key of a row is no path")
             }
             if let subtree, key.starts(with: subtree) { throw .damaged("the row of \(path) lies inside another one") }
-            guard (0...sequence).contains(row.integer(1)) else {
+            guard (0...stamp).contains(row.integer(1)) else {
                 throw .damaged("the row of \(path) is newer than the tree")
             }
             let isValid = row.withBlob(2) { bytes in

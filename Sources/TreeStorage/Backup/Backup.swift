@@ -9,7 +9,8 @@ import SQLite
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
 /// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; epoch: that of its log;
-///                                               time: ms since 1970; checksum: of the rows
+///                                               time: ms since 1970; checksum: of the rows;
+///                                               reached: the last operation that they include
 /// ```
 /// The application id is `applicationID`.
 package struct Backup: Sendable {
@@ -125,10 +126,12 @@ extension Backup {
         try connection.execute("COMMIT")
         let rows = try sum(connection) { _ in }
         let time = now
-        let set = try connection.prepare("INSERT INTO backup VALUES ('time', ?), ('checksum', ?), ('database', ?)")
+        let set = try connection.prepare(
+            "INSERT INTO backup VALUES ('time', ?), ('checksum', ?), ('database', ?), ('reached', ?)")
         set.bind(1, time)
         set.bind(2, Int64(bitPattern: rows.checksum))
         set.bind(3, name)
+        set.bind(4, sequence)
         try set.run()
         return Summary(database: name, sequence: UInt64(last), time: time, rows: rows.count, byteCount: 0)
     }

@@ -44,6 +44,19 @@ final class MemoryRowStore: RowStore {
         }
         entryKeys = Set(entryKeys).union(rowChanges.entries.added).sorted { $0.lexicographicallyPrecedes($1) }
         catalog = rowChanges.indexCatalog ?? catalog
+        if let large = rowChanges.large {
+            // Before all others, so that these can clear some of its rows.
+            defer { changes += 1 }
+            stored.removeSubrange(index(of: large.range.lower)..<index(of: large.range.upper))
+            for block in 0..<large.rows.blockCount {
+                try? large.rows.forEachRow(ofBlock: block) { (key, text, isHeader) throws(StorageError) in
+                    let text = CanonicalJSON(trusted: Array(text))
+                    let row = Row(
+                        key: large.path + key, value: isHeader ? .header(priority: text) : .subtree(text))
+                    stored.insert(StoredRow(row: row, change: changes), at: index(of: row.key))
+                }
+            }
+        }
         for range in rowChanges.cleared {
             let covered = index(of: range.lower)..<max(index(of: range.lower), index(of: range.upper))
             if covered.count <= deletedAtOnceMax {

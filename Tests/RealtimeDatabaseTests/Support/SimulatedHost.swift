@@ -11,6 +11,7 @@ struct SimulatedHost {
         var residentBytesMax = 0
         var assembledBytesMax = 1 << 20
         var indexes: [IndexDefinition] = []
+        var largeBytesMin = 100
     }
 
     enum Outcome { case succeeds, fails, failsButIsThere }
@@ -54,7 +55,8 @@ struct SimulatedHost {
     private static func makeDatabase(_ sizes: Sizes, _ store: MemoryRowStore, sequence: UInt64) -> Database {
         let database = Database(
             index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
-            assembledBytesMax: sizes.assembledBytesMax, scannedAtOnceMax: 2, packing: sizes.packing)
+            assembledBytesMax: sizes.assembledBytesMax, scannedAtOnceMax: 2, largeBytesMin: sizes.largeBytesMin,
+            packing: sizes.packing)
         database.setIndexes(sizes.indexes)
         return database
     }

@@ -179,7 +179,8 @@ struct StepGenerator {
 
     mutating func step() -> TreeRowsMachine.Step {
         switch Int.random(in: 0..<20, using: &trees.random) {
-        case 0...8: .set(path(), value())
+        case 0...6: .set(path(), value())
+        case 7...8: .attach(path(), value())
         case 9...10:
             .setPriority(path(), priority())
         case 11...12: .read(path())

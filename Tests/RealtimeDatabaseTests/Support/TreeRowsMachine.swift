@@ -6,6 +6,8 @@ import JSONTree
 struct TreeRowsMachine {
     enum Step {
         case set(Path, CanonicalJSON)
+        /// The same, as text in front of the store if it can be; what changed before is frozen.
+        case attach(Path, CanonicalJSON)
         case setPriority(Path, CanonicalJSON)
         case read(Path)
         case exists(Path)
@@ -50,6 +52,14 @@ struct TreeRowsMachine {
             switch step {
             case .set(let path, let value):
                 try rows.set(value, at: path)
+                model = model.setting(value, at: path)
+            case .attach(let path, let value):
+                if rows.canAttach, !packing.fits(value) {
+                    try freeze()
+                    try rows.attach(PreparedRows(value, packing), at: path)
+                } else {
+                    try rows.set(value, at: path)
+                }
                 model = model.setting(value, at: path)
             case .setPriority(let path, let priority): try setPriority(priority, at: path)
             case .read(let path): check(path)

@@ -7,6 +7,7 @@ import TestSupport
 
 /// A database with its two files, on one thread.
 final class DatabaseOnDisk {
+    static let largeBytesMin = 200
     let log: LogFile
     let tree: TreeFile
     let database: Database
@@ -17,10 +18,11 @@ final class DatabaseOnDisk {
     init(folder: String, durability: Durability = .full, indexes: [IndexDefinition] = []) throws(StorageError) {
         log = try LogFile(path: folder + "/a.log", durability: durability, newEpoch: 1)
         tree = try TreeFile(
-            path: folder + "/a.tree", durability: durability, deletedAtOnceMax: 5, clearedPerStep: 7)
+            path: folder + "/a.tree", durability: durability, deletedAtOnceMax: 5, clearedPerStep: 7, writtenPerStep: 3)
         appliedSequence = tree.sequence
         database = Database(
             index: 0, store: try tree.makeReader(), sequence: tree.sequence, residentBytesMax: 2000,
+            largeBytesMin: Self.largeBytesMin,
             packing: .init(packedBytesMax: 120, repackBytesMax: 40))
         try database.load()
         database.setIndexes(indexes)
@@ -65,6 +67,13 @@ final class DatabaseOnDisk {
             if let generation = frozen.generation { database.applied(generation) }
             appliedSequence = frozen.sequence
         }
+    }
+
+    /// A step of what ``apply()`` does, if that has to do with a large value.
+    func applySome() throws(StorageError) {
+        if unapplied == nil { try database.freeze() }
+        unapplied = unapplied ?? database.takeFrozen()
+        if let unapplied { _ = try tree.writeSome(of: unapplied.changes) }
     }
 
     func prune() throws(StorageError) {

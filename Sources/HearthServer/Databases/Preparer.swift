@@ -1,0 +1,26 @@
+import EventLoop
+import RealtimeDatabase
+
+/// The thread that makes the rows of large values before their requests' turns, so that the database thread does not
+/// have to look through them.
+final class Preparer: Sendable {
+    struct Job: Sendable {
+        let database: UInt32
+        let request: Request
+        let preparation: RowPreparation
+    }
+
+    private let worker: Worker<Job>
+
+    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
+        worker = try Worker(name: "preparer", priority: .background) {
+            { jobs in
+                for job in jobs { report(.prepared(job.database, job.preparation.prepared(job.request))) }
+            }
+        }
+    }
+
+    func post(_ job: Job) { worker.post(job) }
+
+    func stop() { worker.stop() }
+}

@@ -1,0 +1,45 @@
+import JSONTree
+
+/// How the rows of large values are made beforehand.
+package struct RowPreparation: Sendable {
+    let bytesMin: Int
+    let packing: TreeRows.Packing
+
+    /// Whether making the rows of a request's value on another thread saves the database time.
+    package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin) != nil }
+
+    /// The same request with the rows of its first large value. Takes time in proportion to the value.
+    package func prepared(_ request: Request) -> Request {
+        switch request.operation {
+        case .set(let target, var value, let expected, let echoes) where isWorthIt(for: request):
+            value.rows = PreparedRows(value.json, packing)
+            return request.asking(.set(target, value, expecting: expected, echoes: echoes))
+        case .update(let base, var entries):
+            guard let index = entries.firstIndex(where: { isLarge($0.target, $0.value, bytesMin) }) else {
+                return request
+            }
+            entries[index].value.rows = PreparedRows(entries[index].value.json, packing)
+            return request.asking(.update(base: base, entries))
+        default: return request
+        }
+    }
+}
+
+extension Database {
+    package var preparation: RowPreparation { RowPreparation(bytesMin: largeBytesMin, packing: rows.packing) }
+}
+
+extension Operation {
+    fileprivate func largeValue(_ bytesMin: Int) -> CanonicalJSON? {
+        switch self {
+        case .set(let target, let value, _, _): isLarge(target, value, bytesMin) ? value.json : nil
+        case .update(_, let entries): entries.first { isLarge($0.target, $0.value, bytesMin) }?.value.json
+        default: nil
+        }
+    }
+}
+
+/// What server values stand for is known in the turn alone.
+private func isLarge(_ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int) -> Bool {
+    value.json.bytes.count >= bytesMin && !target.isPriority && !value.hasServerValues && !value.json.isLeaf
+}

@@ -1,0 +1,75 @@
+import EventLoop
+import JSONTree
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("A large write") struct LargeWriteTests {
+    /// So many small children, in no order.
+    private static func children(_ count: Int, seed: UInt64) -> [UInt8] {
+        var random = SeededRandom(seed: seed)
+        let keys = (0..<count).map { 1_000_000 + $0 }.shuffled(using: &random)
+        return Array("{\(keys.map { #""k\#($0)":\#($0)"# }.joined(separator: ","))}".utf8)
+    }
+
+    /// Whatever the machine has to do: a small write waits for a part of what the large one takes, not for most of it.
+    @Test("lets small ones of other connections go on")
+    func beside() throws {
+        let server = try RealtimeTestServer()
+        let body = Self.children(200_000, seed: 1)
+        let port = server.port
+        let isDone = Atomic(false)
+        let duration = Mutex(Duration.zero)
+        let writer = try NamedThread(name: "large write") {
+            let start = ContinuousClock.now
+            let status = try? RESTClient(port: port).ask("PUT", "/large.json?print=silent", [], body: body).status
+            duration.withLock { $0 = ContinuousClock.now - start }
+            #expect(status == 204)
+            isDone.store(true, ordering: .releasing)
+        }
+        let small = try server.connectREST()
+        var longest = Duration.zero
+        var number = 0
+        while !isDone.load(ordering: .acquiring) {
+            let start = ContinuousClock.now
+            #expect(try small.ask("PUT", "/small/\(number % 10).json?print=silent", [], "\(number)").status == 204)
+            longest = max(longest, ContinuousClock.now - start)
+            number += 1
+        }
+        writer.join()
+        let total = duration.withLock { $0 }
+        #expect(longest < total / 3, "\(number) small writes beside one of \(total)")
+    }
+
+    @Test("is there as it was sent, is changed by what comes behind it, and is there after a restart")
+    func order() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let first = Self.children(50_000, seed: 2)
+        let second = Self.children(40_000, seed: 3)
+        // One behind the other on one connection: the answers come in order.
+        let requests: [(String, String, [UInt8])] = [
+            ("PUT", "/a/b.json", first), ("PUT", "/a/b/k1000007/x.json", Array("1".utf8)),
+            ("PUT", "/a/c.json", second), ("PATCH", "/a.json", Array(#"{"b/k1000008":null,"c/k1000009":true}"#.utf8)),
+            ("PUT", "/a/b/.priority.json", Array("5".utf8)),
+        ]
+        for (method, place, body) in requests {
+            try client.send(RESTClient.request(method, "\(place)?print=silent", body: body))
+        }
+        for _ in requests { #expect(try client.receive().status == 204) }
+        var expected = CanonicalJSON.null
+            .setting(try CanonicalJSON.parse(first).value, at: "a/b").setting("1", at: "a/b/k1000007/x")
+            .setting(try CanonicalJSON.parse(second).value, at: "a/c").setting(.null, at: "a/b/k1000008")
+            .setting("true", at: "a/c/k1000009")
+        expected = try #require(expected.settingPriority("5", at: "a/b"))
+        for _ in 0..<2 {
+            let read = try client.ask("GET", "/.json?format=export").body
+            #expect(try CanonicalJSON.parse(read).value == expected)
+        }
+        #expect(try client.ask("GET", "/a/b/k1000011.json").text == "1000011")
+        #expect(try client.ask("PUT", "/a.json?print=silent", [], "null").status == 204)
+        #expect(try client.ask("GET", "/.json").text == "null")
+    }
+}
