@@ -12,8 +12,8 @@ package struct Changes: AsyncSequence, Sendable {
 
     private let listen: Listen
 
-    /// Whether the listen began where the position was that it was given: the first change is then none that says
-    /// everything, but the first one that was missed.
+    /// Whether the listen began where the position was that it was given: the first change then says what
+    /// changed since, if anything did, and not everything.
     package let isResumed: Bool
 
     init(_ listen: Listen, isResumed: Bool) {

@@ -183,8 +183,8 @@ package final class Connection: Sendable {
     /// Listens to a path: the value as it is, then every change at or below it; or to what a query selects of it.
     /// Children that leave the selection become null, those that enter it come whole.
     ///
-    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told what it missed
-    ///   instead, if the server still knows; empty to be told of positions. Listens to queries begin anew always.
+    /// - parameter since: where the reader of an earlier listen was (``Changes/position``), to be told first only what
+    ///   changed since, if the server still knows; empty to be told of positions. Listens to queries always begin anew.
     package func listen(
         _ path: Path, query: QueryObject? = nil, since: [UInt8]? = nil
     ) async throws(ConnectionError) -> Changes {

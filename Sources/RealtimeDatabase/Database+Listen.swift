@@ -41,15 +41,15 @@ extension Database {
         if since != nil { tellPositions(for: request, in: &turn) }
         let mayMistake = sessions[connection]?.ended.concern(path) == true
         if case .position(let since)? = since, !mayMistake,
-            let missed = missed(at: path, since: since, found, on: connection, in: turn)
+            let recovery = recovery(at: path, since: since, found, on: connection, in: &turn)
         {
-            turn.outputs.append(.missed(connection, missed, at: position))
-            join(path, for: request, in: &turn)
+            turn.outputs.append(.missed(connection, recovery.update, at: position))
+            join(path, saysPositions: true, for: request, in: &turn)
             turn.outputs.append(
                 .reply(connection, number: request.number, .listeningAt(position, recovered: true)))
             return
         }
-        let position = since == nil && connection.kind == .realtime ? nil : self.position
+        let position = since == nil ? nil : self.position
         let known = mayMistake ? nil : known
         let result = read(path, .listen(known: known?.hash), at: position, for: request)
         if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
@@ -58,11 +58,11 @@ extension Database {
             case .nothing: break
             case .everything:
                 turn.readBytes += value.bytes.count
-                turn.outputs.append(.initial(connection, path, value, at: self.position))
+                turn.outputs.append(.initial(connection, path, value, at: position))
             case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
             }
         }
-        join(path, for: request, in: &turn)
+        join(path, saysPositions: since != nil, for: request, in: &turn)
         if case .stream(let read) = result {
             turn.outputs.append(.stream(read))
         } else {
@@ -71,9 +71,11 @@ extension Database {
         }
     }
 
-    private func join(_ path: Path, for request: Request, in turn: inout Turn) {
+    /// - parameter saysPositions: to an event stream; a session has said it before (``tellPositions(for:in:)``).
+    private func join(_ path: Path, saysPositions: Bool, for request: Request, in turn: inout Turn) {
         let connection = request.connection
-        let audience: ListenerTrie.Audience = connection.kind == .http ? .streams : .changes
+        let streams: ListenerTrie.Audience = saysPositions ? .numberedStreams : .streams
+        let audience = connection.kind == .http ? streams : .changes
         let steps = sessions[connection, default: SessionListens(request.principal, audience)]
             .add(path, request: request.number)
         move(steps, connection, in: &turn)

@@ -1,29 +1,41 @@
 package import JSONTree
 
-/// Listeners that come back: they are told of what they missed, instead of all there is (Protocol.md 18.2).
+/// Listeners that come back: they are told what is now where something has changed, instead of all there is
+/// (Protocol.md 18.2).
 extension Database {
-    /// With so few operations to look at, what a listener missed is found while it waits.
+    /// With no more operations than this to look at, and no more bytes, what changed is found while a listener waits.
     private static let lookedAtMax: UInt64 = 64
+    private static let lookedAtBytesMax = 256 << 10
 
     /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path.
     /// Nil if nothing, also for those who may not read there.
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
-        guard case .listen(let path, _, .position(let since)?, nil) = request.operation, since.epoch == epoch,
-            since.sequence < sequence, since.sequence < recent.start || sequence - since.sequence > Self.lookedAtMax,
+        guard case .listen(let path, _, .position(let since)?, nil) = request.operation,
+            since.sequence < sequence, epochs.contain(since, through: sequence), !isRecent(since),
             (try? isAllowed(.read(path), by: request.principal, now: now)) == true
         else { return nil }
         return (path, since.sequence)
     }
 
-    /// What a listener has missed since a position; nil if that is not known, or too much.
-    func missed(
-        at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: Turn
-    ) -> MissedChanges.Part? {
-        guard since.epoch == epoch, since.sequence <= sequence, tornBy == nil else { return nil }
+    private func isRecent(_ since: Position) -> Bool {
+        since.sequence >= recent.start && sequence - since.sequence <= Self.lookedAtMax
+            && recent.byteCount(after: since.sequence) <= Self.lookedAtBytesMax
+    }
+
+    /// How a listener gets from what it has to what is now.
+    struct Recovery {
+        /// Nil if nothing changed.
+        var update: MissedUpdate?
+    }
+
+    /// What a listener needs that has what was there at a position; nil if that is not known, or too much.
+    func recovery(
+        at path: Path, since: Position, _ found: MissedChanges.Found?, on connection: ConnectionID, in turn: inout Turn
+    ) -> Recovery? {
+        guard epochs.contain(since, through: sequence), tornBy == nil else { return nil }
         // A listener above has told the connection everything.
-        let isCovered = connection.kind == .realtime && sessions[connection]?.covers(path) == true
-        let after = isCovered ? sequence : since.sequence
-        let found = found ?? MissedChanges.Found(MissedChanges(after: after), path)
+        if connection.kind == .realtime, sessions[connection]?.covers(path) == true { return Recovery() }
+        let found = found ?? MissedChanges.Found(MissedChanges(after: since.sequence), path)
         do throws(StorageError) {
             if found.changes.through < sequence {
                 guard recent.start <= found.changes.through else { return nil }
@@ -33,8 +45,13 @@ extension Database {
         } catch {
             return nil
         }
-        guard found.place.start <= after else { return nil }
-        return MissedChanges.Part(place: found.place, after: after, through: sequence)
+        let place = found.place
+        guard place.start <= since.sequence else { return nil }
+        if place.latest <= since.sequence { return Recovery() }
+        guard let (update, isNew) = place.update(after: since.sequence, of: rows, valueBytesMax: assembledBytesMax)
+        else { return nil }
+        if isNew { turn.readBytes += update.byteCount }
+        return Recovery(update: update)
     }
 
     /// From now on a connection is told the position behind each change.

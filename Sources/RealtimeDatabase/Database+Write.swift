@@ -93,7 +93,7 @@ extension Database {
         try apply(assignments, rows)
         judgeListeners(concernedBy: assignments, in: &turn)
         let outputs = turn.outputs.count
-        push(change, at: Position(epoch: epoch, sequence: sequence + 1), in: &turn)
+        push(change, at: epochs.position(sequence + 1), in: &turn)
         do throws(Failure) {
             try pushToQueries(queries, isSet: assignments.count == 1, in: &turn)
         } catch {

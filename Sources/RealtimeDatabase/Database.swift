@@ -14,8 +14,8 @@ import SecurityRules
 /// turn's requests are answered anew.
 package final class Database {
     package let index: UInt32
-    /// The history that sequence numbers belong to (``Position``).
-    package let epoch: UInt64
+    /// What positions there are.
+    package let epochs: Epochs
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
@@ -89,15 +89,15 @@ package final class Database {
         var readBytes: Int
     }
 
-    /// `sequence` is the last number that the store's rows include.
+    /// `sequence` is the last number that the store's rows include. Without `epochs` there is one, of the name 0.
     package init(
-        index: UInt32, epoch: UInt64 = 0, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
+        index: UInt32, epochs: Epochs? = nil, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
         listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, largeBytesMin: Int = Database.largeBytesMin,
         packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
-        self.epoch = epoch
+        self.epochs = epochs ?? Epochs(current: .init(name: 0, start: sequence))
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
@@ -112,7 +112,7 @@ package final class Database {
     }
 
     /// Right behind the last operation in memory.
-    var position: Position { Position(epoch: epoch, sequence: sequence) }
+    var position: Position { epochs.position(sequence) }
 
     /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called
     /// before anything else.

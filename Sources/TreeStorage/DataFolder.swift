@@ -124,6 +124,8 @@ package final class DataFolder: Sendable {
     }
 
     /// Opens the two files of a database, and makes them if there are none.
+    ///
+    /// - parameter newEpoch: a random number, see ``LogFile``.
     package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))
         let files = DatabaseFiles(name: name, folder: path)
@@ -136,7 +138,7 @@ package final class DataFolder: Sendable {
                 "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"
                     + " --durability process opens it")
         }
-        if tree.sequence > log.lastSequence { try log.setEpoch(newEpoch) }
+        if tree.sequence > log.lastSequence { log.goOn(behind: tree.sequence) }
         return (log, tree)
     }
 

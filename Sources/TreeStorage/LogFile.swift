@@ -5,7 +5,8 @@ import SQLite
 ///
 /// ```
 /// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB)     see LogRecord
-/// meta(name TEXT PRIMARY KEY, value)                                           epoch; unsynced, see `checkHistory`
+/// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
+/// meta(name TEXT PRIMARY KEY, value)                                           used by `probe`
 /// ```
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
@@ -14,66 +15,53 @@ package final class LogFile: @unchecked Sendable {
 
     private let connection: Connection
     private let insert: Statement
+    private let durability: Durability
     /// The number of the last operation in the log, 0 for an empty one.
     package private(set) var lastSequence: UInt64
-    /// Changes when history was cut (a restore, a new file, a power loss that may have taken the end of it), so that
-    /// positions of different histories are not mixed up.
-    package private(set) var epoch: UInt64
+    /// Which positions are of this log. The current epoch is recorded with the first operation of it.
+    package private(set) var epochs: Epochs
+    private var isEpochRecorded = false
     private let path: String
 
-    /// - parameter newEpoch: what the epoch becomes, if it changes.
-    /// - parameter boot: names the start of the machine, so that a later one is told apart.
-    package init(
-        path: String, durability: Durability, newEpoch: UInt64, boot: String = Boot.current
-    ) throws(StorageError) {
+    /// - parameter newEpoch: the name of the epoch that begins with the next operation.
+    package init(path: String, durability: Durability, newEpoch: UInt64) throws(StorageError) {
         self.path = path
+        self.durability = durability
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = full")
         // The log is written once and seldom read: large steps between checkpoints, small cache.
         try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
+        // Logs of earlier versions have one epoch in `meta`, which does not tell whether they have lost their end.
         try connection.execute(
             """
             CREATE TABLE IF NOT EXISTS log (
                 first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
                 body BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            INSERT OR IGNORE INTO meta VALUES ('epoch', \(Int64(bitPattern: newEpoch)));
+            DELETE FROM meta WHERE name IN ('epoch', 'unsynced');
             """)
-        epoch = UInt64(bitPattern: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 0)
         let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
         lastSequence = UInt64(last ?? 0)
+        var past: [Epochs.Epoch] = []
+        let select = try connection.prepare("SELECT name, start FROM epoch ORDER BY start")
+        while try select.step() {
+            past.append(
+                .init(name: UInt64(bitPattern: select.integer(0)), start: UInt64(bitPattern: select.integer(1))))
+        }
+        epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
-        try checkHistory(durability, newEpoch, boot)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
     }
 
-    /// While the log is written without waiting for the disk, it says so, and since which start of the machine. If the
-    /// machine was started anew since, operations may be lost that somebody was told of, and their numbers are given
-    /// out again: then it is another history.
-    private func checkHistory(_ durability: Durability, _ newEpoch: UInt64, _ boot: String) throws(StorageError) {
-        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'unsynced'")
-        let mark: String? = try select.step() ? select.text(0) : nil
-        select.reset()
-        if let mark, mark != boot { try setEpoch(newEpoch) }
-        if durability == .full, mark != nil { try sync() }
-        if durability == .process, mark != boot {
-            let set = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('unsynced', ?)")
-            set.bind(1, boot)
-            try set.run()
-        }
-    }
-
-    /// From here on it is another history.
-    func setEpoch(_ newEpoch: UInt64) throws(StorageError) {
-        let set = try connection.prepare("UPDATE meta SET value = ? WHERE name = 'epoch'")
-        set.bind(1, Int64(bitPattern: newEpoch))
-        try set.run()
-        epoch = newEpoch
+    /// The log has lost its end: it goes on behind an operation that it does not have, and knows no positions before.
+    func goOn(behind sequence: UInt64) {
+        epochs = Epochs(current: .init(name: epochs.current.name, start: sequence))
     }
 
     /// Waits until the disk has everything; called when nothing more is appended.
     package func sync() throws(StorageError) {
-        try connection.execute("PRAGMA synchronous = full; DELETE FROM meta WHERE name = 'unsynced'")
+        if durability == .process { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
     /// Reads the log beside whoever appends to it.
@@ -84,6 +72,7 @@ package final class LogFile: @unchecked Sendable {
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
         try connection.transaction { () throws(StorageError) in
+            if !isEpochRecorded { try recordEpoch() }
             for record in records {
                 insert.bind(1, Int64(record.firstSequence))
                 insert.bind(2, Int64(record.count))
@@ -94,6 +83,16 @@ package final class LogFile: @unchecked Sendable {
             }
         }
         lastSequence = last.lastSequence
+        isEpochRecorded = true
+    }
+
+    private func recordEpoch() throws(StorageError) {
+        let (name, start) = (epochs.current.name, epochs.current.start)
+        if epochs.past.isEmpty { try connection.execute("DELETE FROM epoch") }
+        let record = try connection.prepare("INSERT OR REPLACE INTO epoch VALUES (?, ?)")
+        record.bind(1, Int64(bitPattern: start))
+        record.bind(2, Int64(bitPattern: name))
+        try record.run()
     }
 
     /// Visits the records that hold operations after `sequence`, in order. Throws ``StorageError/damaged(_:)`` where
@@ -163,6 +162,12 @@ package final class LogFile: @unchecked Sendable {
         let delete = try connection.prepare("DELETE FROM log WHERE first <= ?")
         delete.bind(1, end)
         try delete.run()
+        // Of the epochs those stay that have numbers from where the log begins now.
+        try connection.execute(
+            """
+            DELETE FROM epoch
+            WHERE start < (SELECT max(start) FROM epoch WHERE start < (SELECT min(first) - 1 FROM log))
+            """)
         return rows == rowsMax
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 package import RealtimeDatabase
 import SQLite
 
@@ -67,17 +66,4 @@ package final class LogReader: @unchecked Sendable {
         guard let first else { return UInt64(last) }
         return max(sequence, UInt64(first - 1))
     }
-}
-
-/// One start of the machine.
-package enum Boot {
-    /// The kernel's name for it. Where there is none, each process is one.
-    package static let current: String = {
-        let file = Glibc.open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        defer { if file >= 0 { close(file) } }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = file >= 0 ? read(file, &bytes, bytes.count) : 0
-        guard count > 0 else { return "process \(UInt64.random(in: 0 ... .max))" }
-        return String(decoding: bytes[..<count].filter { $0 > 0x20 }, as: UTF8.self)
-    }()
 }

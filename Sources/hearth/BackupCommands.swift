@@ -48,8 +48,7 @@ extension Command {
                 return .success
             }
             let folder = arguments["data"] ?? "./data"
-            var random = SystemRandomNumberGenerator()
-            let restored = try Backup.restore(path, as: arguments["database"], in: folder, newEpoch: random.next()) {
+            let restored = try Backup.restore(path, as: arguments["database"], in: folder) {
                 StandardOutput.line("\(path): \($0.text)")
             }
             for file in restored.keptFiles { StandardOutput.line("kept what was there as \(file)") }

@@ -18,9 +18,9 @@ extension Command {
             \(QueryOptions.details) A child that is not selected any more is set to null, one that comes in
             is set as a whole.
 
-            Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost. With --resume it comes back instead, and
-            goes on with the changes that it missed; when the server does not know them any more, and with a query always, with
-            the value as it is.
+            Ends on SIGINT (Ctrl-C), and with exit code 69 when the connection is lost. With --resume it comes back instead.
+            What changed meanwhile is then one line with the values as they are now. When the server does not know what changed,
+            and with a query always, the line is the whole value.
             """,
         options: ServerAddress.options + QueryOptions.options + [
             .init(name: "json", value: nil, help: "each line is {\"type\":…,\"path\":…,\"value\":…}"),

@@ -13,18 +13,21 @@ final class EventStreamClient {
     let connection: RESTClient
     /// What the stream has told.
     private(set) var value = CanonicalJSON.null
+    /// All of it, as it came.
+    private(set) var bytes: [UInt8] = []
     private var parser = EventStreamParser(eventBytesMax: 1 << 28)
     /// What was received and not parsed yet.
     private var input: [UInt8] = []
 
     init(
         _ target: String, of server: RealtimeTestServer, version: String = "HTTP/1.1", receiveBuffer: Int32? = nil,
-        lastEventID: [UInt8]? = nil
+        lastEventID: [UInt8]? = nil, fields: [String] = []
     ) throws {
         connection = try server.connectREST(receiveBuffer: receiveBuffer)
         let id = lastEventID.map { "Last-Event-ID: \(String(decoding: $0, as: UTF8.self))\r\n" } ?? ""
+        let more = fields.map { "\($0)\r\n" }.joined()
         try connection.send(
-            "GET \(target) \(version)\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(id)Cache-Control: no-cache\r\n\r\n"
+            "GET \(target) \(version)\r\nHost: localhost\r\nAccept: text/event-stream\r\n\(id)\(more)Cache-Control: no-cache\r\n\r\n"
         )
         guard case .head(let head) = try connection.receivePart() else {
             throw RESTError("the response has no head")
@@ -48,7 +51,9 @@ final class EventStreamClient {
                 return event
             }
             switch try connection.receivePart() {
-            case .body(let bytes): input += bytes
+            case .body(let new):
+                input += new
+                bytes += new
             case .end, nil: return nil
             case .head, .failure: throw RESTError("the response is broken")
             }

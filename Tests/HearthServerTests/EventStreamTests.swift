@@ -41,6 +41,41 @@ import TreeStorage
         }
     }
 
+    @Test(
+        "events are sent byte by byte as Firebase sends them (rest 8), and begin anew, unless a client asks for ids",
+        arguments: [
+            ("/a.json", []), ("/a.json", ["Last-Event-ID: 0123456789abcdef:1"]), ("/a.json?ids=false", []),
+            ("/a.json", ["Last-Event-ID: a browser's"]), ("/a.json?ids=true", []),
+        ] as [(String, [String])])
+    func bytes(target: String, fields: [String]) throws {
+        let server = try RealtimeTestServer()
+        let writer = try server.connectREST()
+        // Too large to be assembled.
+        let text = String(repeating: "x", count: 600_000)
+        try writer.ask("PUT", "/a.json", [], #"{"b":"\#(text)","c":"\#(text)"}"#)
+        let stream = try EventStreamClient(target, of: server, fields: fields)
+        _ = try stream.next()
+        for (method, place, body) in [
+            ("PUT", "/a/b.json", #"{"d":[1,2]}"#), ("PATCH", "/a.json", #"{"b":null,"c":"\n"}"#),
+            ("PATCH", "/a.json", #"{"x/y":1,"c/z":true}"#), ("DELETE", "/.json", ""),
+        ] {
+            #expect(try writer.ask(method, place, [], body).status == 200)
+        }
+        for _ in 0..<5 { _ = try stream.next() }
+        let epoch = String(decoding: stream.lastEventID.prefix(16), as: UTF8.self)
+        #expect(epoch.isEmpty == !target.hasSuffix("true"))
+        func id(_ number: Int) -> String { epoch.isEmpty ? "" : "id: \(epoch):\(number)\n" }
+        let expected = [
+            "event: put\ndata: {\"path\":\"/\",\"data\":{\"b\":\"\(text)\",\"c\":\"\(text)\"}}\n\(id(1))\n",
+            "event: put\ndata: {\"path\":\"/b\",\"data\":{\"d\":[1,2]}}\n\(id(2))\n",
+            "event: patch\ndata: {\"path\":\"/\",\"data\":{\"b\":null,\"c\":\"\\n\"}}\n\(id(3))\n",
+            "event: put\ndata: {\"path\":\"/x/y\",\"data\":1}\n\n",
+            "event: put\ndata: {\"path\":\"/c/z\",\"data\":true}\n\(id(4))\n",
+            "event: put\ndata: {\"path\":\"/\",\"data\":null}\n\(id(5))\n",
+        ].joined()
+        #expect(stream.bytes == Array(expected.utf8), "\(String(decoding: stream.bytes.suffix(400), as: UTF8.self))")
+    }
+
     @Test("the events in the document are the server's", arguments: ProtocolDocument.shared.blocks("events"))
     func document(block: ProtocolDocument.Block) throws {
         let server = try RealtimeTestServer()
@@ -52,6 +87,9 @@ import TreeStorage
                 name = String(line.dropFirst(7))
             } else if line.hasPrefix("data: ") {
                 #expect(try stream?.nextLine() == "\(name) \(line.dropFirst(6))", "\(block.testDescription)")
+            } else if line.hasPrefix("id: <epoch>:") {
+                let number = stream?.lastEventID.dropFirst(17) ?? []
+                #expect(number.elementsEqual(line.dropFirst(12).utf8), "\(block.testDescription)")
             } else {
                 let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
                 if stream == nil {
@@ -62,7 +100,8 @@ import TreeStorage
                 }
             }
         }
-        #expect(stream != nil)
+        let hasIDs = block.lines.contains { $0.hasPrefix("id: ") }
+        #expect(stream?.lastEventID.isEmpty == !hasIDs)
     }
 
     @Test("a stream with filters shows what is selected")
@@ -240,7 +279,7 @@ import TreeStorage
             Issue.record("no stream")
             return
         }
-        #expect(String(decoding: first, as: UTF8.self).hasPrefix("event: put\ndata: {\"path\":\"/\",\"data\":1}\nid: "))
+        #expect(String(decoding: first, as: UTF8.self) == "event: put\ndata: {\"path\":\"/\",\"data\":1}\n\n")
         try client.send(RESTClient.request("DELETE", "/x.json"))
         let other = try server.connectREST()
         #expect(try other.ask("PUT", "/x.json", [], "2").text == "2")
@@ -248,8 +287,7 @@ import TreeStorage
             Issue.record("no event")
             return
         }
-        #expect(
-            String(decoding: second, as: UTF8.self).hasPrefix("event: put\ndata: {\"path\":\"/\",\"data\":2}\nid: "))
+        #expect(String(decoding: second, as: UTF8.self) == "event: put\ndata: {\"path\":\"/\",\"data\":2}\n\n")
     }
 
     // MARK: Ends

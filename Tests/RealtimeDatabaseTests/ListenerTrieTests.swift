@@ -62,30 +62,45 @@ struct ListenerTrieTests {
     func streams(seed: UInt64) {
         var generator = StepGenerator(seed: seed)
         var trie = ListenerTrie(database: 3)
+        let position = Position(epoch: 1, sequence: 2)
         var groups: [Path: GroupID] = [:]
-        for _ in 0..<8 {
+        /// Of those that are told of positions, some beside others at the same place.
+        var numbered: [Path: GroupID] = [:]
+        for index in 0..<8 {
             let path = generator.path()
-            guard groups[path] == nil else { continue }
+            if index % 3 != 0, numbered[path] == nil { numbered[path] = trie.join(path, .numberedStreams, loop: 1) }
+            guard index % 3 != 1, groups[path] == nil else { continue }
             groups[path] = trie.join(path, .streams, loop: 1)
             // Of no concern to them.
             #expect(trie.join(path, loop: 0) != groups[path], "seed \(seed)")
         }
         for step in 0..<60 {
             let change = generator.change()
-            var expected: [Path: Change] = [:]
-            for path in groups.keys { expected[path] = change.seen(from: path) }
-            var seen: [Path: Change] = [:]
-            for (push, address) in trie.streamPushes(of: change, at: Position(epoch: 1, sequence: 2)) {
+            func expected(_ groups: [Path: GroupID]) -> [GroupID: Change] {
+                var expected: [GroupID: Change] = [:]
+                for (path, group) in groups { expected[group] = change.seen(from: path) }
+                return expected
+            }
+            var seen: [GroupID: Change] = [:]
+            var seenNumbered: [GroupID: Change] = [:]
+            for (push, address) in trie.streamPushes(of: change, at: position) {
                 guard case .change(let change) = push.content else { continue }
                 #expect(push.form == .eventStream && address.loops == 2, "seed \(seed)")
-                #expect(address.group == groups[push.path], "seed \(seed) step \(step)")
-                #expect(seen.updateValue(change, forKey: push.path) == nil, "seed \(seed) step \(step)")
+                if push.position == nil {
+                    #expect(address.group == groups[push.path], "seed \(seed) step \(step)")
+                    #expect(seen.updateValue(change, forKey: address.group) == nil, "seed \(seed) step \(step)")
+                } else {
+                    #expect(push.position == position && address.group == numbered[push.path], "seed \(seed)")
+                    #expect(seenNumbered.updateValue(change, forKey: address.group) == nil, "seed \(seed) step \(step)")
+                }
             }
-            #expect(seen == expected, "seed \(seed) step \(step): \(change)")
+            #expect(seen == expected(groups), "seed \(seed) step \(step): \(change)")
+            #expect(seenNumbered == expected(numbered), "seed \(seed) step \(step): \(change)")
         }
         for path in groups.keys { #expect(trie.leave(path, .streams, loop: 1) == groups[path]) }
+        for path in numbered.keys { #expect(trie.leave(path, .numberedStreams, loop: 1) == numbered[path]) }
         let change = Change.set(Assignment(target: WriteTarget(path: .root), value: "1"))
-        #expect(trie.streamPushes(of: change, at: Position(epoch: 1, sequence: 2)).isEmpty)
+        #expect(trie.streamPushes(of: change, at: position).isEmpty)
         #expect(!trie.isEmpty)
     }
 

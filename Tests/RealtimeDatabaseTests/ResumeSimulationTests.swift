@@ -4,8 +4,8 @@ import Testing
 
 @testable import RealtimeDatabase
 
-/// Listeners that drop and come back on a database whose log lags behind, fails, loses its end and is cut: each must
-/// hear of every commit once, in order, or begin anew and be told so.
+/// Listeners that drop and come back on a database whose log lags behind, fails, loses its end, is cut and is replaced
+/// by an older copy: each has the present state whenever it is told that it has, and is sent nothing but that.
 @Suite("listeners that resume")
 struct ResumeSimulationTests {
     /// A listener, over all the connections that it has had.
@@ -13,24 +13,38 @@ struct ResumeSimulationTests {
         let path: Path
         var connection: ConnectionID?
         var position: Position?
-        /// What it was told of since it last began anew, and where that was.
+        /// The changes that it was told of since its listen was answered, and where that was.
         var heard: [(sequence: UInt64, change: Change)] = []
         var start: UInt64 = 0
+        /// What it has been sent adds up to this.
         var tree = NaiveDatabase()
+        /// The update that it was sent, until its listen is answered.
+        var update: (change: Change, since: UInt64)?
         /// The answer to its listen has come.
         var isSettled = false
 
-        mutating func take(_ change: Change, _ position: Position) {
-            heard.append((position.sequence, change))
+        mutating func take(_ change: Change) {
             for assignment in change.assignments { tree.assign(assignment) }
-            self.position = position
         }
 
-        mutating func beginAnew(_ value: CanonicalJSON, _ position: Position) {
-            heard = []
-            start = position.sequence
+        mutating func beginAnew(_ value: CanonicalJSON) {
             tree = NaiveDatabase()
             tree.assign(Assignment(target: WriteTarget(path: path), value: value))
+        }
+    }
+
+    /// What the files hold.
+    private struct Log {
+        var records: [LogRecord] = []
+        var epochs: [Epochs.Epoch] = []
+
+        var last: UInt64 { records.last?.lastSequence ?? 0 }
+
+        /// Epochs are recorded together with their first records.
+        mutating func removeLast(_ count: Int) {
+            records.removeLast(min(count, records.count))
+            let last = last
+            epochs.removeAll { $0.start >= last }
         }
     }
 
@@ -40,8 +54,10 @@ struct ResumeSimulationTests {
         var generator: StepGenerator
         var database: Database
         /// Durable, and on the way to it.
-        var log: [LogRecord] = []
+        var log = Log()
         var inFlight: [LogRecord] = []
+        /// An older copy of what is durable.
+        var copy = Log()
         /// What the log has lost of its beginning.
         var cut: UInt64 = 0
         var epoch: UInt64 = 1
@@ -50,14 +66,18 @@ struct ResumeSimulationTests {
         var serial: UInt64 = 0
         /// Listens for which the log was read, to be carried out later.
         var prepared: [Request] = []
+        /// Targets of all operations that ever had a number, those that were lost included.
+        var touched: [(sequence: UInt64, path: Path)] = []
         var recovered = 0
+        var updated = 0
         var begunAnew = 0
 
         init(seed: UInt64) {
             self.seed = seed
             random = SeededRandom(seed: seed)
             generator = StepGenerator(seed: seed)
-            database = Database(index: 1, epoch: 1, store: MemoryRowStore(), sequence: 0)
+            database = Database(
+                index: 1, epochs: Epochs(current: .init(name: 1, start: 0)), store: MemoryRowStore(), sequence: 0)
             for _ in 0..<6 { listeners.append(Listener(path: generator.path())) }
             listeners.append(listeners[0])
         }
@@ -89,23 +109,36 @@ struct ResumeSimulationTests {
         }
 
         mutating func run(_ requests: [Request]) {
-            if let record = database.process(requests, now: 1) { inFlight.append(record) }
+            if let record = database.process(requests, now: 1) {
+                inFlight.append(record)
+                for operation in (try? record.operations()) ?? [] {
+                    touched += operation.assignments.map { (operation.sequence, $0.target.path) }
+                }
+            }
             release()
         }
 
         mutating func commit(_ count: Int) {
             let group = inFlight.prefix(count)
-            log.append(contentsOf: group)
+            keep(group)
             inFlight.removeFirst(group.count)
             if let last = group.last { database.committed(through: last.lastSequence) }
             if prepared.isEmpty { database.keepsRecords = false }
             release()
         }
 
+        private mutating func keep(_ records: ArraySlice<LogRecord>) {
+            guard let first = records.first else { return }
+            let current = database.epochs.current
+            if log.epochs.last != current { log.epochs.append(current) }
+            #expect(first.firstSequence == log.last + 1, "seed \(seed)")
+            log.records.append(contentsOf: records)
+        }
+
         /// The log refuses what is on its way.
         mutating func fail() {
             inFlight = []
-            let operations = log.flatMap { (try? $0.operations()) ?? [] }
+            let operations = log.records.flatMap { (try? $0.operations()) ?? [] }
             do {
                 try database.refuse(because: .full, storeSequence: 0, replaying: operations)
             } catch {
@@ -115,22 +148,26 @@ struct ResumeSimulationTests {
             database.accept()
         }
 
-        /// Another process, which finds some of what was on its way; or not all that was durable, and then another
-        /// epoch.
+        /// Another process, which finds some of what was on its way; or not all that was durable; or an older copy.
         mutating func restart() {
             for index in listeners.indices { forget(index) }
-            log.append(contentsOf: inFlight.prefix(Int.random(in: 0...2, using: &random)))
+            keep(inFlight.prefix(Int.random(in: 0...2, using: &random)))
             (inFlight, groups, prepared) = ([], [:], [])
-            if Int.random(in: 0..<3, using: &random) == 0 {
-                log.removeLast(min(log.count, 2))
-                epoch += 1
-            } else if Int.random(in: 0..<3, using: &random) == 0 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: log.removeLast(2)
+            case 1: log = copy
+            case 2:
                 // What is old goes; the tree has it.
-                cut = log.dropLast(log.count / 2).last?.lastSequence ?? 0
+                cut = log.records.dropLast(log.records.count / 2).last?.lastSequence ?? 0
+            default: break
             }
-            database = Database(index: 1, epoch: epoch, store: MemoryRowStore(), sequence: 0)
+            copy = log
+            cut = min(cut, log.last)
+            epoch += 1
+            let epochs = Epochs(past: log.epochs, current: .init(name: epoch, start: log.last))
+            database = Database(index: 1, epochs: epochs, store: MemoryRowStore(), sequence: 0)
             do {
-                try database.replay(log.flatMap { try $0.operations() })
+                try database.replay(log.records.flatMap { try $0.operations() })
             } catch {
                 Issue.record("seed \(seed): \(error)")
             }
@@ -170,7 +207,7 @@ struct ResumeSimulationTests {
             let changes = MissedChanges(after: max(needed.after, cut))
             let found = MissedChanges.Found(changes, needed.path)
             do {
-                for record in log { try changes.take(record) }
+                for record in log.records { try changes.take(record) }
             } catch {
                 Issue.record("seed \(seed): \(error)")
             }
@@ -189,15 +226,23 @@ struct ResumeSimulationTests {
             for output in database.takeReady() { deliver(output) }
         }
 
+        /// What was there up to a number.
+        private func state(through sequence: UInt64) -> CanonicalJSON {
+            var state = NaiveDatabase()
+            let operations = log.records.flatMap { (try? $0.operations()) ?? [] }
+            for operation in operations where operation.sequence <= sequence {
+                for assignment in operation.assignments { state.assign(assignment) }
+            }
+            return state.tree
+        }
+
         /// Compares what the listeners were told with what is durable.
         mutating func check() {
             var changes: [(sequence: UInt64, change: Change)] = []
-            var durable = NaiveDatabase()
-            for operation in log.flatMap({ (try? $0.operations()) ?? [] }) {
-                guard case .change(let change) = operation.content else { continue }
-                for assignment in change.assignments { durable.assign(assignment) }
-                changes.append((operation.sequence, change))
+            for operation in log.records.flatMap({ (try? $0.operations()) ?? [] }) {
+                if case .change(let change) = operation.content { changes.append((operation.sequence, change)) }
             }
+            let present = state(through: .max)
             for (index, listener) in listeners.enumerated() where listener.isSettled {
                 let expected = changes.filter { $0.sequence > listener.start }.compactMap { entry in
                     entry.change.seen(from: listener.path).map { (entry.sequence, $0) }
@@ -207,9 +252,8 @@ struct ResumeSimulationTests {
                         && listener.heard.map(\.change) == expected.map(\.1),
                     "seed \(seed), listener \(index)")
                 let path = listener.path
-                #expect(
-                    listener.tree.tree.value(at: path) == durable.tree.value(at: path),
-                    "seed \(seed), listener \(index)")
+                let isPresent = listener.tree.tree.value(at: path) == present.value(at: path)
+                #expect(isPresent, "seed \(seed), listener \(index)")
             }
         }
 
@@ -222,22 +266,28 @@ struct ResumeSimulationTests {
                             Issue.record("seed \(seed): a push without a position")
                             continue
                         }
-                        listeners[index].take(change, position)
+                        listeners[index].take(change)
+                        listeners[index].heard.append((position.sequence, change))
+                        listeners[index].position = position
                     }
                 }
-            case .missed(let connection, let part, let position):
-                guard let index = index(of: connection) else { return }
-                for entry in part.place.entries[part.place.range(after: part.after, through: part.through)] {
-                    listeners[index].take(entry.change, Position(epoch: position.epoch, sequence: entry.sequence))
-                }
-            case .initial(let connection, _, let value, let position):
-                if let index = index(of: connection) { listeners[index].beginAnew(value, position) }
+            case .missed(let connection, let update, _):
+                guard let index = index(of: connection), let update else { return }
+                #expect(update.path == listeners[index].path, "seed \(seed)")
+                listeners[index].take(update.change)
+                listeners[index].update = (update.change, listeners[index].position?.sequence ?? 0)
+            case .initial(let connection, _, let value, _):
+                if let index = index(of: connection) { listeners[index].beginAnew(value) }
             case .join(let group, let connection):
                 if index(of: connection) != nil { groups[group, default: []].insert(connection) }
             case .leave(let group, let connection): groups[group]?.remove(connection)
             case .reply(let connection, _, .listeningAt(let position, let isRecovered, _)):
                 guard let index = index(of: connection) else { return }
                 checkAnswer(to: listeners[index], at: position, isRecovered)
+                if listeners[index].update != nil { updated += 1 }
+                listeners[index].update = nil
+                listeners[index].heard = []
+                listeners[index].start = position.sequence
                 listeners[index].position = position
                 listeners[index].isSettled = true
                 if isRecovered { recovered += 1 } else { begunAnew += 1 }
@@ -249,16 +299,38 @@ struct ResumeSimulationTests {
             listeners.firstIndex { $0.connection == connection }
         }
 
-        /// What was there of the position that a listener came back with is told to the last commit.
+        /// A listener has the state at the position of its answer. What it was sent for that is part of that state, at
+        /// places none of which is inside another, and of which each was changed since it left.
         private func checkAnswer(to listener: Listener, at position: Position, _ isRecovered: Bool) {
-            if isRecovered { #expect(position.epoch == epoch, "seed \(seed)") }
-            if position.sequence > (log.last?.lastSequence ?? 0) { Issue.record("seed \(seed): not durable") }
+            if position.sequence > log.last { Issue.record("seed \(seed): not durable") }
+            let state = state(through: position.sequence)
+            let isPresent = listener.tree.tree.value(at: listener.path) == state.value(at: listener.path)
+            #expect(isPresent, "seed \(seed): \(listener.path), recovered: \(isRecovered)")
+            guard let (change, since) = listener.update else { return }
+            for (index, assignment) in change.assignments.enumerated() {
+                let target = assignment.target
+                #expect(listener.path.contains(target.path), "seed \(seed)")
+                let value = state.value(at: target.path)
+                #expect(assignment.value == (target.isPriority ? value.priority : value), "seed \(seed): \(target)")
+                let isTouched = touched.contains {
+                    $0.sequence > since && ($0.path.contains(target.path) || target.path.contains($0.path))
+                }
+                #expect(isTouched, "seed \(seed): \(target) did not change")
+                for other in change.assignments[..<index] where !other.target.isPriority {
+                    let overlaps =
+                        other.target.path.contains(target.path)
+                        || target.path.contains(other.target.path) && !target.isPriority
+                    #expect(!overlaps, "seed \(seed): \(target) and \(other.target)")
+                }
+            }
         }
     }
 
-    @Test("hear of every commit once, in order, whatever happens", arguments: 0..<(6 * TestScale.factor))
-    func everythingOnce(seed: UInt64) {
-        var (recovered, begunAnew) = (0, 0)
+    @Test(
+        "have the present state, and then hear of every commit once and in order, whatever happens",
+        arguments: 0..<(6 * TestScale.factor))
+    func present(seed: UInt64) {
+        var (recovered, updated, begunAnew) = (0, 0, 0)
         for seed in seed * 5..<seed * 5 + 5 {
             var simulation = Simulation(seed: seed)
             for count in 0..<200 {
@@ -268,8 +340,9 @@ struct ResumeSimulationTests {
             simulation.commit(.max)
             simulation.check()
             recovered += simulation.recovered
+            updated += simulation.updated
             begunAnew += simulation.begunAnew
         }
-        #expect(recovered > 5 && begunAnew > 20, "\(recovered) of \(recovered + begunAnew) recovered")
+        #expect(updated > 5 && begunAnew > 20, "\(recovered) recovered, \(updated) changed, \(begunAnew) began anew")
     }
 }

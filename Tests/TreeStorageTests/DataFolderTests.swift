@@ -14,7 +14,7 @@ struct DataFolderTests {
         let data = try DataFolder(path: folder.path + "/new", durability: .process)
         #expect(data.databases == [])
         let (log, tree) = try data.open("b-1", newEpoch: 5)
-        #expect(log.epoch == 5 && log.lastSequence == 0 && tree.sequence == 0)
+        #expect(log.epochs.current.name == 5 && log.lastSequence == 0 && tree.sequence == 0)
         _ = try data.open("A_2", newEpoch: 5)
         #expect(data.databases == ["A_2", "b-1"])
     }

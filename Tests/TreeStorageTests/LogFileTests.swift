@@ -36,7 +36,7 @@ struct LogFileTests {
         let written = [Self.record(1, count: 3, time: 7), Self.record(4), Self.record(5, count: 2)]
         do {
             let log = try open(epoch: .max - 5)
-            #expect(log.lastSequence == 0 && log.epoch == .max - 5)
+            #expect(log.lastSequence == 0 && log.epochs == Epochs(current: .init(name: .max - 5, start: 0)))
             #expect(try records(log) == [])
             try log.append(Array(written[..<1]))
             try log.append(Array(written[1...]))
@@ -44,7 +44,8 @@ struct LogFileTests {
             #expect(log.lastSequence == 6)
         }
         let log = try open(epoch: 9)
-        #expect(log.lastSequence == 6 && log.epoch == .max - 5)
+        #expect(log.lastSequence == 6)
+        #expect(log.epochs == Epochs(past: [.init(name: .max - 5, start: 0)], current: .init(name: 9, start: 6)))
         #expect(try records(log) == written)
         // A position within a record gives the whole record.
         #expect(try records(log, after: 1) == written)
@@ -100,29 +101,93 @@ struct LogFileTests {
         #expect((20...26).contains(first), "\(40 - first) records of 10 kB are left")
     }
 
-    @Test(
-        "begins another history when the machine was started anew and the disk may lack the end",
-        arguments: [
-            // How it was used, and whether it was closed; how it is opened, and after which start of the machine; its
-            // epoch then.
-            (Durability.process, false, Durability.process, "first", 1), (.process, false, .process, "second", 2),
-            (.process, true, .process, "second", 1), (.process, false, .full, "second", 2),
-            (.process, false, .full, "first", 1), (.full, false, .full, "second", 1),
-            (.full, false, .process, "second", 1),
-        ] as [(Durability, Bool, Durability, String, UInt64)])
-    func epochs(
-        before: Durability, isClosed: Bool, after: Durability, boot: String, epoch: UInt64
-    ) throws {
-        do {
-            let log = try LogFile(path: path, durability: before, newEpoch: 1, boot: "first")
-            try log.append([Self.record(1)])
-            if isClosed { try log.sync() }
+    // MARK: Epochs
+
+    /// What a run knows that begins now.
+    private func epochs(of path: String? = nil) throws -> [Epochs.Epoch] {
+        try LogFile(path: path ?? self.path, durability: .process, newEpoch: 0).epochs.past
+    }
+
+    @Test("knows the epochs of all that wrote to it, from the first record of each")
+    func epochs() throws {
+        for (epoch, first) in [(1, 1), (2, 3), (4, 5)] as [(UInt64, UInt64)] {
+            let log = try open(epoch: epoch)
+            try log.append([Self.record(first)])
+            try log.append([Self.record(first + 1)])
+            // One that writes nothing leaves nothing.
+            _ = try open(epoch: 3)
         }
-        #expect(try LogFile(path: path, durability: after, newEpoch: 2, boot: boot).epoch == epoch)
-        // From then on it is that one.
-        #expect(try LogFile(path: path, durability: after, newEpoch: 3, boot: boot).epoch == epoch)
-        let third = try LogFile(path: path, durability: .full, newEpoch: 4, boot: "third").epoch
-        #expect(third == (after == .full ? epoch : 4))
+        #expect(
+            try epochs() == [.init(name: 1, start: 0), .init(name: 2, start: 2), .init(name: 4, start: 4)])
+        let last = try open(epoch: 5)
+        #expect(last.epochs.current == .init(name: 5, start: 6))
+        // Those go that have no numbers from where the log begins.
+        for index in 7...9 as ClosedRange<UInt64> { try last.append([Self.record(index, time: Int64(index))]) }
+        #expect(try !last.prune(before: 7, keepingBytes: .max, appliedSequence: 4))
+        #expect(
+            try epochs() == [.init(name: 2, start: 2), .init(name: 4, start: 4), .init(name: 5, start: 6)])
+        #expect(try !last.prune(before: 100, keepingBytes: .max, appliedSequence: 9))
+        #expect(try epochs() == [.init(name: 5, start: 6)])
+    }
+
+    @Test("takes up an epoch only with the records that come with it")
+    func failedEpoch() throws {
+        let log = try open(epoch: 1)
+        #expect(throws: StorageError.self) { try log.append([Self.record(1), Self.record(1)]) }
+        #expect(try epochs() == [])
+        try log.append([Self.record(1)])
+        #expect(try epochs() == [.init(name: 1, start: 0)])
+    }
+
+    @Test("of which the end is lost gives out no number again in the same epoch", arguments: [0, 40, 70, 100])
+    func lostEnd(percent: Int) throws {
+        let copy = folder.path + "/b.log"
+        var epoch: UInt64 = 1
+        do {
+            let log = try open(epoch: 1)
+            for index in 1...50 as ClosedRange<UInt64> { try log.append([Self.record(index, bytes: 500)]) }
+            // As a loss of power leaves it: the file, and some of what was written ahead of it.
+            let wal = TemporaryFolder.contents(of: path + "-wal")
+            TemporaryFolder.write(TemporaryFolder.contents(of: path), to: copy)
+            TemporaryFolder.write(Array(wal.prefix(wal.count * percent / 100)), to: copy + "-wal")
+        }
+        for _ in 0..<3 {
+            epoch += 1
+            let log = try LogFile(path: copy, durability: .process, newEpoch: epoch)
+            let last = log.lastSequence
+            #expect(log.epochs.current == .init(name: epoch, start: last))
+            #expect((percent == 100) == (last == 50) || epoch > 2)
+            try log.append([Self.record(last + 1), Self.record(last + 2)])
+        }
+        let starts = try epochs(of: copy)
+        #expect(starts.map(\.name) == (percent == 0 ? [2, 3, 4] : [1, 2, 3, 4]))
+        #expect(zip(starts.suffix(3), starts.suffix(2)).allSatisfy { $0.start + 2 == $1.start })
+    }
+
+    @Test("of an earlier version is taken over, but not its positions")
+    func earlierVersion() throws {
+        let record = Self.record(1, count: 2)
+        do {
+            let connection = try Connection(path: path, mode: .readWrite)
+            try connection.execute(
+                """
+                PRAGMA journal_mode = wal;
+                CREATE TABLE log (
+                    first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
+                    body BLOB NOT NULL);
+                CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+                INSERT INTO meta VALUES ('epoch', 17), ('unsynced', 'ffff');
+                """)
+            let insert = try connection.prepare("INSERT INTO log VALUES (1, 2, 0, ?, ?)")
+            insert.bind(1, Int64(bitPattern: record.checksum))
+            insert.bind(2, record.body)
+            try insert.run()
+        }
+        let log = try open(epoch: 18)
+        #expect(try records(log) == [record])
+        #expect(log.epochs == Epochs(current: .init(name: 18, start: 2)))
+        try log.append([Self.record(3)])
+        #expect(try epochs() == [.init(name: 18, start: 2)])
     }
 
     @Test("can be read beside whoever writes it, as far back as it goes and as is wanted")

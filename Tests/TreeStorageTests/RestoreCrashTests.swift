@@ -57,7 +57,7 @@ struct RestoreCrashTests {
     }
 
     private func restore(_ file: String, in folder: String) throws(BackupError) {
-        _ = try Backup.restore(file, as: "a", in: folder, newEpoch: 7) { _ in }
+        _ = try Backup.restore(file, as: "a", in: folder) { _ in }
     }
 
     @Test("leaves the old data, the new data, or a database that is not served until it is run again")
@@ -74,7 +74,7 @@ struct RestoreCrashTests {
                 let result = Result { () -> Found in
                     let found = try Self.found(in: image.path + "/data")
                     if found == .interrupted {
-                        _ = try Backup.restore(file, as: "a", in: image.path + "/data", newEpoch: 8) { _ in }
+                        _ = try Backup.restore(file, as: "a", in: image.path + "/data") { _ in }
                         #expect(try Self.found(in: image.path + "/data") == .value(Self.new), "cut \(number)")
                     }
                     return found

@@ -142,7 +142,7 @@ final class DatabaseCore: @unchecked Sendable {
     // MARK: Listens
 
     /// Sends a listen: when it begins, and again after each reconnection, then with the position of what is known, so
-    /// that the server says what was missed and nothing else.
+    /// that the server says what changed and nothing else.
     private func send(_ listen: ServerListen) {
         guard let session = link.session else { return }
         let hash = tree.cached(listen).map { NodeHash.hash($0.canonical) } ?? []

@@ -3,7 +3,8 @@
 typealias CommitPosition = [UInt8]
 
 extension CommitPosition {
-    /// Whether a position is of another epoch than another one, or comes later.
+    /// Whether a position comes later than another one. One of another epoch does: where a server has gone back to an
+    /// earlier one, the listen has begun anew.
     func isBehind(_ other: CommitPosition) -> Bool {
         guard let colon = firstIndex(of: UInt8(ascii: ":")), other.starts(with: self[...colon]) else { return true }
         if count != other.count { return count > other.count }

@@ -92,7 +92,8 @@ extension SyncTree {
         return output
     }
 
-    /// Whether a commit is behind what is known of a place: what another listen missed is not (Protocol.md 18.2).
+    /// Whether a change comes later than what is known of a place: that for another listen which resumes may not
+    /// (Protocol.md 18.2).
     private func isNews(_ path: Path, _ position: CommitPosition) -> Bool {
         guard !position.isEmpty, let holder = root.way(to: path).first(where: { $0.server != nil }) else { return true }
         return position.isBehind(holder.position)

@@ -64,7 +64,7 @@ private struct CommitGroup {
                 let isMore = try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
                 report(.pruned(database, isMore: isMore ?? false))
             case .close(let log):
-                // Without it the next start takes its history for another one, no more.
+                // What an orderly end leaves shall survive a loss of power, if that can be had.
                 try? log.sync()
             }
         }

@@ -77,7 +77,7 @@ final class HostedDatabase {
         appliedSequence = tree.sequence
         lastTime = try logFile.lastTime()
         database = Database(
-            index: index, epoch: logFile.epoch, store: try tree.makeReader(), sequence: tree.sequence,
+            index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
         try database.load()
         takeRules()

@@ -116,7 +116,7 @@ final class HostedDatabases {
     private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
         // Who was told of positions before there were files need not begin anew.
-        let epoch = unwritten[index]?.database.epoch ?? .random(in: 0 ... .max)
+        let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
         let (logFile, tree) = try folder.open(name, newEpoch: epoch)
         let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }

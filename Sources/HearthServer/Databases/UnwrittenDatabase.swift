@@ -9,9 +9,9 @@ final class UnwrittenDatabase {
     private let host: DatabaseHost
 
     init(index: UInt32, name: String, host: DatabaseHost) {
+        let epochs = Epochs(current: .init(name: .random(in: 0 ... .max), start: 0))
         database = Database(
-            index: index, epoch: .random(in: 0 ... .max), store: EmptyRowStore(), sequence: 0,
-            listenersMax: host.limits.listenersMax)
+            index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax)
         self.name = name
         self.host = host
         takeRules()

@@ -14,8 +14,8 @@ struct DeliveryBuilder {
     /// Who gets the last run, as long as further pushes to the same may join it.
     private var openRun: [GroupAddress]?
     private var entries: [[LoopDelivery.Entry]]
-    /// What places missed, in `bytes`, for all who listen there.
-    private var missed: [MissedKey: MissedBytes] = [:]
+    /// Where updates of listeners that resume are in `bytes`.
+    private var missed: [MissedKey: (update: MissedUpdate, range: Range<Int>)] = [:]
     /// Bytes of the values in replies that are not put into frames here.
     private var replyBytes = 0
     private let openStream: (SnapshotRead) -> SnapshotStream
@@ -53,7 +53,11 @@ struct DeliveryBuilder {
                 }
                 entries[connection.loop].append(.frames(connection, range, answers: 0))
             }
-        case .missed(let connection, let part, let position): add(part, at: position, for: connection)
+        case .missed(let connection, let update, let position):
+            if let update { add(update, at: position, for: connection) }
+            guard connection.kind == .http else { break }
+            // Begins the answer, and says how far it reaches.
+            begin(connection) { EventStreamWriter.appendKeepAlive(at: position, to: &$0) }
         case .initialParts(let connection, let path, let tag, let parts):
             let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
             entries[connection.loop].append(.frames(connection, range, answers: 0))
@@ -99,39 +103,33 @@ struct DeliveryBuilder {
         if pushes.count > start { addRun(start..<pushes.count, to: [group]) { .pushEvents($0, run: $1) } }
     }
 
-    /// What a connection missed: a stretch of what is encoded once for all who were at the same place, whenever they
-    /// left.
-    private mutating func add(_ part: MissedChanges.Part, at position: Position, for connection: ConnectionID) {
-        let range = part.place.range(after: part.after, through: part.through)
-        if !range.isEmpty {
-            let key = MissedKey(place: ObjectIdentifier(part.place), kind: connection.kind)
-            var encoded = missed[key] ?? MissedBytes(start: bytes.count)
-            if encoded.end < range.upperBound {
-                encoded = MissedBytes(start: bytes.count)
-                for entry in part.place.entries {
-                    append(entry, at: part.place.path, epoch: position.epoch, for: connection.kind)
-                    encoded.ends.append(bytes.count)
-                }
-                missed[key] = encoded
-            }
-            let stretch = encoded.stretch(range)
-            switch connection.kind {
-            case .http: entries[connection.loop].append(.events(connection, stretch))
-            case .realtime: entries[connection.loop].append(.frames(connection, stretch, answers: 0))
-            }
+    /// What brings a connection up to date, encoded once for all who need the same.
+    private mutating func add(_ update: MissedUpdate, at position: Position, for connection: ConnectionID) {
+        let key = MissedKey(update: ObjectIdentifier(update), position: position, kind: connection.kind)
+        let range: Range<Int>
+        if let known = missed[key] {
+            range = known.range
+        } else {
+            range = append(update, at: position, for: connection.kind)
+            missed[key] = (update, range)
         }
-        // Begins the answer, and says how far it reaches.
-        if connection.kind == .http { begin(connection) { EventStreamWriter.appendKeepAlive(at: position, to: &$0) } }
+        if range.isEmpty { return }
+        switch connection.kind {
+        case .http: entries[connection.loop].append(.events(connection, range))
+        case .realtime: entries[connection.loop].append(.frames(connection, range, answers: 0))
+        }
     }
 
     private mutating func append(
-        _ entry: MissedChanges.Entry, at path: Path, epoch: UInt64, for kind: ConnectionID.Kind
-    ) {
-        let position = Position(epoch: epoch, sequence: entry.sequence)
+        _ update: MissedUpdate, at position: Position, for kind: ConnectionID.Kind
+    ) -> Range<Int> {
         switch kind {
-        case .http: EventStreamWriter.append(entry.change, at: path, position: position, to: &bytes)
+        case .http:
+            let start = bytes.count
+            EventStreamWriter.append(update.change, at: update.path, position: position, to: &bytes)
+            return start..<bytes.count
         case .realtime:
-            _ = Self.frame(&bytes, &message) { Self.append(entry.change, position: position.text, to: &$0) }
+            return Self.frame(&bytes, &message) { Self.append(update.change, position: position.text, to: &$0) }
         }
     }
 
@@ -237,24 +235,12 @@ struct DeliveryBuilder {
     }
 }
 
-/// A place in one of the two ways of saying what it missed.
+/// An update in one of the two ways of saying it.
 private struct MissedKey: Hashable {
-    let place: ObjectIdentifier
+    /// Kept alive by what is found by it.
+    let update: ObjectIdentifier
+    let position: Position
     let kind: ConnectionID.Kind
-}
-
-/// What a place missed, encoded one entry behind the other.
-private struct MissedBytes {
-    let start: Int
-    /// Where each entry ends.
-    var ends: [Int] = []
-
-    /// Entries that are encoded.
-    var end: Int { ends.count }
-
-    func stretch(_ entries: Range<Int>) -> Range<Int> {
-        (entries.lowerBound == 0 ? start : ends[entries.lowerBound - 1])..<ends[entries.upperBound - 1]
-    }
 }
 
 extension Output {

@@ -56,7 +56,7 @@ struct RESTExchange: Sendable {
                     if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)
                     } else {
-                        .listen(target.path, known: nil, since: try Self.lastEvent(head))
+                        .listen(target.path, known: nil, since: parameters.wantsIDs ? try Self.lastEvent(head) : nil)
                     }
                 (wantsTag, knownTag) = (false, nil)
                 return
@@ -133,8 +133,8 @@ struct RESTExchange: Sendable {
     static let methods: StaticString = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 
     /// What a client has that lost its event stream and comes back (Protocol.md 18.2).
-    private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since? {
-        guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return nil }
+    private static func lastEvent(_ head: RequestHead) throws(RESTError) -> Since {
+        guard let id = head.headers.first("last-event-id"), !id.isEmpty else { return .nothing }
         guard let position = Position(id) else { throw RESTError("Last-Event-ID is none of this server") }
         return .position(position)
     }

@@ -13,6 +13,8 @@ struct RESTParameters: Equatable {
     var printing = Printing.compact
     var isShallow = false
     var isExport = false
+    /// The events of a stream have ids, which are positions (Protocol.md 18.2).
+    var wantsIDs = false
     /// The file name under which a browser saves the answer.
     var download: [UInt8]?
     /// The function that the answer calls (JSONP).
@@ -39,6 +41,7 @@ struct RESTParameters: Equatable {
                 }
             case "shallow": isShallow = value.elementsEqual("true".utf8)
             case "format": isExport = value.elementsEqual("export".utf8)
+            case "ids": wantsIDs = value.elementsEqual("true".utf8)
             case "download": download = value
             case "callback":
                 guard Self.isFunctionName(value) else {

@@ -1,56 +1,73 @@
 package import JSONTree
 
-/// What listeners at some places have missed: the records of the log are read once, and of each change every place
-/// keeps its part.
+/// What changed at some places after a number: the records of the log are read once, and of each change every place
+/// notes the paths that concern it.
 ///
 /// Made on a thread that reads the log, and handed to that of the databases, which adds what the log did not have yet.
 /// Costs what ``ListenerTrie`` does per change, however many listeners want it.
 package final class MissedChanges: @unchecked Sendable {
     // Safe because: one thread at a time uses it.
 
-    package struct Entry: Sendable {
-        package var sequence: UInt64
-        package var change: Change
-    }
-
     /// A place that somebody listens to.
     package final class Place: @unchecked Sendable {
         // As above.
         package let path: Path
-        private let bytesMax: Int
+        private let nodesMax: Int
+        private var changes = ChangedPaths()
         /// What came up to this number is not here.
         fileprivate(set) var start: UInt64
-        /// In order.
-        package fileprivate(set) var entries: [Entry] = []
-        private var byteCount = 0
+        /// The updates that were made since the last change, by the numbers that they are for, in order. Nil is too
+        /// large.
+        private var updates: [(numbers: Range<UInt64>, update: MissedUpdate?)] = []
 
-        fileprivate init(_ path: Path, after sequence: UInt64, bytesMax: Int) {
+        fileprivate init(_ path: Path, after sequence: UInt64, nodesMax: Int) {
             self.path = path
-            self.bytesMax = bytesMax
+            self.nodesMax = nodesMax
             start = sequence
         }
 
-        fileprivate func append(_ change: Change, _ sequence: UInt64) {
-            entries.append(Entry(sequence: sequence, change: change))
-            byteCount += change.messageBytes
-            if byteCount > bytesMax {
-                entries = []
-                byteCount = 0
+        fileprivate func add(_ change: Change, _ sequence: UInt64) {
+            updates = []
+            for assignment in change.assignments {
+                let target = assignment.target
+                changes.add(
+                    target.path.dropFirst(bytes: path.encoded.count), isPriority: target.isPriority,
+                    isRemoval: assignment.value.isNull && !target.isPriority, at: sequence)
+            }
+            if changes.count > nodesMax {
+                changes = ChangedPaths()
                 start = sequence
             }
         }
 
-        fileprivate func forget(after sequence: UInt64) {
-            while let last = entries.last, last.sequence > sequence {
-                byteCount -= last.change.messageBytes
-                entries.removeLast()
-            }
+        fileprivate func forgetValues() {
+            updates = []
+            changes.forgetValues()
         }
 
-        /// Where the entries are that came after `sequence`, up to `end`. O(log n).
-        package func range(after sequence: UInt64, through end: UInt64) -> Range<Int> {
-            let lower = entries.partitioningIndex { $0.sequence > sequence }
-            return lower..<max(lower, entries.partitioningIndex { $0.sequence > end })
+        /// The last change.
+        var latest: UInt64 { changes.root.latest }
+
+        /// What those need who have the value as it was at a number before ``latest``; nil if that is too large, or
+        /// cannot be read. `isNew` says that it was made for the first.
+        func update(
+            after sequence: UInt64, of rows: TreeRows, valueBytesMax: Int
+        ) -> (update: MissedUpdate, isNew: Bool)? {
+            let index = updates.partitioningIndex { $0.numbers.upperBound > sequence }
+            if index < updates.count, updates[index].numbers.contains(sequence) {
+                return updates[index].update.map { ($0, false) }
+            }
+            var builder = MissedUpdateBuilder(rows, after: sequence, valueBytesMax: valueBytesMax)
+            do throws(TreeRows.ReadError) {
+                let update = try builder.update(of: changes, at: path)
+                updates.insert((builder.numbers, update), at: index)
+                return (update, true)
+            } catch .storage {
+                return nil
+            } catch {
+                updates.insert((sequence..<sequence + 1, nil), at: index)
+                return nil
+            }
         }
     }
 
@@ -65,33 +82,26 @@ package final class MissedChanges: @unchecked Sendable {
         }
     }
 
-    /// The entries of a place behind one number and up to another.
-    package struct Part: Sendable {
-        package let place: Place
-        package let after: UInt64
-        package let through: UInt64
-    }
+    /// With more changed nodes, and nodes above these, a new beginning is cheaper.
+    package static let nodesMax = 20_000
 
-    /// More than this is not kept for a place, in bytes of messages, about: then a new beginning is cheaper.
-    package static let bytesMax = 8 << 20
-
-    private let bytesMax: Int
+    private let nodesMax: Int
     private var trie = ListenerTrie(database: 0)
     private var places: [GroupID: Place] = [:]
     /// Everything up to this number is in it.
     package private(set) var through: UInt64
 
     /// Nothing yet of what comes after `sequence`.
-    package init(after sequence: UInt64, bytesMax: Int = MissedChanges.bytesMax) {
+    package init(after sequence: UInt64, nodesMax: Int = MissedChanges.nodesMax) {
         through = sequence
-        self.bytesMax = bytesMax
+        self.nodesMax = nodesMax
     }
 
-    /// The place of a path, which keeps what is taken from now on.
+    /// The place of a path, which notes what is taken from now on.
     package func place(at path: Path) -> Place {
         let group = trie.join(path, loop: 0)
         if let place = places[group] { return place }
-        let place = Place(path, after: through, bytesMax: bytesMax)
+        let place = Place(path, after: through, nodesMax: nodesMax)
         places[group] = place
         return place
     }
@@ -102,24 +112,17 @@ package final class MissedChanges: @unchecked Sendable {
         for operation in try record.operations() where operation.sequence > through {
             if case .change(let change) = operation.content {
                 for delivery in trie.deliveries(of: change) {
-                    for address in delivery.plain { places[address.group]?.append(delivery.change, operation.sequence) }
+                    for address in delivery.plain { places[address.group]?.add(delivery.change, operation.sequence) }
                 }
             }
             through = operation.sequence
         }
     }
 
-    /// What came after `sequence` did not happen.
+    /// What came after `sequence` did not happen. Its paths stay: to be told of more than what changed is no harm.
     func forget(after sequence: UInt64) {
         guard through > sequence else { return }
         through = sequence
-        for place in places.values { place.forget(after: sequence) }
-    }
-}
-
-extension Change {
-    /// Bytes that messages about it have, about.
-    fileprivate var messageBytes: Int {
-        assignments.reduce(100) { $0 + $1.value.bytes.count + $1.target.path.encoded.count }
+        for place in places.values { place.forgetValues() }
     }
 }

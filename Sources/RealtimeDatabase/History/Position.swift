@@ -1,7 +1,6 @@
-/// A place in the history of a database: right behind the operation of this number.
+/// A place in the history of a database: right behind the operation of this number (Protocol.md 18.2).
 ///
-/// The epoch changes when history was cut, so that numbers that were given out twice do not mean the same (Protocol.md
-/// 18.2).
+/// The epoch tells apart numbers that were given out twice (``Epochs``).
 package struct Position: Hashable, Sendable {
     package var epoch: UInt64
     package var sequence: UInt64

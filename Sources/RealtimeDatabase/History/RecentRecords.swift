@@ -43,6 +43,9 @@ struct RecentRecords {
         records[records.partitioningIndex { $0.lastSequence > sequence }...]
     }
 
+    /// Bytes of the records with operations after `sequence`. O(records).
+    func byteCount(after sequence: UInt64) -> Int { after(sequence).reduce(0) { $0 + $1.body.count } }
+
     /// What came after `sequence` did not happen.
     mutating func forget(after sequence: UInt64) {
         while let last = records.last, last.lastSequence > sequence {

@@ -11,6 +11,7 @@ struct ListenerTrie {
         var changes = PlainListeners()
         var positions = PlainListeners()
         var streams = PlainListeners()
+        var numberedStreams = PlainListeners()
         /// Queries that somebody listens to.
         var queries: [Query: LiveQuery] = [:]
 
@@ -19,10 +20,12 @@ struct ListenerTrie {
             self.parent = parent
         }
 
-        var isEmpty: Bool { !hasPlain && streams.group == nil && queries.isEmpty && children.isEmpty }
+        var isEmpty: Bool { !hasPlain && !hasStreams && queries.isEmpty && children.isEmpty }
 
         /// Somebody is told of changes by messages.
         var hasPlain: Bool { changes.group != nil || positions.group != nil }
+
+        var hasStreams: Bool { streams.group != nil || numberedStreams.group != nil }
 
         subscript(audience: Audience) -> PlainListeners {
             get {
@@ -30,6 +33,7 @@ struct ListenerTrie {
                 case .changes: changes
                 case .positions: positions
                 case .streams: streams
+                case .numberedStreams: numberedStreams
                 }
             }
             set {
@@ -37,6 +41,7 @@ struct ListenerTrie {
                 case .changes: changes = newValue
                 case .positions: positions = newValue
                 case .streams: streams = newValue
+                case .numberedStreams: numberedStreams = newValue
                 }
             }
         }
@@ -50,6 +55,10 @@ struct ListenerTrie {
         case positions
         /// By the events of an HTTP answer.
         case streams
+        /// By events whose ids are positions.
+        case numberedStreams
+
+        fileprivate var isStreams: Bool { self == .streams || self == .numberedStreams }
     }
 
     /// A change, or its part, and the groups that are told of it.
@@ -91,7 +100,7 @@ struct ListenerTrie {
     mutating func join(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID {
         let place = makePlace(at: path)
         place[audience].members.add(loop)
-        if audience == .streams { streamsCount += 1 }
+        if audience.isStreams { streamsCount += 1 }
         if let group = place[audience].group { return group }
         let group = makeGroup()
         place[audience].group = group
@@ -122,7 +131,7 @@ struct ListenerTrie {
     mutating func leave(_ path: Path, _ audience: Audience = .changes, loop: Int) -> GroupID? {
         guard let place = place(at: path), let group = place[audience].group else { return nil }
         place[audience].members.remove(loop)
-        if audience == .streams { streamsCount -= 1 }
+        if audience.isStreams { streamsCount -= 1 }
         if place[audience].members.isEmpty {
             place[audience].group = nil
             prune(place)
@@ -212,22 +221,26 @@ struct ListenerTrie {
         return deliveries
     }
 
-    /// The same for event streams: each group is told of the change in relation to its path, and of the position behind
-    /// it.
+    /// The same for event streams: each group is told of the change in relation to its path, and some of the position
+    /// behind it.
     func streamPushes(of change: Change, at position: Position) -> [(push: QueryPush, to: GroupAddress)] {
         if streamsCount == 0 { return [] }
         var pushes: [(push: QueryPush, to: GroupAddress)] = []
         func add(_ change: Change, _ path: Path, _ place: Place) {
-            guard let address = place.streams.address else { return }
-            let push = QueryPush(form: .eventStream, path: path, content: .change(change), position: position)
-            pushes.append((push, address))
+            let push = QueryPush(form: .eventStream, path: path, content: .change(change), position: nil)
+            if let address = place.streams.address { pushes.append((push, address)) }
+            if let address = place.numberedStreams.address {
+                var push = push
+                push.position = position
+                pushes.append((push, address))
+            }
         }
         let base = change.base
         let place = forEachPlace(onTheWayTo: base) { place, byteCount in
             add(change, base.prefix(bytes: byteCount), place)
         }
         if let place, !place.children.isEmpty {
-            for (change, path, place) in parts(of: change, below: place, at: base, where: { $0.streams.group != nil }) {
+            for (change, path, place) in parts(of: change, below: place, at: base, where: \.hasStreams) {
                 add(change, path, place)
             }
         }

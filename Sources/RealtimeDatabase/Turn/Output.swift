@@ -20,11 +20,11 @@ package enum Output: Sendable {
     case push(Change, at: Position?, to: [GroupAddress])
     /// What a change means to a query, for every member of a group of its listeners.
     case pushQuery(QueryPush, to: GroupAddress)
-    /// The value a new listener begins with, as of a position.
-    case initial(ConnectionID, Path, CanonicalJSON, at: Position)
+    /// The value a new listener begins with, as of a position for those that are told of it.
+    case initial(ConnectionID, Path, CanonicalJSON, at: Position?)
     case initialQuery(ConnectionID, QueryPush)
-    /// What a listener missed that resumes, up to a position.
-    case missed(ConnectionID, MissedChanges.Part, at: Position)
+    /// What has changed for a listener that resumes, as it is at a position; nil for nothing.
+    case missed(ConnectionID, MissedUpdate?, at: Position)
     /// The parts of the value that a new listener has otherwise; `tag` is that of a query.
     case initialParts(ConnectionID, Path, tag: Int64?, [CompoundHash.Difference])
     case join(GroupID, ConnectionID)
@@ -50,7 +50,7 @@ package enum Reply: Sendable {
     case listening
     /// The same of a query that had to look at all children for want of an index.
     case listeningUnindexed
-    /// A listener that is told of positions is registered. `recovered` when it was told of all it missed, and of
+    /// A listener that is told of positions is registered. `recovered` when it was told of what changed, and of
     /// nothing else.
     case listeningAt(Position, recovered: Bool, unindexed: Bool = false)
     case value(CanonicalJSON)

@@ -89,7 +89,7 @@ package enum Operation: Sendable {
     /// Describes the children of a node behind one of them, or only counts them.
     indirect case describe(Path, ChildrenPage)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection
-    /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what came
+    /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what changed
     /// after the one it has: `missed` is what was read of the log for it (``Database/historyNeeded(for:now:)``).
     indirect case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)

@@ -13,13 +13,13 @@ extension Backup {
     ///
     /// The new files are complete and on disk before the old ones are touched. The old ones stay in the folder, with a
     /// time after their names. While names change there is a marker file: after a crash, or a name that could not be
-    /// changed, no server reads or writes the database until the restore is run again. The log gets a new epoch: the
+    /// changed, no server reads or writes the database until the restore is run again. The new log knows no epochs: the
     /// numbers after the end of the backup were once something else.
     ///
     /// - parameter name: the database; nil for the one of which it is a backup.
     /// - parameter whenChecked: told what the backup holds before anything is changed.
     package static func restore(
-        _ path: String, as name: String?, in folder: String, newEpoch: UInt64, whenChecked: (Summary) -> Void
+        _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void
     ) throws(BackupError) -> Restored {
         let summary = try check(path)
         let name = name ?? summary.database
@@ -39,7 +39,7 @@ extension Backup {
         removeAll(new)
         do throws(StorageError) {
             try makeTree(new.tree, from: path)
-            try makeLog(new.log, from: path, newEpoch: newEpoch)
+            try makeLog(new.log, from: path)
             guard access(new.log + "-wal", F_OK) != 0, access(new.tree + "-wal", F_OK) != 0 else {
                 throw .busy("somebody reads \(new.log)")
             }
@@ -61,8 +61,9 @@ extension Backup {
         try connection.execute("DETACH source")
     }
 
-    private static func makeLog(_ path: String, from backup: String, newEpoch: UInt64) throws(StorageError) {
-        _ = try LogFile(path: path, durability: .process, newEpoch: newEpoch)
+    private static func makeLog(_ path: String, from backup: String) throws(StorageError) {
+        // Nothing is appended, so no epoch begins.
+        _ = try LogFile(path: path, durability: .process, newEpoch: 0)
         let connection = try Connection(path: path, mode: .joining)
         try attach(backup, to: connection)
         try connection.execute("INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log")

@@ -8,9 +8,8 @@ import SQLite
 /// ```
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
-/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; epoch: that of its log;
-///                                               time: ms since 1970; checksum: of the rows;
-///                                               reached: the last operation that they include
+/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; time: ms since 1970;
+///                                               checksum: of the rows; reached: the last operation that they include
 /// ```
 /// The application id is `applicationID`.
 package struct Backup: Sendable {
@@ -120,7 +119,6 @@ extension Backup {
             INSERT INTO main.log SELECT first, count, time, checksum, body FROM history.log
                 WHERE first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0);
             CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            INSERT INTO backup SELECT name, value FROM history.meta WHERE name = 'epoch';
             INSERT INTO backup VALUES ('version', \(version));
             """)
         try connection.execute("COMMIT")

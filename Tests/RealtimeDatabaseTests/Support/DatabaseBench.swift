@@ -80,8 +80,8 @@ struct DatabaseBench {
             "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)" + words(position)
         case .pushQuery(let push, _): "push \(push.form) \(words(push))"
         case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
-        case .missed(_, let part, _):
-            "missed \(part.place.path) \(part.place.entries[part.place.range(after: part.after, through: part.through)].map(\.sequence))"
+        case .missed(_, let update, _):
+            "missed \(update.map { $0.change.assignments.map(words).joined(separator: ", ") } ?? "nothing")"
         case .initial(let connection, let path, let value, _): "initial \(path) \(value) to \(connection.loop)"
         case .initialParts(_, let path, let tag, let parts):
             "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
