@@ -112,17 +112,25 @@ package final class TLSContext: Sendable {
         _ context: OpaquePointer, _ certificateFile: String, _ keyFile: String
     ) throws(TLSError) {
         guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1 else {
-            throw TLSError.last("read the certificate \(certificateFile)")
+            throw PEMFile(certificateFile).problem(expecting: .certificate)
+                ?? TLSError.last("read the certificate \(certificateFile)")
         }
         // An encrypted key is an error; OpenSSL would ask for its password on the terminal.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
         guard SSL_CTX_use_PrivateKey_file(context, keyFile, SSL_FILETYPE_PEM) == 1 else {
-            throw TLSError.last("read the private key \(keyFile)")
+            throw PEMFile(keyFile).problem(expecting: .privateKey)
+                ?? (isMismatch ? mismatch(keyFile, certificateFile) : TLSError.last("read the private key \(keyFile)"))
         }
-        guard SSL_CTX_check_private_key(context) == 1 else {
-            throw TLSError.last("use \(keyFile) with \(certificateFile)")
-        }
+        guard SSL_CTX_check_private_key(context) == 1 else { throw mismatch(keyFile, certificateFile) }
         SSL_CTX_set_alpn_select_cb(context, TLSContext.selectProtocol, nil)
+    }
+
+    /// The last error is that a key and a certificate do not belong together.
+    private static var isMismatch: Bool { openssl_is_key_mismatch(ERR_peek_error()) == 1 }
+
+    private static func mismatch(_ keyFile: String, _ certificateFile: String) -> TLSError {
+        ERR_clear_error()
+        return TLSError("the private key \(keyFile) does not belong to the certificate \(certificateFile)")
     }
 
     private static func loadClient(_ context: OpaquePointer, _ authorities: Authorities) throws(TLSError) {
@@ -133,7 +141,8 @@ package final class TLSContext: Sendable {
             }
         case .file(let path):
             guard SSL_CTX_load_verify_locations(context, path, nil) == 1 else {
-                throw TLSError.last("read the certificate authorities \(path)")
+                throw PEMFile(path).problem(expecting: .certificate)
+                    ?? TLSError.last("read the certificate authorities \(path)")
             }
         }
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)

@@ -95,6 +95,18 @@ struct TLSTests {
     }
 
     @Test(
+        "gives no session tickets, so that past connections stay secret", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+    func tickets(version: Int32) throws {
+        let harness = try Harness()
+        let client = try TestTLSClient(port: harness.server.port, version: version)
+        #expect(client.shakeHands())
+        // Those of TLS 1.3 come before the first data.
+        try client.send("hello")
+        #expect(try client.receive() == "hello")
+        #expect(!client.hasTicket)
+    }
+
+    @Test(
         "agrees on HTTP/1.1, and on nothing else",
         arguments: [([], ""), (["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["h2"], nil)])
     func alpn(offered: [String], chosen: String?) throws {
@@ -165,13 +177,45 @@ struct TLSTests {
     func badFiles() throws {
         let first = TestCertificate()
         let second = TestCertificate()
-        for (certificate, key) in [
-            ("/nowhere", first.keyFile), (first.certificateFile, "/nowhere"), (first.certificateFile, second.keyFile),
-            (first.keyFile, first.keyFile),
+        let folder = TemporaryFolder()
+        let (plain, locked) = (folder.path + "/plain", folder.path + "/locked")
+        TemporaryFolder.write(Array("hello".utf8), to: plain)
+        TemporaryFolder.write(
+            Array("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n".utf8), to: locked
+        )
+        let (certificateFile, keyFile) = (first.certificateFile, first.keyFile)
+        for (certificate, key, problem) in [
+            ("/nowhere", keyFile, "cannot read /nowhere: No such file or directory"),
+            (certificateFile, "/nowhere", "cannot read /nowhere: No such file or directory"),
+            (
+                certificateFile, second.keyFile,
+                "the private key \(second.keyFile) does not belong to the certificate \(certificateFile)"
+            ),
+            (
+                keyFile, certificateFile,
+                "\(keyFile) holds a private key, not a certificate: are the two files interchanged?"
+            ),
+            (
+                certificateFile, certificateFile,
+                "\(certificateFile) holds a certificate, not a private key: are the two files interchanged?"
+            ),
+            (
+                plain, keyFile,
+                "\(plain) is not a certificate in PEM form, which begins with '-----BEGIN CERTIFICATE-----'"
+            ),
+            (
+                certificateFile, plain,
+                "\(plain) is not a private key in PEM form, which begins with '-----BEGIN PRIVATE KEY-----'"
+            ),
+            (certificateFile, locked, "the private key \(locked) is encrypted: a key without a password is needed"),
         ] {
-            #expect(throws: TLSError.self) { try TLSContext.server(certificateFile: certificate, keyFile: key) }
+            let error = #expect(throws: TLSError.self) {
+                try TLSContext.server(certificateFile: certificate, keyFile: key)
+            }
+            #expect(error?.description == problem)
         }
-        #expect(throws: TLSError.self) { try TLSContext.client(trusting: .file("/nowhere")) }
+        let error = #expect(throws: TLSError.self) { try TLSContext.client(trusting: .file("/nowhere")) }
+        #expect(error?.description == "cannot read /nowhere: No such file or directory")
     }
 
     @Test("gives up on a peer that does not shake hands, from either side")

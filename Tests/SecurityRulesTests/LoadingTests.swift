@@ -103,11 +103,26 @@ struct LoadingTests {
                 "1:19: Cannot have multiple default rules ('$a' and '$b')."
             ),
             ("{\"rules\":{\"$a\":{\"$a\":{}}}}", "1:17: The variable '$a' has a meaning here already."),
-            ("{\"rules\":{\".raed\":\"true\"}}", "1:19: Expected '{'."),
-            ("{\"rules\":{\"a\":true}}", "1:15: Expected '{'."),
-            ("{\"rules\":{\"a\":null}}", "1:15: Expected '{'."),
-            ("{\"rules\":{\"$a\":\"true\"}}", "1:16: Expected '{'."),
-            ("{\"rules\":{\".raed\":{}}}", "1:11: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
+            ("{\"rules\":{\".raed\":\"true\"}}", "1:11: Unknown rule '.raed': did you mean '.read'?"),
+            ("{\"rules\":{\".wirte\":false}}", "1:11: Unknown rule '.wirte': did you mean '.write'?"),
+            ("{\"rules\":{\".indexon\":[]}}", "1:11: Unknown rule '.indexon': did you mean '.indexOn'?"),
+            (
+                "{\"rules\":{\".owner\":{}}}",
+                "1:11: Unknown rule '.owner': there are .read, .write, .validate, .indexOn."
+            ),
+            (
+                "{\"rules\":{\"a\":true}}",
+                "1:15: Expected '{': what stands at 'a' is an object of rules, such as {\".read\": true}."
+            ),
+            (
+                "{\"rules\":{\"a\":null}}",
+                "1:15: Expected '{': what stands at 'a' is an object of rules, such as {\".read\": true}."
+            ),
+            (
+                "{\"rules\":{\"$a\":\"true\"}}",
+                "1:16: Expected '{': what stands at '$a' is an object of rules, such as {\".read\": true}."
+            ),
+            ("{\"rules\":{\".raed\":{}}}", "1:11: Unknown rule '.raed': did you mean '.read'?"),
             ("{\"rules\":{\"a#\":{}}}", "1:11: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
             ("{\"rules\":{\"a/b\":{}}}", "1:11: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
             ("{\"rules\":{\"a$\":{}}}", "1:11: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
@@ -131,7 +146,7 @@ struct LoadingTests {
             ("{\"rules\":{\".read\":\"'\\u0061' == x\"}}", "1:32: Unknown variable 'x'."),
             ("{\"rules\":{\".read\":\"\\u0061\\u0062 == 1\"}}", "1:20: Unknown variable 'ab'."),
             ("{\"rules\":{\".read\":\"'é' == x\"}}", "1:27: Unknown variable 'x'."),
-            ("{\"rules\":{\".read\":\"true &&\"}}", "1:27: Unexpected the end of the expression."),
+            ("{\"rules\":{\".read\":\"true &&\"}}", "1:27: Unexpected end of the expression."),
         ] as [(String, String)])
     func positions(file: String, message: String) {
         #expect(reading(file) == message)

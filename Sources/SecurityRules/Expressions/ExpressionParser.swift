@@ -55,7 +55,9 @@ struct ExpressionParser {
             return Mistake("Rule expressions may not contain assignments.", at: offset)
         }
         let prefix = wanted.map { "\($0), found" } ?? "Unexpected"
-        guard offset < text.count else { return Mistake("\(prefix) the end of the expression.", at: offset) }
+        guard offset < text.count else {
+            return Mistake("\(prefix)\(wanted == nil ? "" : " the") end of the expression.", at: offset)
+        }
         let scalar = String(decoding: text[offset...].prefix(4), as: UTF8.self).unicodeScalars.first ?? " "
         let hasGlyph = scalar.value >= 0x20 && scalar.value != 0x7F
         if scalar == "/", byte(2) == UInt8(ascii: "/") || byte(2) == UInt8(ascii: "*") {

@@ -84,7 +84,12 @@ struct RulesParser {
     private mutating func child(
         _ key: RulesReader.Text, _ offset: Int, of parent: Int, _ pattern: IndexPattern
     ) throws(Mistake) -> (segment: [UInt8], place: Int)? {
-        guard try reader.peek() == UInt8(ascii: "{") else { throw Mistake("Expected '{'.", at: reader.offset) }
+        if key.utf8.first == UInt8(ascii: ".") { throw Self.unknownRule(key.string, at: offset) }
+        guard try reader.peek() == UInt8(ascii: "{") else {
+            throw Mistake(
+                "Expected '{': what stands at '\(key.string)' is an object of rules, such as {\".read\": true}.",
+                at: reader.offset)
+        }
         let isWildcard = key.utf8.first == UInt8(ascii: "$")
         let segment = try Self.segment(
             of: isWildcard ? Array(key.utf8.dropFirst()) : key.utf8, isWildcard: isWildcard, at: offset)
@@ -105,6 +110,16 @@ struct RulesParser {
         try place(index, IndexPattern(segments: pattern.segments + [isWildcard ? nil : segment]))
         if isWildcard { wildcards.removeLast() }
         return isWildcard ? nil : (segment, index)
+    }
+
+    /// Names of children have no dot, so it was meant as a rule.
+    private static func unknownRule(_ name: String, at offset: Int) -> Mistake {
+        let known = [".read", ".write", ".validate", ".indexOn"]
+        let near = known.min { Spelling.distance($0, name) < Spelling.distance($1, name) }
+        guard let near, Spelling.distance(near, name) <= 3 else {
+            return Mistake("Unknown rule '\(name)': there are \(known.joined(separator: ", ")).", at: offset)
+        }
+        return Mistake("Unknown rule '\(name)': did you mean '\(near)'?", at: offset)
     }
 
     /// The encoded key of a child; of a wildcard its name is checked alike, and may be empty.

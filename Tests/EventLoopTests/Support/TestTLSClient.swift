@@ -34,6 +34,9 @@ final class TestTLSClient {
         return SSL_connect(ssl) == 1
     }
 
+    /// The server gave a ticket by which a later connection could go on with the keys of this one.
+    var hasTicket: Bool { SSL_SESSION_has_ticket(SSL_get_session(ssl)) == 1 }
+
     var chosenProtocol: String {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
