@@ -21,11 +21,13 @@ extension Database {
         for request in requests {
             let connection = request.connection
             if parked[connection] != nil {
+                observer?.park(request)
                 parked[connection]?.requests.append(request)
                 if case .disconnect = request.operation {
                     admitted += release(connection).filter { !$0.operation.asksData }
                 }
-            } else if tornBy == nil, let live = scan(for: request, now: now) {
+            } else if tornBy == nil, let live = observedScan(for: request, now: now) {
+                observer?.park(request)
                 parked[connection] = Parked(live: live, requests: [request])
             } else {
                 admitted.append(request)
@@ -38,6 +40,10 @@ extension Database {
     /// again.
     package func scanSome(childrenMax: Int = 200) -> [Request] {
         guard let live = scanning.first, tornBy == nil else { return [] }
+        let first = observer.flatMap { _ in waiting(for: live).first.flatMap { parked[$0]?.requests.first } }
+        observer?.beginStep()
+        // The step counts for one of those who wait.
+        defer { observer?.endStep(for: first) }
         do throws(StorageError) {
             try live.scan?.step(rows, live.path, childrenMax: childrenMax)
             guard live.scan?.isDone == true else { return [] }
@@ -109,6 +115,13 @@ extension Database {
     /// Whether all children have to be visited.
     private func mustScan(_ query: Query, at path: Path) -> Bool {
         query.index != .key && !query.selectsNothing && indexNumber(for: query, at: path) == nil
+    }
+
+    private func observedScan(for request: Request, now: Int64) -> LiveQuery? {
+        guard let observer, request.operation.asksQuery else { return scan(for: request, now: now) }
+        observer.beginStep()
+        defer { observer.endStep(for: request) }
+        return scan(for: request, now: now)
     }
 
     /// The scan that a request has to wait for, if any: few children are visited at once.

@@ -256,6 +256,29 @@ struct AdministrationTests {
         #expect(desk.pushes.isEmpty)
     }
 
+    @Test("a profile tells what a scan and a large read cost, though neither is done in one turn")
+    func profileOfLongWork() throws {
+        let server = try RealtimeTestServer()
+        let (desk, user) = (try Desk(server), try Desk(server))
+        let text = String(repeating: "x", count: 90)
+        let children = (0..<20_000).map { #""k\#($0)":{"n":\#($0),"t":"\#(text)"}"# }.joined(separator: ",")
+        try server.connectREST().ask("PUT", "/wide.json?ns=example&print=silent", RESTClient.owner, "{\(children)}")
+        #expect(try desk.ask("admin", #"{"c":"profile","on":true}"#).status == "ok")
+        try user.ask("g", #"{"p":"wide","q":{"i":"n","l":2}}"#)
+        let value = try server.connectREST().ask("GET", "/wide.json?ns=example", RESTClient.owner)
+        var lines: [String: JSONObject] = [:]
+        while lines.count < 2 {
+            let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
+            for line in push["b"]?.object?["d"]?.array?.compactMap(\.object) ?? [] {
+                lines[line["op"]?.text ?? ""] = line
+            }
+        }
+        let query = try #require(lines["query"])
+        #expect(query["unindexed"]?.integer == 1 && query["us"]?.integer ?? 0 > 1000, "\(query)")
+        let read = try #require(lines["get"])
+        #expect(read["bytes"]?.integer ?? 0 >= value.body.count && read["wait"] != nil, "\(read)")
+    }
+
     @Test(
         "whoever is no administrator any more hears no more of what is asked",
         arguments: [

@@ -147,6 +147,7 @@ extension HostedDatabase {
         DeliveryBuilder(loops: host.loops) { read in
             let stream = self.host.readers.makeStream(read)
             self.streams[read.id] = stream
+            (self.database.observer as? Profiler)?.follow(stream)
             return stream
         }
     }

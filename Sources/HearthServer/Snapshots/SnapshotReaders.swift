@@ -19,7 +19,10 @@ final class SnapshotReaders: Sendable {
     /// - parameter send: hands a piece to the loop of the connection; called on the reading thread.
     init(_ limits: SnapshotLimits, send: @escaping @Sendable (SnapshotStream, SnapshotStream.Piece) -> Void) {
         self.limits = limits
-        self.send = send
+        self.send = { stream, piece in
+            stream.count(piece)
+            send(stream, piece)
+        }
     }
 
     func makeStream(_ read: SnapshotRead) -> SnapshotStream { SnapshotStream(read, limits) }

@@ -40,6 +40,9 @@ final class SnapshotStream: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Bytes that were handed to the connection.
+    private let bytes = Atomic<Int>(0)
+    private let ended = Atomic(false)
     private let granted = Semaphore()
 
     init(_ read: SnapshotRead, _ limits: SnapshotLimits) {
@@ -102,6 +105,21 @@ final class SnapshotStream: Sendable {
             return !state.isCancelled
         }
     }
+
+    /// A piece is handed to the connection.
+    func count(_ piece: Piece) {
+        switch piece {
+        case .started: break
+        case .bytes(let bytes): self.bytes.add(bytes.count, ordering: .relaxed)
+        case .end, .failed: ended.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Nothing more comes.
+    var isOver: Bool { ended.load(ordering: .acquiring) || isCancelled }
+
+    /// Bytes that came so far.
+    var byteCount: Int { bytes.load(ordering: .relaxed) }
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 }

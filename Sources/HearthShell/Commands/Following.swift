@@ -39,8 +39,9 @@ extension ShellCommand {
     static let profile = ShellCommand(
         name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
         details: """
-            A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, their bytes,
-            who asked, what and where; and whether they were denied, failed, or had to do without an index.
+            A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, how long they
+            waited besides until their answers were complete, their bytes, who asked, what and where; and whether they were
+            denied, failed, or had to do without an index. A large read is counted when it is over.
             -n N    end after N lines
             """, options: ["-n": true]
     ) { (session, arguments) throws(ShellError) in
@@ -75,31 +76,35 @@ extension ShellSession {
 }
 
 private enum ProfileLine {
-    static let head = columns("count", "time", "bytes", "who", "request")
+    static let head = columns("count", "time", "waited", "bytes", "who", "request")
 
-    private static func columns(_ count: String, _ time: String, _ bytes: String, _ who: String, _ rest: String)
-        -> String
-    {
+    private static func columns(
+        _ count: String, _ time: String, _ wait: String, _ bytes: String, _ who: String, _ rest: String
+    ) -> String {
         func left(_ text: String, _ width: Int) -> String {
             String(repeating: " ", count: max(0, width - text.count)) + text
         }
         let name = who.count > 16 ? who.prefix(15) + "…" : who
         return [
-            left(count, 6), left(time, 9), left(bytes, 9), name + String(repeating: " ", count: 16 - name.count), rest,
+            left(count, 6), left(time, 9), left(wait, 9), left(bytes, 9),
+            name + String(repeating: " ", count: 16 - name.count), rest,
         ]
         .joined(separator: "  ")
     }
 
     static func text(_ entry: JSONObject, _ session: ShellSession) -> String {
-        if let others = entry["others"]?.integer { return columns("\(others)", "", "", "", "other requests") }
+        if let others = entry["others"]?.integer { return columns("\(others)", "", "", "", "", "other requests") }
         let marks = ["denied", "failed", "unindexed"].compactMap { name in
             entry[name]?.integer.map { $0 == entry["count"]?.integer ? name : "\(name): \($0)" }
         }
         let mark = marks.isEmpty ? "" : "  " + session.styled(marks.joined(separator: ", "), .error)
-        let microseconds = entry["us"]?.integer ?? 0
-        let time = microseconds < 10_000 ? "\(microseconds) µs" : "\(microseconds / 1000) ms"
+        func time(_ name: String) -> String {
+            let microseconds = entry[name]?.integer ?? 0
+            return microseconds < 10_000 ? "\(microseconds) µs" : "\(microseconds / 1000) ms"
+        }
         return columns(
-            "\(entry["count"]?.integer ?? 0)", time, "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))",
+            "\(entry["count"]?.integer ?? 0)", time("us"), time("wait"),
+            "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))",
             entry["uid"]?.printable ?? "-", "\(entry["op"]?.printable ?? "") \(entry["path"]?.printable ?? "")\(mark)")
     }
 }
