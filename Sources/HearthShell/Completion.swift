@@ -5,9 +5,6 @@ import JSONWebTokens
 struct Completer {
     let session: ShellSession
 
-    /// Children that one key may bring.
-    private static let childrenMax = 200
-
     /// - parameter line: up to the cursor.
     func candidates(_ line: String) async -> LineEditor.Completion {
         guard let (words, start) = ShellWords.unfinished(line) else { return .none }
@@ -53,29 +50,20 @@ struct Completer {
         let (parent, prefix) = (String(start[..<cut]), String(start[cut...]))
         guard let path = try? session.path(parent.isEmpty ? nil : Word(parent)),
             let found = try? await session.noticingLoss({ () async throws(ShellError) in
-                try await children(of: path, startingWith: prefix)
+                try await PathCompletion(of: path, startingWith: prefix) { (path, after, limit) throws(ShellError) in
+                    try await session.page(path, after: after, limit: limit)
+                }
             })
         else { return .none }
         let written = ShellWords.escaped(start)
         let replaced = line.hasSuffix(written) ? written.count : start.count
+        let candidates = found.children.map { child in
+            let isOpen = child.node.type == "object"
+            return (ShellWords.escaped(parent + child.key) + (isOpen ? "/" : " "), child.key + (isOpen ? "/" : ""))
+        }
+        let isOnly = candidates.count == 1 && !found.isCut
         return .init(
-            replaced: replaced,
-            candidates: found.map { child in
-                let isOpen = child.node.type == "object"
-                return (ShellWords.escaped(parent + child.key) + (isOpen ? "/" : " "), child.key + (isOpen ? "/" : ""))
-            })
-    }
-
-    private func children(
-        of path: Path, startingWith prefix: String
-    ) async throws(ShellError) -> [NodePage.Child] {
-        let first = try await session.page(path, limit: Self.childrenMax)
-        var found = first.children.filter { $0.key.hasPrefix(prefix) }
-        guard first.next != nil, !prefix.isEmpty, let key = try? Key(validating: prefix) else { return found }
-        // Behind the first ones: the key itself, and those that follow it.
-        let more = try await session.page(path, after: key, limit: Self.childrenMax)
-        let known = Set(found.map(\.key))
-        found += more.children.filter { $0.key.hasPrefix(prefix) && !known.contains($0.key) }
-        return found
+            replaced: replaced, candidates: candidates,
+            common: isOnly ? nil : ShellWords.escaped(parent + found.common), isCut: found.isCut)
     }
 }

@@ -11,6 +11,10 @@ final class LineEditor {
         var replaced: Int
         /// Whole replacements, each with what is shown of it in a list.
         var candidates: [(text: String, label: String)]
+        /// How all that is possible begins, also what is not among the candidates; nil if these are all.
+        var common: String?
+        /// More is possible than the candidates.
+        var isCut = false
 
         static let none = Completion(replaced: 0, candidates: [])
     }
@@ -124,20 +128,18 @@ final class LineEditor {
             decoding: UnsafeRawBufferPointer(start: info.buffer, count: info.cursor - info.buffer), as: UTF8.self)
         let completion = complete(before)
         guard let first = completion.candidates.first else { return UInt8(CC_REFRESH_BEEP) }
-        var common = Array(first.text)
-        for candidate in completion.candidates.dropFirst() {
-            common = Array(zip(common, candidate.text).prefix { $0 == $1 }.map(\.0))
-        }
+        let common =
+            completion.common ?? PathCompletion.commonBeginning(completion.candidates.map(\.text)) ?? first.text
         let typed = String(before.suffix(completion.replaced))
-        if common.count > typed.count || completion.candidates.count == 1 {
+        if common.count > typed.count || completion.candidates.count == 1 && !completion.isCut {
             if completion.replaced > 0 { el_deletestr(editor, Int32(typed.unicodeScalars.count)) }
-            return el_insertstr(editor, String(common)) == 0 ? UInt8(CC_REFRESH) : UInt8(CC_ERROR)
+            return el_insertstr(editor, common) == 0 ? UInt8(CC_REFRESH) : UInt8(CC_ERROR)
         }
-        show(completion.candidates.map(\.label))
+        show(completion.candidates.map(\.label), isCut: completion.isCut)
         return UInt8(CC_REDISPLAY)
     }
 
-    private func show(_ labels: [String]) {
+    private func show(_ labels: [String], isCut: Bool) {
         let columns = Terminal.size?.columns ?? 80
         let width = (labels.map(\.count).max() ?? 0) + 2
         let perLine = max(1, columns / width)
@@ -146,7 +148,7 @@ final class LineEditor {
             let isLast = index % perLine == perLine - 1 || index == min(labels.count, 200) - 1
             text += isLast ? label + "\n" : label + String(repeating: " ", count: width - label.count)
         }
-        if labels.count > 200 { text += "…\n" }
+        if isCut || labels.count > 200 { text += "… and more\n" }
         StandardOutput.control(Terminal.harmless(text))
     }
 }
