@@ -36,13 +36,21 @@ package enum PrivateFile {
     }
 
     /// Replaces the file, durably: after a crash it is the old one or the new one. One writer at a time.
-    package static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
+    ///
+    /// - parameter keepsOwner: what the superuser writes belongs to the owner of the old file, or else to that of the
+    ///   folder, whose programs have to read it.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], keepsOwner: Bool = true
+    ) throws(Failure) {
         let temporary = path + ".new"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure("cannot make \(temporary)", errno) }
         var failure: Failure?
-        do throws(Failure) { try write(bytes, to: descriptor, path: temporary) } catch { failure = error }
+        do throws(Failure) {
+            if keepsOwner { try giveToOwner(of: path, descriptor) }
+            try write(bytes, to: descriptor, path: temporary)
+        } catch { failure = error }
         close(descriptor)
         if failure == nil, rename(temporary, path) != 0 { failure = Failure("cannot replace \(path)", errno) }
         if let failure {
@@ -68,9 +76,20 @@ package enum PrivateFile {
         guard fsync(descriptor) == 0 else { throw Failure("cannot write \(path)", errno) }
     }
 
+    private static func giveToOwner(of path: String, _ descriptor: Int32) throws(Failure) {
+        guard geteuid() == 0 else { return }
+        var status = stat()
+        guard lstat(path, &status) == 0 || stat(folder(of: path), &status) == 0 else { return }
+        guard fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+            throw Failure("cannot give \(path) to its owner", errno)
+        }
+    }
+
+    private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "." }
+
     /// The new name is durable when the folder is.
     private static func syncFolder(of path: String) throws(Failure) {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let folder = folder(of: path)
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure("cannot open \(folder)", errno) }
         defer { close(descriptor) }

@@ -45,6 +45,11 @@ extension ConnectionError: CustomStringConvertible {
     }
 }
 
+extension DisconnectReason {
+    /// Why a server was not reached that took the connection and ended it without a word.
+    package static let endedByServer = "the server ended it"
+}
+
 extension DisconnectReason: CustomStringConvertible {
     /// One line for people.
     package var description: String {

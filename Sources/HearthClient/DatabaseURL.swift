@@ -39,6 +39,15 @@ package struct DatabaseURL: Hashable, Sendable {
         return isAddress || labels.count < 3 || host.contains(":") ? "" : labels[0].lowercased()
     }
 
+    /// Whether both lead to the same listener, as far as can be told without asking.
+    package func isSameServer(as other: DatabaseURL) -> Bool {
+        func known(_ host: String) -> String {
+            let isLoopback = host.lowercased() == "localhost" || host == "::1" || host.hasPrefix("127.")
+            return isLoopback ? "localhost" : host.lowercased()
+        }
+        return port == other.port && usesTLS == other.usesTLS && known(host) == known(other.host)
+    }
+
     /// Host and port as a `Host` header field has them.
     package var authority: String { (isIPv6 ? "[\(host)]" : host) + (usesTLS && port == 443 ? "" : ":\(port)") }
 

@@ -297,7 +297,7 @@ extension CloseReason {
     fileprivate var text: String {
         switch self {
         case .local: "closed"
-        case .peer: "the server ended it"
+        case .peer: DisconnectReason.endedByServer
         case .reset: "connection reset"
         case .timedOut: "timed out"
         case .slowConsumer: "the server does not read"

@@ -40,6 +40,7 @@ package final class Server: Sendable {
             let log = Log(level: configuration.logLevel)
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
             try Self.check(DevelopmentMark(in: folder.path), configuration, log)
+            Self.warn(folder, configuration, log)
             let rules = try RulesInForce(
                 file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
             try Self.check(rules, configuration)
@@ -87,7 +88,11 @@ package final class Server: Sendable {
             }
             let listener = try listen(at: configuration.address, administers: configuration.adminAddress == nil)
             let adminListener = try configuration.adminAddress.map { address throws(SystemError) in
-                try listen(at: address, administers: true)
+                do throws(SystemError) { return try listen(at: address, administers: true) } catch {
+                    throw SystemError(
+                        "the listener for administrators, which --admin-listen places: \(error.attempt)",
+                        code: error.code)
+                }
             }
             listeners = [listener, adminListener].compactMap { $0 }
             self.group = group
@@ -144,6 +149,27 @@ package final class Server: Sendable {
         log.warning("data.adopted", [("folder", configuration.dataFolder), ("written-by", "development mode")])
     }
 
+    /// What is safe only if somebody has thought of it.
+    private static func warn(_ folder: DataFolder, _ configuration: ServerConfiguration, _ log: Log) {
+        var status = stat()
+        if stat(folder.path, &status) == 0, status.st_mode & 0o077 != 0 {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            log.warning("data.folder-open", [("folder", folder.path), ("mode", mode), ("advice", "chmod 700")])
+        }
+        let isPlain = configuration.tls == nil && configuration.trustedProxies.isEmpty
+        if configuration.identity != nil, isPlain, !configuration.address.isLoopback {
+            log.warning(
+                "accounts.unencrypted",
+                [
+                    ("address", "\(configuration.address)"),
+                    (
+                        "meaning",
+                        "passwords and tokens travel in the clear: --tls-cert, or a proxy with TLS (--trusted-proxy)"
+                    ),
+                ])
+        }
+    }
+
     private static let withoutRules = StartError.configuration(
         "without rules nobody may do anything: add --dev to develop, or --rules FILE")
 
@@ -159,6 +185,15 @@ package final class Server: Sendable {
                 "\(open.joined(separator: ", ")): these rules let everybody read or write everything, and "
                     + "\(configuration.address) can be reached from elsewhere; --allow-open-rules if that is meant")
         }
+    }
+
+    /// Whether somebody who is not signed in may read and write a value at a place of the empty default database, so that
+    /// a first try works.
+    package func letsNobodyTry(_ place: String) -> Bool {
+        guard let program = services.rules.program(for: services.directory.defaultName) else { return true }
+        guard let path = try? Path(parsing: place) else { return false }
+        return program.letsNobody(read: path)
+            && program.letsNobody(write: CanonicalJSON(string: Array("Hello".utf8)), at: path)
     }
 
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
@@ -184,8 +219,9 @@ package final class Server: Sendable {
                 Glibc.signal(signal, SIG_DFL)
                 return end()
             }
+            guard let tls else { return }
             do throws(TLSError) {
-                try tls?.reload()
+                try tls.reload()
                 log.info("tls.reloaded")
             } catch {
                 log.error("tls.reload-failed", [("error", "\(error)")])

@@ -41,7 +41,11 @@ extension ShellSession {
     package func run(_ words: [Word]) async throws(ShellError) {
         guard let name = words.first?.text else { return }
         guard let command = ShellCommand.named(name) else {
-            throw .usage("there is no command '\(name)'; 'help' lists them")
+            let isAddress = name.contains(":") && !name.contains("/")
+            throw .usage(
+                isAddress
+                    ? "there is no command '\(name)'; the URL of a server is like ws://\(name)"
+                    : "there is no command '\(name)'; 'help' lists them")
         }
         try await noticingLoss { () async throws(ShellError) in
             try await command.run(self, try ShellArguments(command, Array(words.dropFirst())))

@@ -34,7 +34,7 @@ package final class ShellSession: @unchecked Sendable {
         }
 
         /// What every bearer is to a server in development mode.
-        static let developer = Array("owner".utf8)
+        package static let developer = Array("owner".utf8)
     }
 
     /// As whom the shell reads and writes, if not as the administrator.
@@ -127,10 +127,9 @@ package final class ShellSession: @unchecked Sendable {
         let new: Connection
         do throws(ConnectionError) {
             new = try await Connection.open(url, on: target.loop, options: options ?? target.options)
-        } catch .disconnected(.unreachable(let text)) {
-            throw .lost("cannot reach \(url): \(text)")
         } catch {
-            throw ShellError(error)
+            guard case .disconnected(.unreachable(let text)) = error else { throw ShellError(error) }
+            throw .lost("cannot reach \(url): \(text)\(ConnectionHint(error, url).text)")
         }
         do throws(ConnectionError) {
             if let credential = target.credential, acting == nil {
@@ -163,11 +162,27 @@ package final class ShellSession: @unchecked Sendable {
     /// The answer to an administrator's request.
     func ask(_ request: AdminRequest) async throws(ShellError) -> JSONObject {
         let connection = try await administrator()
-        let text = try await reporting { () throws(ConnectionError) in try await connection.administer(request) }
+        let text: [UInt8]
+        do throws(ConnectionError) { text = try await connection.administer(request) } catch {
+            throw isElsewhere(error) ? .failed(adviceOnAddress) : ShellError(error)
+        }
         guard let object = (try? JSONValue(parsing: text))?.object else {
             throw .failed("the server answers what this shell does not understand")
         }
         return object
+    }
+
+    /// The server answers administrators, but not here.
+    private func isElsewhere(_ error: ConnectionError) -> Bool {
+        guard case .refused("permission_denied", let text) = error else { return false }
+        return text == AdminRequest.elsewhere
+    }
+
+    private var adviceOnAddress: String {
+        guard case .key(let key)? = target.credential else {
+            return "\(target.url) does not answer administrators: name the server's listener for administrators"
+        }
+        return "\(target.url) does not answer administrators: the key is for \(key.server)"
     }
 
     /// Children of a node, as whoever the shell acts as.

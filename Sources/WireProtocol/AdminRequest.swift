@@ -26,6 +26,13 @@ package enum AdminRequest: Hashable, Sendable {
     case rest(method: [UInt8], target: [UInt8], body: [UInt8])
 }
 
+extension AdminRequest {
+    /// Why it is refused to somebody who is no administrator.
+    package static let forAdministrators = "this is for administrators"
+    /// Why it is refused where a server does not answer administrators.
+    package static let elsewhere = "administrators are answered on another listener"
+}
+
 /// A part of the children of a node.
 package struct AdminPage: Hashable, Sendable {
     package var path: Path

@@ -17,6 +17,9 @@ extension Command {
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(
+                name: "new-folder", value: nil,
+                help: "create-key: make the data folder, or take one in which no server has run yet"),
             .init(name: "project", value: "NAME", help: "the project in the file (default 'hearth')"),
             .init(name: "email", value: "NAME", help: "the account's name (default hearth@PROJECT)"),
             .init(
@@ -56,12 +59,7 @@ private enum AdminTask {
 
     func run(_ arguments: Arguments) throws {
         let folder = arguments["data"] ?? "./data"
-        if case .createKey = self {
-            let code = FolderSync.makeFolder(folder)
-            guard code == 0 else {
-                throw Failure(description: "cannot make the data folder \(folder): \(String(cString: strerror(code)))")
-            }
-        }
+        try check(folder, mayBeNew: arguments.flag("new-folder"))
         let accounts = try ServiceAccounts(folder: folder)
         switch self {
         case .createKey(let file):
@@ -72,11 +70,30 @@ private enum AdminTask {
                 email: arguments["email"] ?? "hearth@\(project)", project: project,
                 tokenURI: arguments["token-url"] ?? server.text + "/token",
                 now: WallClock.milliseconds / 1000)
-            try PrivateFile.replace(file, with: key)
+            try PrivateFile.replace(file, with: key, keepsOwner: false)
+            StandardOutput.line("\(file): a key of \(arguments["token-url"] ?? server.text + "/token")")
         case .listKeys:
             for key in accounts.keys { StandardOutput.line("\(key.id)  \(key.email)") }
         case .removeKey(let id):
             guard try accounts.removeKey(id) else { throw Failure(description: "there is no key \(id)") }
+        }
+    }
+
+    /// Throws unless a server uses the folder: a key for another one would be of no use, and nobody would say so.
+    private func check(_ path: String, mayBeNew: Bool) throws(Failure) {
+        let folder = ServedFolder(path)
+        if folder.isUsed { return }
+        guard case .createKey = self else {
+            throw Failure(description: "\(path) is not the data folder of a server: --data names it")
+        }
+        guard mayBeNew else {
+            throw Failure(
+                description: "\(path) is not the data folder of a server: --data names it, "
+                    + "or --new-folder makes it before the server's first start")
+        }
+        let code = FolderSync.makeFolder(path)
+        guard code == 0 else {
+            throw Failure(description: "cannot make the data folder \(path): \(String(cString: strerror(code)))")
         }
     }
 }

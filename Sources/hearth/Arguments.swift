@@ -4,6 +4,8 @@ import HearthServer
 /// Why a command line is wrong: one line for people.
 struct UsageError: Error {
     var message: String
+    /// The help of the command tells how it is done.
+    var hasHelp = true
 }
 
 /// The words behind a command: options in the forms `--name value`, `--name=value` and `--flag`, the rest positional.
@@ -87,8 +89,11 @@ struct Arguments {
             if line.isEmpty || line.hasPrefix("#") { continue }
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts[0].trimmed
-            guard parts.count == 2, known.contains(where: { $0.name == name }) else {
+            guard parts.count == 2 else {
                 throw UsageError(message: "\(path):\(number + 1): not a line 'option = value': \(line)")
+            }
+            guard known.contains(where: { $0.name == name }) else {
+                throw UsageError(message: "\(path):\(number + 1): unknown option '\(name)'")
             }
             if options[name] == nil { options[name] = parts[1].trimmed }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import HearthServer
 import HearthShell
 import TreeStorage
@@ -14,9 +15,16 @@ extension Command {
             is not asked and does not wait. FILE gets its name when it is whole and on disk; until then it is
             FILE.part. 'hearth restore' reads it.
             """,
-        options: [folder, .init(name: "database", value: "NAME", help: "the database (default 'default')")]
+        options: [
+            folder, .init(name: "database", value: "NAME", help: "the database (default 'default')"),
+            .init(name: "overwrite", value: nil, help: "replace FILE, if there is one"),
+        ]
     ) { arguments throws(UsageError) in
         let path = try arguments.positional("FILE")[0]
+        if path == "-" { throw UsageError(message: "a backup is a SQLite file, which cannot go to standard output") }
+        if !arguments.flag("overwrite"), access(path, F_OK) == 0 {
+            throw UsageError(message: "\(path) is there already: --overwrite replaces it", hasHelp: false)
+        }
         do throws(BackupError) {
             let summary = try Backup.make(
                 of: arguments["database"] ?? "default", in: arguments["data"] ?? "./data", to: path)

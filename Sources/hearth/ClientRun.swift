@@ -51,22 +51,37 @@ struct ClientRun: Sendable {
         return call
     }
 
-    /// A token of whoever asks, if there is somebody.
-    func token(on loop: EventLoop) async throws(ConnectionError) -> [UInt8]? {
-        try await address.credential?.token(on: loop, options: address.options).text
+    /// A token of an administrator: without a credential, what a server in development mode takes for one.
+    func token(on loop: EventLoop) async throws(ConnectionError) -> [UInt8] {
+        guard let credential = address.credential else { return ShellSession.Target.developer }
+        return try await credential.token(on: loop, options: address.options).text
     }
 
     /// A request to a place of administrators.
     func administer(
-        _ method: HTTPMethod, _ target: String, _ body: [UInt8] = [], token: [UInt8]?, on loop: EventLoop
+        _ method: HTTPMethod, _ target: String, _ body: [UInt8] = [], token: [UInt8], on loop: EventLoop
     ) async throws(ConnectionError) -> [UInt8] {
         var call = HTTPCall(address.url.address(target: target))
         call.method = method
         call.contentType = "application/json"
         call.body = body
         call.bearer = token
-        return try await call.answer(on: loop, options: address.options)
+        do throws(ConnectionError) {
+            return try await call.answer(on: loop, options: address.options)
+        } catch .refused("HTTP 401", _) where address.credential == nil {
+            throw .refused(
+                status: "\(address.url) wants a credential",
+                text: "--key FILE, of 'hearth admin create-key', or --auth TOKEN")
+        } catch .refused("HTTP 404", let text) {
+            // On the public listener the places of administrators are unknown.
+            throw .refused(
+                status: "HTTP 404",
+                text: "\(text): does \(address.url) answer administrators? They have a listener of their own")
+        }
     }
+
+    /// Says what is about to be destroyed, and where: the address may come from a key or the environment.
+    func announce(_ what: String) { StandardError.write("hearth \(name): \(what) at \(address.url)\n") }
 
     /// As above, for what makes its connections itself, on a loop of its own.
     func onLoop(
@@ -125,12 +140,15 @@ struct ClientRun: Sendable {
         case .cancelled: .success
         case .refused, .slowReader, .disconnected(.handshakeRefused): complain("\(error)\(addition)", .failure)
         case .disconnected(.unreachable(let text)):
-            complain("cannot reach \(address.url): \(text)\(addition)", .unavailable)
+            complain(
+                "cannot reach \(address.url): \(text)\(ConnectionHint(error, address.url).text)\(addition)",
+                .unavailable)
         case .disconnected, .protocolError: complain("\(address.url): \(error)\(addition)", .unavailable)
         }
     }
 
     func complain(_ message: String, _ code: ExitCode) -> ExitCode {
+        if StandardOutput.isAbandoned { return code }
         StandardError.write("hearth \(name): \(message.printableLines)\n")
         return code
     }

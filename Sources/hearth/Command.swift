@@ -25,7 +25,8 @@ struct Command: Sendable {
     static func run(_ words: [String]) -> ExitCode {
         let code = perform(words)
         guard code == .success, let failure = StandardOutput.failure else { return code }
-        StandardError.write("hearth: \(failure)\n")
+        // Whoever reads a pipe no more, such as head, has seen enough.
+        if !StandardOutput.isAbandoned { StandardError.write("hearth: \(failure)\n") }
         return .failure
     }
 
@@ -45,7 +46,8 @@ struct Command: Sendable {
         do throws(UsageError) {
             return try command.run(try Arguments(rest, options: command.options, handsOn: command.handsOn))
         } catch {
-            return complain("\(error.message); 'hearth help \(name)' explains the command", as: "hearth \(name)")
+            let advice = error.hasHelp ? "; 'hearth help \(name)' explains the command" : ""
+            return complain(error.message + advice, as: "hearth \(name)")
         }
     }
 

@@ -89,6 +89,7 @@ extension Command {
         let words = try arguments.positional("PATH")
         let run = try ClientRun("remove", arguments)
         let path = try run.address.path(words[0])
+        run.announce("remove \(path)")
         return run { connection throws(ConnectionError) in try await connection.remove(path) }
     }
 }

@@ -7,7 +7,8 @@ import TreeStorage
 struct DevelopmentBanner {
     let text: String
 
-    init(_ configuration: ServerConfiguration, _ address: SocketAddress) {
+    /// - parameter isOpen: whether the rules let somebody who is not signed in try the commands.
+    init(_ configuration: ServerConfiguration, _ address: SocketAddress, isOpen: Bool) {
         let isSecure = configuration.tls != nil
         let rest = "\(isSecure ? "https" : "http")://\(address)"
         let socket = "\(isSecure ? "wss" : "ws")://\(address)"
@@ -20,6 +21,8 @@ struct DevelopmentBanner {
         let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
         let accounts = configuration.identity.map { _ in "\(rest) (project \(configuration.project))" } ?? "none"
         let isUsual = ServerAddress.usual == socket
+        // In development mode any bearer is an administrator.
+        let (watcher, writer) = isOpen ? ("", "") : (" --auth owner", " -H 'Authorization: Bearer owner'")
         text = """
 
             Hearth, in development mode: on this machine only, and whoever says to be somebody is believed.
@@ -31,13 +34,16 @@ struct DevelopmentBanner {
               rules       \(rules)
               durability  \(configuration.durability.rawValue): \(survives)
 
-            Watch a value:   \(Self.program) watch /welcome\(isUsual ? "" : " --url \(socket)")
-            Change it:       curl -X PUT -d '"Hello"' \(rest)/welcome.json
+            Watch a value:   \(Self.program) watch \(Self.place)\(watcher)\(isUsual ? "" : " --url \(socket)")
+            Change it:       curl -X PUT\(writer) -d '"Hello"' \(rest)\(Self.place).json
             From an app:     initializeApp({ databaseURL: "\(rest)?ns=\(configuration.defaultDatabase)" })
 
 
             """
     }
+
+    /// What the commands are about.
+    static let place = "/welcome"
 
     /// How this program was called, as a shell takes it.
     private static var program: String {

@@ -67,7 +67,10 @@ private struct ImportJob: Sendable {
     }
 
     func perform(on loop: EventLoop) async throws(ConnectionError) -> ExitCode {
-        if !merges, !isSure, try await !isEmpty(loop), let refusal = ask() { return refusal }
+        if !merges, try await !isEmpty(loop) {
+            if !isSure, let refusal = ask() { return refusal }
+            run.announce("replace what is in \(base)")
+        }
         var importer = Importer(try await run.connect(on: loop), base: base, merges: merges)
         let progress = Progress("import", total: input.size)
         do throws(ImportFailure) {

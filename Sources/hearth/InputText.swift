@@ -46,6 +46,8 @@ struct InputText {
 extension UsageError {
     /// Runs `body`; what is wrong with what the shell would refuse too is wrong with the command line.
     static func of<Value>(_ body: () throws(ShellError) -> Value) throws(UsageError) -> Value {
-        do throws(ShellError) { return try body() } catch { throw UsageError(message: error.message ?? "") }
+        do throws(ShellError) { return try body() } catch {
+            throw UsageError(message: error.message ?? "", hasHelp: false)
+        }
     }
 }

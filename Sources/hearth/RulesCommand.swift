@@ -21,7 +21,9 @@ extension Command {
         options: [
             .init(name: "rules", value: "FILE", help: "the rules (test: instead of those that the test files name)"),
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
-            .init(name: "server", value: "URL", help: "explain: where the server answers administrators"),
+            .init(
+                name: "server", value: "URL",
+                help: "explain: where the server answers administrators (default: that of --key)"),
             .init(name: "as", value: "UID", help: "explain: who asks (default: somebody signed out)"),
             .init(name: "claims", value: "JSON", help: "explain: the claims of their token (default {})"),
             .init(name: "coverage", value: nil, help: "test: print every condition that was never true or never false"),

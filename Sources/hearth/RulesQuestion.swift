@@ -33,10 +33,11 @@ struct RulesQuestion {
     }
 
     func answer() throws(RulesCommandError) -> ExitCode {
-        switch (arguments["rules"], arguments["server"]) {
-        case (let file?, nil): return try ask(file: file)
-        case (nil, let server?): return try ask(server: server)
-        default: throw .usage("explain needs --rules FILE or --server URL")
+        switch (arguments["rules"], arguments["server"], arguments["key"]) {
+        case (let file?, nil, _): return try ask(file: file)
+        case (nil, let server?, _): return try ask(server: server)
+        case (nil, nil, _?): return try ask(server: nil)
+        default: throw .usage("explain needs --rules FILE, or --server URL or --key FILE")
         }
     }
 
@@ -93,7 +94,8 @@ struct RulesQuestion {
 
     // MARK: By a server
 
-    private func ask(server: String) throws(RulesCommandError) -> ExitCode {
+    /// - parameter server: nil for that of the key.
+    private func ask(server: String?) throws(RulesCommandError) -> ExitCode {
         let run: ClientRun = try usage { () throws(UsageError) in
             ClientRun("rules explain", try ServerAddress(arguments, url: server, named: "--server"))
         }

@@ -13,6 +13,7 @@ extension Command {
                 name: "admin-listen", value: "HOST:PORT",
                 help: "where administrators are answered, or 'public' for --listen (default: the next port)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(name: "allow-root", value: nil, help: "run as root on a data folder of another user"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
             .init(
                 name: "dev-hosts", value: "NAMES",
@@ -68,6 +69,12 @@ extension Command {
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
         let configuration = try ServerConfiguration(arguments)
+        if !arguments.flag("allow-root"), let owner = ServedFolder(configuration.dataFolder).foreignOwner {
+            throw UsageError(
+                message:
+                    "the data folder \(configuration.dataFolder) belongs to the user \(owner), whose server could not "
+                    + "open what root makes in it: sudo -u '\(owner)' hearth serve …, or --allow-root")
+        }
         // Neither the end of who reads the log nor a full disk ends the server.
         Signals.ignoreFailedWrites()
         let ended = Semaphore()
@@ -84,7 +91,10 @@ extension Command {
             StandardError.write("hearth serve: \(error)\n")
             return .failure
         }
-        if configuration.isDevelopment { StandardOutput.write(DevelopmentBanner(configuration, server.address).text) }
+        if configuration.isDevelopment {
+            let isOpen = server.letsNobodyTry(DevelopmentBanner.place)
+            StandardOutput.write(DevelopmentBanner(configuration, server.address, isOpen: isOpen).text)
+        }
         if server.adminAddress != server.address {
             StandardOutput.line("hearth: administrators on \(server.adminAddress)")
         }

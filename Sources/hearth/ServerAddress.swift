@@ -12,7 +12,7 @@ struct ServerAddress {
         [
             .init(
                 name: "url", value: "URL",
-                help: "the server (default \(usual)), with a path or ?ns=NAME if wanted"),
+                help: "the server (default: that of --key, or \(usual)), with a path or ?ns=NAME if wanted"),
             .init(name: "database", value: "NAME", help: "the database (default: the one of the URL, or the server's)"),
         ] + accessOptions
 
@@ -20,6 +20,7 @@ struct ServerAddress {
     static let accessOptions: [Arguments.Option] = [
         .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
         .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
+        .init(name: "any-server", value: nil, help: "use --key at a server that it is not for"),
         .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),
     ]
 
@@ -29,15 +30,36 @@ struct ServerAddress {
     let options: ConnectionOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
-        try self.init(arguments, url: arguments["url"] ?? Self.usual, named: "--url")
+        try self.init(arguments, url: arguments["url"], named: "--url")
     }
 
-    /// - parameter name: where the URL comes from, for messages.
-    init(_ arguments: Arguments, url text: String, named name: String) throws(UsageError) {
+    /// - parameters:
+    ///   - text: nil for the server that the key names, or else the usual one.
+    ///   - name: where the URL comes from, for messages.
+    init(_ arguments: Arguments, url text: String?, named name: String) throws(UsageError) {
         credential = try ServerAddress.credential(arguments)
         options = try ServerAddress.options(arguments)
-        url = try ServerAddress.url(text, name)
+        // Of the environment, an empty one is none.
+        switch (text?.isEmpty == false ? text : nil, credential) {
+        case (let text?, let credential):
+            url = try ServerAddress.url(text, name)
+            if case .key(let key)? = credential { try ServerAddress.check(key, at: url, name, arguments) }
+        case (nil, .key(let key)?): url = try ServerAddress.url(key.server, "token_uri of \(arguments["key"] ?? "")")
+        case (nil, _): url = try ServerAddress.url(ServerAddress.usual, name)
+        }
         if let database = arguments["database"] { url.database = database }
+    }
+
+    /// Throws if the key is for another server: its tokens would be shown to whoever listens at this one, and what is
+    /// meant for one database would be done to another.
+    private static func check(
+        _ key: ServiceAccountKey, at url: DatabaseURL, _ name: String, _ arguments: Arguments
+    ) throws(UsageError) {
+        let home = try self.url(key.server, "token_uri of \(arguments["key"] ?? "")")
+        if arguments.flag("any-server") || home.isSameServer(as: url) { return }
+        throw UsageError(
+            message: "\(arguments["key"] ?? "") is a key of \(home), and \(name) names \(url): leave out one of them, "
+                + "or add --any-server if the key is meant for both")
     }
 
     /// The place that `place` names: a path, or a URL with a path in the place of `--url`.

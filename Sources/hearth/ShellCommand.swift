@@ -9,7 +9,8 @@ extension Command {
         summary: "Look at a server and change its data, at a prompt or by a script.",
         details: """
             URL is that of the server where it answers administrators: the admin listener, or in development mode the only one
-            (default \(ServerAddress.usual)). --key FILE is a key of 'hearth admin create-key'; in development mode none is needed.
+            (default: that of --key, or \(ServerAddress.usual)). --key FILE is a key of 'hearth admin create-key'; in development mode
+            none is needed.
 
             Words behind the URL are one command, as are those of -c; without any, commands are read from standard input, one per
             line: at a prompt with history and completion if that is a terminal. 'help' explains the commands.
@@ -36,7 +37,7 @@ extension Command {
         }
         let url = words.first.flatMap { $0.contains("://") ? $0 : nil }
         if url != nil { words.removeFirst() }
-        let address = try ServerAddress(arguments, at: url ?? ServerAddress.usual)
+        let address = if let url { try ServerAddress(arguments, at: url) } else { try ServerAddress(arguments) }
         guard [line != nil, arguments["file"] != nil, !words.isEmpty].count(where: { $0 }) <= 1 else {
             throw UsageError(message: "one of -c LINE, --file FILE and a command")
         }

@@ -10,11 +10,26 @@ struct AdminCommandTests {
         try await HearthProcess(["admin"] + words + ["--data", folder.path + "/data"]).outcome()
     }
 
+    @Test("a key is made for the data folder of a server, not for a folder that is mistaken for one")
+    func wrongFolder() async throws {
+        let file = folder.path + "/key.json"
+        for words in [["create-key", file], ["keys"], ["remove-key", "x"]] {
+            let outcome = try await HearthProcess(["admin"] + words + ["--data", folder.path + "/data"]).outcome()
+            #expect(outcome.code == 1 && outcome.errors.contains("is not the data folder of a server"), "\(outcome)")
+            #expect(TemporaryFolder.files(in: folder.path).isEmpty)
+        }
+        #expect(try await admin("create-key", file, "--new-folder").code == 0)
+        #expect(try await admin("keys").output.hasSuffix("  hearth@hearth\n"))
+    }
+
     @Test("a key is made, listed and removed; its file is its owner's alone and is not overwritten")
     func life() async throws {
         let file = folder.path + "/key.json"
         #expect(
-            try await admin("create-key", file, "--project", "p", "--token-url", "https://db.example/token").code == 0)
+            try await admin(
+                "create-key", file, "--project", "p", "--token-url", "https://db.example/token", "--new-folder"
+            )
+            .code == 0)
         var information = stat()
         #expect(stat(file, &information) == 0 && information.st_mode & 0o777 == 0o600)
         let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
@@ -34,7 +49,7 @@ struct AdminCommandTests {
     func tokenURL() async throws {
         func tokenURL(_ name: String) async throws -> String {
             let file = folder.path + "/" + name
-            #expect(try await admin("create-key", file).code == 0)
+            #expect(try await admin("create-key", file, "--new-folder").code == 0)
             let text = String(decoding: TemporaryFolder.contents(of: file), as: UTF8.self)
             return String(text.split(separator: #""token_uri":""#)[1].prefix { $0 != "\"" })
         }

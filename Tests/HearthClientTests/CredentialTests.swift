@@ -30,7 +30,7 @@ struct CredentialTests {
     func key() async throws {
         let server = try await serve()
         let key = try await makeKey()
-        let environment = ["HEARTH_URL": "ws://\(server.address)", "HEARTH_KEY": key]
+        let environment = ["HEARTH_KEY": key]
         let run = { @Sendable (words: [String]) in try await HearthProcess(words, environment: environment).outcome() }
         #expect(try await run(["set", "/own", #"{"ann":1}"#]).code == 0)
         #expect(try await run(["update", "/own", #"{"bob":2}"#]).code == 0)
@@ -55,6 +55,69 @@ struct CredentialTests {
         _ = try await HearthProcess.run("admin", "remove-key", String(id), "--data", folder.path + "/data")
         let removed = try await run(["get", "/"])
         #expect(removed.code == 1 && removed.errors.contains("/token: invalid_grant: "), "\(removed)")
+    }
+
+    @Test("a key is used at the server that it is for, and at another one only if that is said")
+    func keyElsewhere() async throws {
+        let server = try await serve()
+        let key = try await makeKey()
+        let admin = String(
+            decoding: TemporaryFolder.contents(of: folder.path + "/data/admin-url"), as: UTF8.self
+        ).replacing("http://", with: "ws://")
+        // A developer's server, which takes any token for an administrator's.
+        let other = try await ServerProcess(folder.path + "/other")
+        let elsewhere = "ws://\(other.address)"
+        let file = folder.path + "/more.json"
+        TemporaryFolder.write(Array(#"{"a":1}"#.utf8), to: file)
+        #expect(try await HearthProcess.run("set", "/here", "1", "--key", key).code == 0)
+        let commands = [
+            ["get", "/"], ["set", "/x", "1"], ["push", "/x", "1"], ["update", "/x", "{}"], ["remove", "/x"],
+            ["watch", "/x"],
+            ["export", "/"], ["import", "/x", file], ["users", "list"],
+        ]
+        for words in commands {
+            let outcome = try await HearthProcess(words + ["--url", elsewhere, "--key", key]).outcome()
+            #expect(outcome.code == 64, "\(words): \(outcome)")
+            let message =
+                "\(key) is a key of \(admin), and --url names \(elsewhere): leave out one of them, or add --any-server"
+            #expect(outcome.errors.contains(message), "\(words): \(outcome)")
+        }
+        for words in [
+            ["shell", elsewhere, "get", "/"], ["export", "\(elsewhere)/"], ["import", "\(elsewhere)/", file],
+            ["rules", "explain", "--server", elsewhere, "read /"],
+        ] {
+            let outcome = try await HearthProcess(words + ["--key", key]).outcome()
+            #expect(outcome.code == 64 && outcome.errors.contains("--any-server"), "\(words): \(outcome)")
+        }
+        #expect(try await HearthProcess.run("get", "/", "--url", elsewhere).output == "null\n")
+        // Nothing else names a server for these.
+        #expect(try await HearthProcess.run("get", "/here", "--key", key).output == "1\n")
+        #expect(try await HearthProcess.run("shell", "--key", key, "get", "/here").output == "1\n")
+        #expect(
+            try await HearthProcess.run("rules", "explain", "--key", key, "read /here").output.hasPrefix("denied\n"))
+        #expect(try await HearthProcess.run("users", "list", "--key", key).code == 0)
+        // The public listener of the same server takes the key's tokens for data.
+        let atPublic = ["get", "/here", "--key", key, "--url", "ws://\(server.address)"]
+        #expect(try await HearthProcess(atPublic + ["--any-server"]).outcome().output == "1\n")
+        let shell = ["shell", "ws://\(server.address)", "--key", key, "--any-server", "ls"]
+        let refused = try await HearthProcess(shell).outcome()
+        #expect(
+            refused.errors.contains("does not answer administrators: the key is for http://127.0.0.1:"), "\(refused)")
+    }
+
+    @Test("in development mode administrators need no credential, and in production the message names one")
+    func noCredential() async throws {
+        let development = try await ServerProcess(folder.path + "/dev")
+        #expect(try await HearthProcess.run("users", "list", "--url", "ws://\(development.address)").code == 0)
+        let production = try await serve()
+        let admin = String(decoding: TemporaryFolder.contents(of: folder.path + "/data/admin-url"), as: UTF8.self)
+        for words in [["users", "list", "--url", admin], ["rules", "explain", "--server", admin, "read /"]] {
+            let outcome = try await HearthProcess(words).outcome()
+            #expect(
+                outcome.code == 1 && outcome.errors.contains("wants a credential: --key FILE"), "\(words): \(outcome)")
+        }
+        let elsewhere = try await HearthProcess.run("users", "list", "--url", "http://\(production.address)")
+        #expect(elsewhere.errors.contains("They have a listener of their own"), "\(elsewhere)")
     }
 
     @Test("the ID token of a user opens what is the user's")

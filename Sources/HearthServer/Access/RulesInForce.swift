@@ -126,13 +126,18 @@ extension RulesProgram {
 
 extension RulesProgram {
     /// Whether somebody who is not signed in may read or write everything.
-    var isOpen: Bool {
-        let judge = RulesJudge(self)
+    var isOpen: Bool { letsNobody(read: .root) || letsNobody(write: CanonicalJSON(bool: true), at: .root) }
+
+    func letsNobody(read path: Path) -> Bool { letsNobody(.read(path, nil)) }
+
+    func letsNobody(write value: CanonicalJSON, at path: Path) -> Bool {
+        letsNobody(.write([Assignment(target: WriteTarget(path: path), value: value)]))
+    }
+
+    /// Whether an empty database lets somebody who is not signed in do that.
+    private func letsNobody(_ operation: RuleOperation) -> Bool {
         let nobody = RuleContext(auth: nil, now: 0)
-        let write = Assignment(target: WriteTarget(path: .root), value: CanonicalJSON(bool: true))
-        return [.read(.root, nil), .write([write])].contains { (operation: RuleOperation) in
-            (try? judge.decide(operation, nobody, in: MemoryTree(.null)))?.isAllowed ?? false
-        }
+        return (try? RulesJudge(self).decide(operation, nobody, in: MemoryTree(.null)))?.isAllowed ?? false
     }
 }
 

@@ -19,7 +19,7 @@ extension RealtimeSession {
 
     func administer(_ number: Int64, _ request: AdminRequest) {
         guard origin.administers, authentication.principal.isAdministrator else {
-            let text = "for administrators, where the server listens for them"
+            let text = origin.administers ? AdminRequest.forAdministrators : AdminRequest.elsewhere
             return submit(number, .relay(.failed(.refused(status: StaticText("permission_denied"), text))))
         }
         switch request {

@@ -67,7 +67,7 @@ struct SettingsEndpoint: Sendable {
                 try services.rules.set(program, for: database)
             } catch {
                 services.log.error("rules.write-failed", [("database", database), ("error", error.description)])
-                return HTTPResponse(.internalServerError, error: "the rules could not be kept: \(error.description)")
+                return HTTPResponse(.internalServerError, error: "the rules could not be kept: the log says why")
             }
             services.log.info("rules.set", [("database", database)])
             services.warnOfOpenRules(program, in: database)

@@ -19,6 +19,8 @@ package struct TrustedProxies: Sendable {
 
     private let networks: [Network]
 
+    package var isEmpty: Bool { networks.isEmpty }
+
     /// Nobody is believed.
     package init() { networks = [] }
 

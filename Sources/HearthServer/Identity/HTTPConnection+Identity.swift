@@ -20,7 +20,13 @@ extension HTTPConnection {
         let request = IdentityRequest(
             route, head, body: body, from: client, isSecure: isSecure, standing: administers ? .claimed : .client)
         work = .beside
+        // Not for a developer's machine, whose other ports may speak plain HTTP.
+        let demandsTLS = isSecure && !context.services.configuration.isDevelopment
         let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
+            var response = response
+            if demandsTLS, response.contentType == .html {
+                response.headers.append(("Strict-Transport-Security", Array("max-age=31536000".utf8)))
+            }
             connection.work = .none
             connection.respond(response, with: writer)
             connection.readOn()

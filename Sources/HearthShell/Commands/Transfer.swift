@@ -46,12 +46,14 @@ extension ShellCommand {
         } catch {
             throw ShellError(error)
         }
-        let file = arguments.words.count > 1 ? arguments.words[1].text : nil
+        let name = arguments.words.count > 1 ? arguments.words[1].text : nil
+        let file = name == "-" ? nil : name
         let output = try OutputFile(file)
         do throws(ConnectionError) {
             try await Download.run(call, on: session.target.loop, options: session.target.options) { output.write($0) }
         } catch {
             output.discard()
+            if file == nil, StandardOutput.isAbandoned { throw .stopped }
             throw output.failure.map { .failed($0) } ?? ShellError(error)
         }
         let bytes = try output.finish()

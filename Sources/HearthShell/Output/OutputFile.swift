@@ -15,8 +15,9 @@ package final class OutputFile: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    /// - parameter path: nil for standard output.
+    /// - parameter path: nil or `-` for standard output.
     package init(_ path: String?) throws(ShellError) {
+        let path = path == "-" ? nil : path
         self.path = path
         descriptor =
             path.map { open(Self.partial($0), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? STDOUT_FILENO
@@ -33,7 +34,8 @@ package final class OutputFile: Sendable {
     /// False when that failed.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let path {
-            if let reason = writeAll(bytes, to: descriptor) {
+            if let code = writeAll(bytes, to: descriptor) {
+                let reason = String(cString: strerror(code))
                 state.withLock { $0.failure = "cannot write \(Self.partial(path)): \(reason)" }
                 return false
             }

@@ -50,6 +50,7 @@ package final class StandardStreams: ShellOutput {
     package func write(_ text: String) throws(ShellError) {
         let text = StandardOutput.isTerminal ? Terminal.harmless(text) : text
         if let pager { try pager.write(text) } else { StandardOutput.control(text) }
+        if StandardOutput.isAbandoned { throw .stopped }
         if let failure = StandardOutput.failure { throw .failed(failure) }
     }
 

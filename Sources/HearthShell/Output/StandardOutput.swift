@@ -6,6 +6,7 @@ import Synchronization
 package enum StandardOutput {
     private struct State {
         var failure: String?
+        var isAbandoned = false
         var filter = ControlFilter(keepsLines: true)
     }
 
@@ -14,6 +15,9 @@ package enum StandardOutput {
 
     /// Why not everything could be written.
     package static var failure: String? { state.withLock { $0.failure } }
+
+    /// It is a pipe whose reader has gone.
+    package static var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
     /// False when that failed, or something before it did.
     @discardableResult
@@ -47,8 +51,11 @@ package enum StandardOutput {
 
     private static func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard failure == nil else { return false }
-        guard let reason = writeAll(bytes, to: STDOUT_FILENO) else { return true }
-        state.withLock { $0.failure = "cannot write standard output: \(reason)" }
+        guard let code = writeAll(bytes, to: STDOUT_FILENO) else { return true }
+        state.withLock {
+            $0.failure = "cannot write standard output: \(String(cString: strerror(code)))"
+            $0.isAbandoned = code == EPIPE
+        }
         return false
     }
 }
@@ -62,8 +69,8 @@ package enum StandardError {
     }
 }
 
-/// Writes all of it; answers why that failed, if it did.
-func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> String? {
+/// Writes all of it; answers the `errno` value of what failed, if something did.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
@@ -74,7 +81,7 @@ func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> String? 
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&ready, 1, -1)
         } else if errno != EINTR {
-            return String(cString: strerror(errno))
+            return errno
         }
     }
     return nil

@@ -13,13 +13,7 @@ struct UserDirectory: Sendable {
     private let place: String
 
     init(_ arguments: Arguments) throws(UsageError) {
-        let named = arguments["url"]
-        var address = try ServerAddress(arguments, url: named ?? "http://127.0.0.1:9000", named: "--url")
-        // The key says where administrators are answered.
-        if named == nil, case .key(let key)? = address.credential {
-            address = try ServerAddress(arguments, url: key.server, named: "token_uri")
-        }
-        run = ClientRun("users", address)
+        run = try ClientRun("users", arguments)
         let tenant = arguments["tenant"].map { "/tenants/" + Self.encoded($0) } ?? ""
         let project = Self.encoded(arguments["project"] ?? "hearth")
         place = "/identitytoolkit.googleapis.com/v1/projects/\(project)\(tenant)/accounts"
@@ -41,12 +35,14 @@ struct UserDirectory: Sendable {
 
     func complain(_ message: String, _ code: ExitCode) -> ExitCode { run.complain(message, code) }
 
+    func announce(_ what: String) { run.announce(what) }
+
     /// The requests of one command.
     struct Session: Sendable {
         let run: ClientRun
         let loop: EventLoop
         let place: String
-        let token: [UInt8]?
+        let token: [UInt8]
 
         func post(_ operation: String, _ body: JSONObject) async throws(ConnectionError) -> JSONObject {
             try await ask(.post, place + operation, body.bytes)
@@ -142,7 +138,8 @@ struct UserDirectory: Sendable {
     }
 
     func delete(_ names: [String]) -> ExitCode {
-        perform { session throws(ConnectionError) in
+        announce("delete \(names.joined(separator: ", "))")
+        return perform { session throws(ConnectionError) in
             for name in names {
                 _ = try await session.post(":delete", JSONObject(["localId": try await session.id(name)]))
             }

@@ -23,10 +23,13 @@ extension Command {
                       'firebase auth:import' how they were made. One file may hold passwords of several kinds for
                       'hearth users import'; for others, --hash-algo NAME writes the users of one kind
 
-            The command talks to the admin listener: the one that the key of --key names, or --url.
+            The command talks to the admin listener: the one that the key of --key names, or --url. In development mode no
+            credential is needed.
             """,
         options: [
-            .init(name: "url", value: "URL", help: "where the server answers administrators"),
+            .init(
+                name: "url", value: "URL",
+                help: "where the server answers administrators (default: that of --key, or \(ServerAddress.usual))"),
             .init(name: "project", value: "NAME", help: "the project of the accounts (default 'hearth')"),
             .init(name: "tenant", value: "NAME", help: "the tenant of the project that has them (default: none)"),
             .init(name: "json", value: nil, help: "list: each line is all about a user"),

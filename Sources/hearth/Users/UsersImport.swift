@@ -1,3 +1,4 @@
+import Glibc
 import HearthClient
 import HearthServer
 import HearthShell
@@ -14,10 +15,13 @@ struct UsersImport {
     private static let batchMax = (users: 500, bytes: 4 << 20)
 
     init(file: String, _ arguments: Arguments) throws(UsageError) {
-        self.file = file
-        guard let text = FileBytes.read(file) else { throw UsageError(message: "cannot read \(file)") }
+        let isPiped = file == "-"
+        self.file = isPiped ? "standard input" : file
+        guard let text = isPiped ? FileBytes.read(from: STDIN_FILENO) : FileBytes.read(file) else {
+            throw UsageError(message: "cannot read \(self.file)", hasHelp: false)
+        }
         guard let object = (try? JSONValue(parsing: text))?.object, let entries = object["users"]?.array else {
-            throw UsageError(message: "\(file) is no JSON object with a list 'users'")
+            throw UsageError(message: "\(self.file) is no JSON object with a list 'users'", hasHelp: false)
         }
         users = entries.map { entry in
             var user = entry.object ?? JSONObject()
@@ -34,7 +38,7 @@ struct UsersImport {
         for (index, user) in users.enumerated() {
             let own = user["hashConfig"]?.object.map { PasswordHashing(members: $0) } ?? general
             guard own.algorithm != nil || user["passwordHash"] == nil else {
-                throw UsageError(message: "\(file) has hashes of passwords: --hash-algo says how they were made")
+                throw UsageError(message: "\(self.file) has hashes of passwords: --hash-algo says how they were made")
             }
             groups[user["passwordHash"] == nil ? general : own, default: []].append(index)
         }
