@@ -25,6 +25,8 @@ package final class EventLoop: @unchecked Sendable {
     private static let scratchSize = 256 * 1024
 
     package let name: String
+    /// Where what waits to be sent is counted.
+    package let outbound: OutboundMemory
     private let inbox = Mutex(Inbox())
     private let thread = Mutex<NamedThread?>(nil)
     private let owner = Atomic<pthread_t>(0)
@@ -53,8 +55,9 @@ package final class EventLoop: @unchecked Sendable {
     private var spare: [Stream] = []
 
     /// Prepares a loop that does not run yet. The name is shown for its thread.
-    package init(name: String) throws(SystemError) {
+    package init(name: String, outbound: OutboundMemory = OutboundMemory()) throws(SystemError) {
         self.name = name
+        self.outbound = outbound
         poller = try Poller()
     }
 

@@ -7,13 +7,16 @@ package final class EventLoopGroup: Sendable {
     /// CPUs this process may run on, which is the default number of loops.
     package static var availableCPUCount: Int { Int(linux_available_cpu_count()) }
 
-    /// Makes and starts loops named `name-0`, `name-1`, …
-    package init(count: Int = EventLoopGroup.availableCPUCount, name: String = "loop") throws(SystemError) {
+    /// Makes and starts loops named `name-0`, `name-1`, …, which share a count of what waits to be sent.
+    package init(
+        count: Int = EventLoopGroup.availableCPUCount, name: String = "loop",
+        outbound: OutboundMemory = OutboundMemory()
+    ) throws(SystemError) {
         precondition(count > 0, "a group needs a loop")
         var loops: [EventLoop] = []
         do throws(SystemError) {
             for index in 0..<count {
-                let loop = try EventLoop(name: "\(name)-\(index)")
+                let loop = try EventLoop(name: "\(name)-\(index)", outbound: outbound)
                 try loop.start()
                 loops.append(loop)
             }

@@ -5,13 +5,22 @@ import Glibc
 /// reference, so a queue is nearly always one piece, and the list behind the first stays unallocated.
 package struct OutboundQueue {
     private struct Piece {
-        var bytes: [UInt8]
-        var start: Int
-        var end: Int
-        /// The array came from the pool and nobody else refers to it, so it can grow in place.
-        var isOwn: Bool
+        /// Nil for an own piece.
+        var shared: SharedBytes?
+        /// The array of an own piece. It came from the pool and nobody else refers to it, so it can grow in place.
+        var own: [UInt8] = []
+        var start = 0
+        var end = 0
 
+        var isOwn: Bool { shared == nil }
         var count: Int { end - start }
+
+        func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+            func part(_ bytes: UnsafeRawBufferPointer) -> Result {
+                body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            }
+            return if let shared { shared.bytes.withUnsafeBytes(part) } else { own.withUnsafeBytes(part) }
+        }
     }
 
     /// Up to this size, copying a shared range costs less than keeping a piece for it.
@@ -22,12 +31,14 @@ package struct OutboundQueue {
     /// Own pieces grow no further than this, which bounds what growing copies and what sent bytes keep allocated.
     private static let ownPieceMax = 64 * 1024
 
-    private var first = Piece(bytes: [], start: 0, end: 0, isOwn: false)
+    private var first = Piece()
     /// What follows the first piece: empty, or with a last piece that is not used up.
     private var others: [Piece] = []
     /// Pieces of `others` before this are used up.
     private var othersStart = 0
     package private(set) var byteCount = 0
+    /// The memory of own pieces, about, in bytes.
+    package private(set) var ownBytes = 0
     /// Pieces were added to `others` by reference since the last `detach`.
     private var hasUndetached = false
 
@@ -35,26 +46,27 @@ package struct OutboundQueue {
 
     package var isEmpty: Bool { byteCount == 0 }
 
-    /// Adds `bytes[range]`, by reference or by copy. Costs a reference count where the queue was empty or the range
-    /// continues the one before it.
+    /// Adds a range of the bytes, by reference or by copy. Costs a reference count where the queue was empty or the
+    /// range continues the one before it.
     ///
-    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, as by
-    ///   `detach`.
+    /// - parameter isBlocked: the receiver takes nothing for now, so small parts of large arrays are copied, and what
+    ///   is kept by reference waits, as by `detach`.
     package mutating func append(
-        shared bytes: [UInt8], _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
+        shared: SharedBytes, _ range: Range<Int>, isBlocked: Bool = false, pool: BufferPool
     ) {
         if range.isEmpty { return }
-        if isBlocked, OutboundQueue.isSmallPart(range.count, of: bytes) {
-            bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
+        if isBlocked, OutboundQueue.isSmallPart(range.count, of: shared) {
+            copy(shared, range, pool: pool)
         } else if isEmpty {
-            first = Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false)
-        } else if continues(bytes, at: range.lowerBound) {
+            first = Piece(shared: shared, start: range.lowerBound, end: range.upperBound)
+            if isBlocked { shared.wait() }
+        } else if continues(shared, at: range.lowerBound) {
             withLast { $0.end = range.upperBound }
         } else if range.count <= OutboundQueue.copiedMax {
-            bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
+            copy(shared, range, pool: pool)
         } else {
-            others.append(Piece(bytes: bytes, start: range.lowerBound, end: range.upperBound, isOwn: false))
-            hasUndetached = true
+            others.append(Piece(shared: shared, start: range.lowerBound, end: range.upperBound))
+            if isBlocked { shared.wait() } else { hasUndetached = true }
         }
         byteCount += range.count
     }
@@ -66,30 +78,39 @@ package struct OutboundQueue {
         byteCount += bytes.count
     }
 
-    /// Lets go of the large arrays of which only a small part waits here, now that it may wait for long. Costs a copy
-    /// of these parts.
+    /// Prepares for a long wait: lets go of the large arrays of which only a small part waits here, at the cost of a
+    /// copy of these parts, and has the others count as waiting.
     package mutating func detach(pool: BufferPool) {
         // The first piece shrinks while it is sent, the others do not.
-        OutboundQueue.detach(&first, pool)
+        ownBytes += OutboundQueue.detach(&first, pool)
         guard hasUndetached else { return }
         hasUndetached = false
-        for index in othersStart..<others.count { OutboundQueue.detach(&others[index], pool) }
+        for index in othersStart..<others.count { ownBytes += OutboundQueue.detach(&others[index], pool) }
     }
 
-    private static func detach(_ piece: inout Piece, _ pool: BufferPool) {
-        guard !piece.isOwn, isSmallPart(piece.count, of: piece.bytes) else { return }
+    /// Answers how many bytes it copied.
+    private static func detach(_ piece: inout Piece, _ pool: BufferPool) -> Int {
+        guard let shared = piece.shared else { return 0 }
+        guard isSmallPart(piece.count, of: shared) else {
+            shared.wait()
+            return 0
+        }
         var own = ownPiece(pool)
-        own.bytes.append(contentsOf: piece.bytes[piece.start..<piece.end])
-        own.end = own.bytes.count
+        piece.withBytes { own.own.append(contentsOf: $0) }
+        own.end = own.own.count
         piece = own
+        return own.end
     }
 
-    private static func isSmallPart(_ count: Int, of bytes: [UInt8]) -> Bool { count * keptPartMin < bytes.count }
+    private static func isSmallPart(_ count: Int, of shared: SharedBytes) -> Bool {
+        count * keptPartMin < shared.count
+    }
 
     /// About the memory that the queue keeps from being freed, in bytes: that of the arrays behind it, each counted
     /// once per piece.
     package var heldBytes: Int {
-        others[othersStart...].reduce(first.bytes.capacity) { $0 + $1.bytes.capacity }
+        func held(_ piece: Piece) -> Int { piece.shared?.bytes.capacity ?? piece.own.capacity }
+        return others[othersStart...].reduce(held(first)) { $0 + held($1) }
     }
 
     /// How far `send` came.
@@ -131,13 +152,13 @@ package struct OutboundQueue {
         _ send: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         if others.isEmpty || first.count >= gatherMax {
-            return first.bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[first.start..<first.end])) }
+            return first.withBytes(send)
         }
         var gathered = 0
         func gather(_ piece: Piece) {
             let count = min(piece.count, gatherMax - gathered)
-            piece.bytes.withUnsafeBytes { bytes in
-                let part = UnsafeRawBufferPointer(rebasing: bytes[piece.start..<piece.start + count])
+            piece.withBytes { bytes in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[..<count])
                 UnsafeMutableRawBufferPointer(rebasing: scratch[gathered...]).copyMemory(from: part)
             }
             gathered += count
@@ -169,16 +190,20 @@ package struct OutboundQueue {
         others = []
         othersStart = 0
         dropFirst(pool: pool)
+        ownBytes = 0
     }
 
     private mutating func dropFirst(pool: BufferPool) {
-        if first.isOwn { pool.give(&first.bytes) }
+        if first.isOwn {
+            ownBytes -= first.end
+            pool.give(&first.own)
+        }
         if others.isEmpty {
-            first = Piece(bytes: [], start: 0, end: 0, isOwn: false)
+            first = Piece()
             return
         }
         first = others[othersStart]
-        others[othersStart].bytes = []
+        others[othersStart] = Piece()
         othersStart += 1
         if othersStart == others.count {
             others = []
@@ -189,34 +214,33 @@ package struct OutboundQueue {
         }
     }
 
+    private mutating func copy(_ shared: SharedBytes, _ range: Range<Int>, pool: BufferPool) {
+        shared.bytes.withUnsafeBufferPointer { copy(UnsafeBufferPointer(rebasing: $0[range]), pool: pool) }
+    }
+
     private mutating func copy(_ bytes: UnsafeBufferPointer<UInt8>, pool: BufferPool) {
         if isEmpty {
             first = OutboundQueue.ownPiece(pool)
         } else if others.isEmpty, !first.isOwn, first.count <= OutboundQueue.copiedMax {
             let shared = first
             first = OutboundQueue.ownPiece(pool)
-            shared.bytes.withUnsafeBufferPointer {
-                first.bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[shared.start..<shared.end]))
-            }
+            shared.withBytes { first.own.append(contentsOf: $0) }
+            ownBytes += shared.count
         } else if !canGrowLast(by: bytes.count) {
             others.append(OutboundQueue.ownPiece(pool))
         }
         withLast {
-            $0.bytes.append(contentsOf: bytes)
-            $0.end = $0.bytes.count
+            $0.own.append(contentsOf: bytes)
+            $0.end = $0.own.count
         }
+        ownBytes += bytes.count
     }
 
-    private static func ownPiece(_ pool: BufferPool) -> Piece {
-        Piece(bytes: pool.take(), start: 0, end: 0, isOwn: true)
-    }
+    private static func ownPiece(_ pool: BufferPool) -> Piece { Piece(own: pool.take()) }
 
-    private func continues(_ bytes: [UInt8], at start: Int) -> Bool {
-        // The queue holds its array alive, so the same address means the same array.
+    private func continues(_ shared: SharedBytes, at start: Int) -> Bool {
         let last = others.last ?? first
-        return !last.isOwn && last.end == start
-            && last.bytes.withUnsafeBufferPointer { $0.baseAddress }
-                == bytes.withUnsafeBufferPointer { $0.baseAddress }
+        return last.shared === shared && last.end == start
     }
 
     private func canGrowLast(by count: Int) -> Bool {

@@ -51,7 +51,7 @@ extension Stream {
         guard state != .closed else { return }
         state = .closed
         self.reason = self.reason ?? reason
-        outbound.removeAll(pool: loop.buffers)
+        dropStaged()
         loop.reportAtEndOfTurn(self)
     }
 

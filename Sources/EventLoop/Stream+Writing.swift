@@ -14,6 +14,12 @@ extension Stream {
     /// `drained`.
     package var isWritable: Bool { isOpen && !isAboveHighWater }
 
+    /// What is staged is dropped.
+    func dropStaged() {
+        outbound.removeAll(pool: loop.buffers)
+        if countedBytes > 0 { countOwnBytes() }
+    }
+
     /// Stages a copy of the bytes. Without effect on a stream that is closed or closing.
     package func send(copying bytes: UnsafeRawBufferPointer) {
         loop.assertIsCurrent()
@@ -27,10 +33,10 @@ extension Stream {
         bytes.withUnsafeBytes { send(copying: $0) }
     }
 
-    /// Stages the bytes by reference: many streams may send the same array, and one that sends consecutive ranges of it
-    /// sends them as one. Small ranges of different arrays may be copied next to each other. Without effect on a stream
+    /// Stages the bytes by reference: many streams may send the same, and one that sends consecutive ranges of them
+    /// sends these as one. Small ranges of different bytes may be copied next to each other. Without effect on a stream
     /// that is closed or closing.
-    package func send(shared bytes: [UInt8], _ range: Range<Int>) {
+    package func send(shared bytes: SharedBytes, _ range: Range<Int>) {
         loop.assertIsCurrent()
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "range outside of the shared bytes")
         guard isOpen else { return }
@@ -38,17 +44,27 @@ extension Stream {
         staged()
     }
 
-    /// Stages all bytes by reference, as `send(shared:_:)`.
+    /// Stages a range of an array by reference, as above, for a caller that sends it to no other stream.
+    package func send(shared bytes: [UInt8], _ range: Range<Int>) {
+        send(shared: SharedBytes(bytes, in: loop.outbound), range)
+    }
+
+    /// Stages an array by reference, as above, for a caller that sends it to no other stream.
     package func send(shared bytes: [UInt8]) { send(shared: bytes, 0..<bytes.count) }
 
     private func staged() {
         let waiting = outbound.byteCount
         if waiting > limits.highWater { isAboveHighWater = true }
-        if state == .open, !isWriteBlocked {
-            stage()
-        } else if waiting > limits.hardLimit {
-            abort(.slowConsumer)
-        }
+        if state == .open, !isWriteBlocked { return stage() }
+        if waiting > limits.hardLimit { return abort(.slowConsumer) }
+        countOwnBytes()
+    }
+
+    /// Copies of a stream that cannot send count as waiting.
+    private func countOwnBytes() {
+        let own = outbound.ownBytes
+        if own != countedBytes { loop.outbound.change(by: own - countedBytes) }
+        countedBytes = own
     }
 
     /// Has `sendStaged` called at the turn's end.
@@ -81,6 +97,7 @@ extension Stream {
         case .blocked:
             isWriteBlocked = true
             outbound.detach(pool: loop.buffers)
+            countOwnBytes()
         case .failed(let result): return fail(result)
         }
         sentStaged()
@@ -88,6 +105,7 @@ extension Stream {
 
     private func sentStaged() {
         let waiting = outbound.byteCount
+        if countedBytes > 0, !isWriteBlocked { countOwnBytes() }
         if waiting > limits.hardLimit, state == .open { return abort(.slowConsumer) }
         if isAboveHighWater, waiting <= limits.lowWater {
             isAboveHighWater = false

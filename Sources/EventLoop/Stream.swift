@@ -44,6 +44,8 @@ package final class Stream: @unchecked Sendable {
     // run-time checks of exclusive access would be a third of the instructions spent on one stream of a fan-out.
     @exclusivity(unchecked) var outbound = OutboundQueue()
     package let limits: StreamLimits
+    /// Copied bytes that count as waiting (``OutboundMemory``).
+    var countedBytes = 0
 
     /// Whoever is called with what happens. May be replaced, for instance when a connection changes its protocol.
     package var handler: (any StreamHandler)?

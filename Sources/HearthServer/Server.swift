@@ -15,6 +15,8 @@ package final class Server: Sendable {
     package let adminAddress: SocketAddress
     private let listeners: [Listener]
     let services: Services
+    /// What waits to be sent.
+    let outbound: OutboundMemory
     private let tls: TLSContext?
 
     /// Why a server did not start.
@@ -46,7 +48,8 @@ package final class Server: Sendable {
             try Self.check(rules, configuration)
             let denials = DenialLog(log: configuration.isDevelopment ? log : nil)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
-            let group = try EventLoopGroup(count: loopCount)
+            let outbound = OutboundMemory(bytesMax: configuration.outboundBytesTotalMax)
+            let group = try EventLoopGroup(count: loopCount, outbound: outbound)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
             let trust = try Trust(configuration, folder, fetcher: fetcher)
             let directory = DatabaseDirectory(
@@ -59,7 +62,7 @@ package final class Server: Sendable {
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
-                readers: readers, readiness: readiness
+                readers: readers, readiness: readiness, outbound: outbound
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log)
@@ -96,6 +99,7 @@ package final class Server: Sendable {
             }
             listeners = [listener, adminListener].compactMap { $0 }
             self.group = group
+            self.outbound = outbound
             self.services = services
             address = listener.address
             adminAddress = adminListener?.address ?? address
@@ -103,7 +107,7 @@ package final class Server: Sendable {
             do throws(PrivateFile.Failure) { try url.keep(in: folder.path) } catch {
                 log.warning("admin.url-not-kept", [("error", error.description)])
             }
-            Self.tick(group.loops[0], services)
+            Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
         } catch let error as StorageError {
             throw .storage(error)
@@ -251,12 +255,13 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ services: Services) {
+    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts) {
         loop.execute {
             services.databases.tick()
             services.tick()
+            contexts.relieve()
             if services.rules.file != nil { services.helper.post { services.reloadRules() } }
-            loop.schedule(after: .milliseconds(200)) { tick(loop, services) }
+            loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts) }
         }
     }
 

@@ -46,6 +46,8 @@ package struct ServerConfiguration: Sendable {
     /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below
     /// a kilobyte, or comes in and is below 64 KiB, is not counted.
     package var requestBytesTotalMax = 1 << 30
+    /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.
+    package var outboundBytesTotalMax = Memory.byteCount / 8
 
     package init(address: SocketAddress, dataFolder: String) {
         self.address = address
@@ -93,6 +95,8 @@ package struct ConnectionLimits: Sendable {
     /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
     /// that is read as much as may be assembled for it in memory. One request may have more.
     package var requestBytesMax = 32 << 20
+    /// The same while nobody has signed in; a read then counts as what the answers of the connection were like lately.
+    package var anonymousRequestBytesMax = 4 << 20
     /// Bytes that may wait for a slow reader before it is closed.
     package var outboundBytesMax = 64 << 20
 

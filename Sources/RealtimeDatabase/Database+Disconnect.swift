@@ -58,7 +58,7 @@ extension Database {
     /// Makes the writes of connections that have ended, each as one commit (wire-protocol 5.2). While writes are
     /// refused they wait.
     func payOrphans(in turn: inout Turn) {
-        while let connection = orphans.first, refusal == nil, tornBy == nil {
+        while let connection = orphans.first, refusal == nil, tornBy == nil, telling == nil {
             if let writes = owed[connection] {
                 do throws(Failure) {
                     try pay(writes, in: &turn)

@@ -11,9 +11,8 @@ extension Database {
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
             return
         }
-        switch read(path, .get, at: nil, for: request) {
+        switch read(path, .get, at: nil, for: request, in: &turn) {
         case .value(let value):
-            turn.readBytes += value.bytes.count
             turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):
@@ -51,13 +50,12 @@ extension Database {
         }
         let position = since == nil ? nil : self.position
         let known = mayMistake ? nil : known
-        let result = read(path, .listen(known: known?.hash), at: position, for: request)
+        let result = read(path, .listen(known: known?.hash), at: position, for: request, in: &turn)
         if case .failed(let failure) = result { return failListener(path, failure, for: request, in: &turn) }
         if case .value(let value) = result {
             switch known?.missing(of: value) ?? .everything {
             case .nothing: break
             case .everything:
-                turn.readBytes += value.bytes.count
                 turn.outputs.append(.initial(connection, path, value, at: position))
             case .parts(let parts): turn.outputs.append(.initialParts(connection, path, tag: nil, parts))
             }
@@ -94,6 +92,22 @@ extension Database {
         guard let session = sessions[connection], session.count >= listenersMax, !isKnown(session) else { return nil }
         return .refused(
             status: StaticText("too_big"), "this connection has \(session.count) listeners, as many as it may have")
+    }
+
+    /// Why a connection may have no further listener of a query at a place; nil if it may.
+    func refusal(
+        ofQueryAt path: Path, _ name: ListenerForm.Name, on connection: ConnectionID
+    ) -> Failure? {
+        guard let session = sessions[connection], session.queries[name] == nil else { return nil }
+        let count = session.queryCount(at: path)
+        if count >= queriesOfPlaceMax {
+            return .refused(
+                status: StaticText("too_big"), "this connection listens to \(count) queries here, as many as it may")
+        }
+        guard session.keptPlaces >= keptPlacesMax else { return nil }
+        return .refused(
+            status: StaticText("too_big"),
+            "the queries that this connection listens to select \(session.keptPlaces) children, as many as they may")
     }
 
     func endListener(_ path: Path, of connection: ConnectionID, request: Int64? = nil, in turn: inout Turn) {
@@ -159,14 +173,19 @@ extension Database {
     }
 
     private func read(
-        _ path: Path, _ purpose: SnapshotRead.Purpose, at position: Position?, for request: Request
+        _ path: Path, _ purpose: SnapshotRead.Purpose, at position: Position?, for request: Request,
+        in turn: inout Turn
     ) -> ReadResult {
         if let tornBy { return .failed(.unavailable(tornBy)) }
+        if let known = turn.reads.value(at: path, as: sequence) { return .value(known) }
         do throws(TreeRows.ReadError) {
             // A store that takes no rows can give no snapshot of the newest ones: then more is assembled.
             let bytesMax =
                 refusal == nil ? assembledBytesMax : max(assembledBytesMax, Self.assembledWhileRefusingBytesMax)
-            return .value(try rows.read(path, bytesMax: bytesMax))
+            let value = try rows.read(path, bytesMax: bytesMax)
+            turn.readBytes += value.bytes.count
+            turn.reads.keep(value, at: path, as: sequence)
+            return .value(value)
         } catch .storage(let error) {
             return .failed(.unavailable(error))
         } catch {

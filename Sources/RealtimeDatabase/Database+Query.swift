@@ -10,12 +10,17 @@ extension Database {
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(.read(path, query), in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
-            let live = listeners.query(query, at: path)
-            let members = live.flatMap { $0.isEmpty ? nil : $0.window }
-            let value = try selection(
-                query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
-            turn.readBytes += value.bytes.count
-            reply = .value(value)
+            if let known = turn.reads.value(at: path, query, as: sequence) {
+                reply = .value(known)
+            } else {
+                let live = listeners.query(query, at: path)
+                let members = live.flatMap { $0.isEmpty ? nil : $0.window }
+                let value = try selection(
+                    query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
+                turn.readBytes += value.bytes.count
+                turn.reads.keep(value, at: path, query, as: sequence)
+                reply = .value(value)
+            }
         } catch {
             reply = .failed(error)
         }
@@ -32,18 +37,25 @@ extension Database {
         let name = ReadDependencies.Listener(connection: connection, name: .query(form.name))
         do throws(Failure) {
             if let failure = refusal(ofListener: { $0.queries[form.name] != nil }, on: connection) { throw failure }
+            if let failure = refusal(ofQueryAt: path, form.name, on: connection) { throw failure }
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
             // REST refuses what SDKs are only warned of.
             if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
-            let value = try selection(
-                live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
+            let value: CanonicalJSON
+            if let kept = turn.reads.value(at: path, query, as: sequence) {
+                value = kept
+            } else {
+                value = try selection(
+                    live.query, at: path, members: live.window, found: live.spare, bytesMax: Self.selectedBytesMax)
+                turn.readBytes += value.bytes.count
+                turn.reads.keep(value, at: path, query, as: sequence)
+            }
             let known = sessions[connection]?.mayMistake(live, form) == true ? nil : known
             switch known?.missing(of: value) ?? .everything {
             case .nothing: break
             case .everything:
-                turn.readBytes += value.bytes.count
                 turn.outputs.append(.initialQuery(connection, initialPush(of: live, form, value)))
             case .parts(let parts):
                 turn.outputs.append(.initialParts(connection, path, tag: form.tag, parts))
@@ -116,7 +128,7 @@ extension Database {
         return live
     }
 
-    /// Makes the window what the tree says.
+    /// Makes the window what the tree says, for this query alone.
     func fill(_ live: LiveQuery) throws(StorageError) {
         guard live.window.keepsOrder else { return }
         let count = live.query.limit?.count

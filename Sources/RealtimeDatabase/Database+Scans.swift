@@ -113,7 +113,7 @@ extension Database {
     }
 
     /// Whether all children have to be visited.
-    private func mustScan(_ query: Query, at path: Path) -> Bool {
+    func mustScan(_ query: Query, at path: Path) -> Bool {
         query.index != .key && !query.selectsNothing && indexNumber(for: query, at: path) == nil
     }
 

@@ -117,6 +117,8 @@ extension Database {
         orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
         paid = []
         try refillWindows()
+        // A commit that is lost has told nobody anything; one that is kept goes on telling.
+        if let sequence = telling?.sequence, sequence > durableSequence { telling = nil } else { telling?.interrupt() }
         let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
         for index in lost { pending[index].requests = pending[index].requests.map(beginningAnew) }
         // The lost turns have moved members between groups; running them again moves the members on from there.

@@ -1,60 +1,23 @@
 import JSONTree
 
-/// A query that a commit concerns, and what is to be known of the tree before the commit.
-struct ConcernedQuery {
-    let live: LiveQuery
-    /// The write is at the query's place or above it.
-    var isReplaced = false
-    /// The children that change, and where each is in the list.
-    private(set) var children: [Child] = []
-    private var places: [[UInt8]: Int] = [:]
-    /// What the query selected of these children, or at all; for those who want events.
-    var valueBefore = CanonicalJSON.null
-
-    struct Child {
-        let segment: [UInt8]
-        /// Its place before the commit.
-        var before: IndexPlace?
-        /// What the commit sets at it and below.
-        var assignments: [Assignment]
-    }
-
-    init(live: LiveQuery) { self.live = live }
-
-    mutating func add(_ assignment: Assignment, to segment: [UInt8]) {
-        if let place = places[segment] {
-            children[place].assignments.append(assignment)
-        } else {
-            places[segment] = children.count
-            children.append(Child(segment: segment, assignments: [assignment]))
-        }
-    }
-
-    /// Notes where the children are before the commit.
-    mutating func locate<Failure>(_ place: ([UInt8]) throws(Failure) -> IndexPlace?) throws(Failure) {
-        for index in children.indices { children[index].before = try place(children[index].segment) }
-    }
-
-    func assignments(of child: IndexPlace) -> [Assignment] {
-        places[child.segment].map { children[$0].assignments } ?? []
-    }
-}
-
 extension Database {
-    /// The queries that assignments concern, which are not applied yet.
-    func concernedQueries(by assignments: [Assignment]) throws(Failure) -> [ConcernedQuery] {
+    // MARK: Before the commit
+
+    /// The places with queries that assignments concern, which are not applied yet.
+    func concernedPlaces(by assignments: [Assignment]) throws(Failure) -> [ConcernedPlace] {
         if listeners.queriesCount == 0 { return [] }
-        var concerned: [ConcernedQuery] = []
+        var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
         for assignment in assignments {
             let path = assignment.target.path
-            listeners.forEachQuery(concernedBy: path) { live, child in
+            listeners.forEachPlaceOfQueries(concernedBy: path) { place, child in
                 // What a query selects has no priority of its own.
                 if child == nil, assignment.target.isPriority { return }
-                let index = indices[ObjectIdentifier(live)] ?? concerned.count
+                let index = indices[ObjectIdentifier(place)] ?? concerned.count
                 if index == concerned.count {
-                    indices[ObjectIdentifier(live)] = index
-                    concerned.append(ConcernedQuery(live: live))
+                    let queries = Array(place.queries.values)
+                    indices[ObjectIdentifier(place)] = index
+                    concerned.append(ConcernedPlace(path: queries[0].path, queries: queries))
                 }
                 guard let child else {
                     concerned[index].isReplaced = true
@@ -63,54 +26,136 @@ extension Database {
                 concerned[index].add(assignment, to: Array(path.encoded[child]))
             }
         }
-        concerned.sort { $0.live.serial < $1.live.serial }
-        for index in concerned.indices { try lookAround(&concerned[index]) }
+        for place in concerned { try lookAround(place) }
         return concerned
     }
 
-    private func lookAround(_ concerned: inout ConcernedQuery) throws(Failure) {
-        let live = concerned.live
+    private func lookAround(_ place: ConcernedPlace) throws(Failure) {
         do throws(StorageError) {
-            if !concerned.isReplaced {
-                try concerned.locate { (segment) throws(StorageError) in try place(of: segment, in: live) }
+            if !place.isReplaced {
+                try place.locateBefore { (segment, index) throws(StorageError) in
+                    try self.place(of: segment, at: place.path, in: index)
+                }
             }
         } catch {
             throw .unavailable(error)
         }
-        if !live.needsEvents { return }
-        if live.query.limit == nil, !concerned.isReplaced, !live.wantsValue {
-            concerned.valueBefore = try children(concerned.children.map(\.segment), of: live)
-        } else {
-            concerned.valueBefore = try selection(live.query, at: live.path, members: live.window)
+        let reads = SharedReads(path: place.path)
+        var cost = 0
+        for live in place.queries where live.needsEvents && cost <= tellingCostMax {
+            if live.query.limit == nil, !place.isReplaced, !live.wantsValue {
+                place.valuesBefore[ObjectIdentifier(live)] = try children(place.children.map(\.segment), in: reads)
+            } else {
+                place.valuesBefore[ObjectIdentifier(live)] = try selection(of: live, in: reads)
+            }
+            cost += reads.takeCost()
         }
     }
 
-    /// Takes what was applied into the windows, and tells the listeners. `isSet` when the commit sets one place.
-    func pushToQueries(
-        _ concerned: [ConcernedQuery], isSet: Bool, in turn: inout Turn
-    ) throws(Failure) {
-        for query in concerned {
-            let live = query.live
-            let (change, difference) = try takeIn(query)
-            guard let change else { continue }
-            var events: QueryEvents?
-            if live.needsEvents { events = try self.events(of: query, difference) }
-            for group in live.groups {
-                let contents: [QueryPush.Content]
-                switch group.form {
-                case .events(_, let kinds):
-                    let told = events?.list(kinds) ?? []
-                    contents = told.isEmpty ? [] : [.events(told)]
-                case .eventStream where isSet:
-                    // What a set does to several children are so many sets (rest 8).
-                    contents = change.assignments.map { .change(.set($0)) }
-                case .eventStream, .tagged: contents = [.change(change)]
+    // MARK: After it
+
+    /// The queries that a commit concerns which was applied, in the order in which they began.
+    func concernedQueries(at places: [ConcernedPlace]) throws(Failure) -> [ConcernedQuery] {
+        var concerned: [ConcernedQuery] = []
+        for place in places {
+            if place.isReplaced {
+                concerned += place.queries.map { ConcernedQuery(live: $0, place: place, changes: []) }
+                continue
+            }
+            do throws(StorageError) {
+                try place.locateAfter { (segment, index) throws(StorageError) in
+                    try self.place(of: segment, at: place.path, in: index)
                 }
-                let address = GroupAddress(group: group.group, loops: group.members.loops)
-                for content in contents {
-                    let push = QueryPush(form: group.form, path: live.path, content: content)
-                    turn.outputs.append(.pushQuery(push, to: address))
+            } catch {
+                // Memory has the commit and the windows have not.
+                tornBy = error
+                throw .unavailable(error)
+            }
+            for live in place.queries {
+                let changes = place.changes(in: live.query)
+                if !changes.isEmpty {
+                    concerned.append(ConcernedQuery(live: live, place: place, changes: changes))
                 }
+            }
+        }
+        concerned.sort { $0.live.serial < $1.live.serial }
+        return concerned
+    }
+
+    /// Some listeners of queries have yet to be told of the last commit: until ``tellSome(now:)`` has done so, nothing
+    /// else may be processed.
+    package var isTelling: Bool { telling != nil }
+
+    /// Goes on telling them. What is said comes out of ``takeReady()`` as if it were a turn.
+    package func tellSome(now: Int64) {
+        guard tornBy == nil, telling != nil else { return }
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        try? tellOn(in: &turn)
+        pending.append(
+            PendingTurn(
+                requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
+    }
+
+    /// A step of telling, and what comes behind the last one. Throws only if memory is torn.
+    func tellOn(in turn: inout Turn, costMax: Int? = nil) throws(Failure) {
+        guard var telling else { return }
+        self.telling = nil
+        defer { if !telling.isDone { self.telling = telling } }
+        try tell(&telling, in: &turn, costMax: costMax ?? tellingStepCostMax)
+        if telling.isDone { turn.outputs += telling.rest }
+    }
+
+    /// Takes what was applied into the windows, and tells the listeners, until that has cost as much as a step may.
+    func tell(_ telling: inout Telling, in turn: inout Turn, costMax: Int) throws(Failure) {
+        var ending: [LiveQuery] = []
+        defer { endListeners(of: ending, in: &turn) }
+        while turn.tellingCost < costMax, let query = telling.takeNext() {
+            do throws(Failure) {
+                let isPossible = !telling.isInterrupted || !query.live.needsEvents
+                if !isPossible { throw .tooLarge }
+                try tell(query, isSet: telling.isSet, in: &turn)
+            } catch .tooLarge {
+                ending.append(query.live)
+            } catch {
+                telling.giveBack()
+                throw error
+            }
+            let bytes = query.place.reads.takeCost()
+            turn.readBytes += bytes
+            turn.tellingCost += bytes + Self.queryCost
+            telling.cost += bytes + Self.queryCost
+            if telling.cost > tellingCostMax { ending += telling.takeRest() }
+        }
+    }
+
+    /// What it costs to tell the listeners of a query of a commit, whatever it is, in bytes (``SharedReads/cost``).
+    private static let queryCost = 4096
+
+    private func tell(_ query: ConcernedQuery, isSet: Bool, in turn: inout Turn) throws(Failure) {
+        let live = query.live
+        let (change, difference) = try takeIn(query)
+        guard let change else { return }
+        var events: QueryEvents?
+        if live.needsEvents {
+            // Too much was to be kept of what was there before.
+            guard query.place.valuesBefore[ObjectIdentifier(live)] != nil else { throw .tooLarge }
+            events = try self.events(of: query, difference)
+        }
+        for group in live.groups {
+            let contents: [QueryPush.Content]
+            switch group.form {
+            case .events(_, let kinds):
+                let told = events?.list(kinds) ?? []
+                contents = told.isEmpty ? [] : [.events(told)]
+            case .eventStream where isSet:
+                // What a set does to several children are so many sets (rest 8).
+                contents = change.assignments.map { .change(.set($0)) }
+            case .eventStream, .tagged: contents = [.change(change)]
+            }
+            let address = GroupAddress(group: group.group, loops: group.members.loops)
+            for content in contents {
+                let push = QueryPush(form: group.form, path: live.path, content: content)
+                turn.outputs.append(.pushQuery(push, to: address))
             }
         }
     }
@@ -118,26 +163,22 @@ extension Database {
     /// Answers what changed of what the query selects, if anything; the difference only if the write was below the
     /// query.
     private func takeIn(_ query: ConcernedQuery) throws(Failure) -> (Change?, WindowDifference?) {
-        let live = query.live
+        let (live, reads) = (query.live, query.place.reads)
         do throws(StorageError) {
-            if query.isReplaced {
+            if query.place.isReplaced {
                 live.spare = nil
                 if live.scan != nil { live.scan = QueryScan(live.query) }
                 if live.isEmpty { return (nil, nil) }
-                try fill(live)
+                try fill(live, in: reads)
             } else {
-                var changes: [ChildChange] = []
-                for child in query.children {
-                    changes.append(ChildChange(before: child.before, after: try place(of: child.segment, in: live)))
-                }
-                for change in changes {
+                for change in query.changes {
                     live.scan?.take(change)
                     live.spare?.take(change)
                 }
                 if live.isEmpty { return (nil, nil) }
-                let difference = try live.window.apply(changes) { (beyond, count) throws(StorageError) in
+                let difference = try live.window.apply(query.changes) { (beyond, count) throws(StorageError) in
                     defer { scanAhead(live) }
-                    return try places(of: live, beyond: beyond, count: count)
+                    return Array(try places(of: live, beyond: beyond, count: count, in: reads))
                 }
                 return (try change(for: difference, of: query), difference)
             }
@@ -146,7 +187,7 @@ extension Database {
             tornBy = error
             throw .unavailable(error)
         }
-        let value = try selection(live.query, at: live.path, members: live.window)
+        let value = try selection(of: live, in: reads)
         return (.set(Assignment(target: WriteTarget(path: live.path), value: value)), nil)
     }
 
@@ -155,26 +196,11 @@ extension Database {
         var after: CanonicalJSON
         if let difference, !live.wantsValue {
             let places = difference.entered + difference.changed.map(\.after)
-            after = try children(places.map(\.segment), of: live)
+            after = try children(places.map(\.segment), in: query.place.reads)
         } else {
-            after = try selection(live.query, at: live.path, members: live.window)
+            after = try selection(of: live, in: query.place.reads)
         }
         return QueryEvents(window: live.window, before: query.valueBefore, after: after, difference: difference)
-    }
-
-    /// An object of these children, as far as they are there.
-    private func children(_ segments: [[UInt8]], of live: LiveQuery) throws(Failure) -> CanonicalJSON {
-        do throws(TreeRows.ReadError) {
-            var object = ObjectText()
-            for segment in segments.sorted(by: { $0.precedesBytewise($1) }) {
-                try object.append(segment, try rows.read(Path(encoded: live.path.encoded + segment)))
-            }
-            return object.finish()
-        } catch .storage(let error) {
-            throw .unavailable(error)
-        } catch {
-            throw .tooLarge
-        }
     }
 
     /// Children that left become null, those that entered come whole, those that stayed as they were written
@@ -187,13 +213,13 @@ extension Database {
         for place in difference.left {
             parts.append(Assignment(target: WriteTarget(path: live.path.appending(place.path)), value: .null))
         }
-        for place in difference.entered { parts.append(try whole(live.path.appending(place.path))) }
+        for place in difference.entered { parts.append(try whole(place, of: query)) }
         for place in difference.changed {
-            let inside = query.assignments(of: place.after)
+            let inside = query.place.assignments(of: place.after)
             // Clients take one after the other. One that no longer has the child for want of children, as it does not
             // know what is not selected, would miss those that follow.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
-                parts.append(try whole(live.path.appending(place.after.path)))
+                parts.append(try whole(place.after, of: query))
             } else {
                 parts += inside
             }
@@ -202,21 +228,146 @@ extension Database {
         return parts.count == 1 ? .set(parts[0]) : .merge(base: live.path, parts)
     }
 
-    /// The assignment that makes a place what it is.
-    private func whole(_ path: Path) throws(StorageError) -> Assignment {
+    /// The assignment that makes a child what it is.
+    private func whole(_ place: IndexPlace, of query: ConcernedQuery) throws(StorageError) -> Assignment {
+        let target = WriteTarget(path: query.live.path.appending(place.path))
         do throws(TreeRows.ReadError) {
-            return Assignment(target: WriteTarget(path: path), value: try rows.read(path))
+            return Assignment(target: target, value: try child(place.segment, in: query.place.reads))
         } catch .storage(let error) {
             throw error
         } catch {
             // Nothing is too large without a limit.
-            return Assignment(target: WriteTarget(path: path), value: .null)
+            return Assignment(target: target, value: .null)
         }
     }
 
-    private func place(of segment: [UInt8], in live: LiveQuery) throws(StorageError) -> IndexPlace? {
-        let child = Path(encoded: live.path.encoded + segment)
-        return try rows.place(of: child, segment: segment, in: live.query.index)
+    // MARK: Reading for several queries
+
+    private func place(
+        of segment: [UInt8], at path: Path, in index: QueryIndex
+    ) throws(StorageError) -> IndexPlace? {
+        try rows.place(of: Path(encoded: path.encoded + segment), segment: segment, in: index)
+    }
+
+    private func child(_ segment: [UInt8], in reads: SharedReads) throws(TreeRows.ReadError) -> CanonicalJSON {
+        try reads.child(segment) { (path) throws(TreeRows.ReadError) in try rows.read(path) }
+    }
+
+    /// An object of these children, as far as they are there.
+    private func children(_ segments: [[UInt8]], in reads: SharedReads) throws(Failure) -> CanonicalJSON {
+        try Self.object(bytesMax: .max) { (object) throws(TreeRows.ReadError) in
+            for segment in segments.sorted(by: { $0.precedesBytewise($1) }) {
+                try object.append(segment, try child(segment, in: reads))
+            }
+        }
+    }
+
+    private static func object(
+        bytesMax: Int, _ fill: (inout ObjectText) throws(TreeRows.ReadError) -> Void
+    ) throws(Failure) -> CanonicalJSON {
+        var object = ObjectText(bytesMax: bytesMax)
+        do throws(TreeRows.ReadError) {
+            try fill(&object)
+        } catch .storage(let error) {
+            throw .unavailable(error)
+        } catch {
+            throw .tooLarge
+        }
+        return object.finish()
+    }
+
+    /// The places of a query's interval in the direction of its limit, beyond one of them if that is given.
+    private func places(
+        of live: LiveQuery, beyond: IndexPlace? = nil, count: Int?, in reads: SharedReads
+    ) throws(StorageError) -> ArraySlice<IndexPlace> {
+        if let known = live.spare?.next(beyond: beyond, count: count) { return known[...] }
+        let query = live.query
+        let side = query.limit?.side ?? .first
+        guard mustScan(query, at: live.path) else {
+            if let beyond { return try places(of: query, at: live.path, beyond: beyond, count: count)[...] }
+            let order = SharedReads.Order(index: query.index, lower: query.lower, upper: query.upper, side: side)
+            return try reads.places(order, count: count) { (count) throws(StorageError) in
+                try self.places(of: query, at: live.path, count: count)
+            }
+        }
+        // All children have to be looked at, so that is done once for all intervals.
+        let all = Query(index: query.index)
+        let order = SharedReads.Order(index: query.index, lower: all.lower, upper: all.upper, side: .first)
+        let places = try reads.places(order, count: nil) { (_) throws(StorageError) in
+            try self.places(of: all, at: live.path, count: nil)
+        }
+        let interval = query.interval(beyond: beyond)
+        let start = places.partitioningIndex { !$0.bytes.precedesBytewise(interval.lower) }
+        let end = places.partitioningIndex { !$0.bytes.precedesBytewise(interval.upper) }
+        let inside = start < end ? places[start..<end] : []
+        if side == .first { return inside.prefix(count ?? .max) }
+        return ArraySlice(inside.suffix(count ?? .max).reversed())
+    }
+
+    /// Makes the window what the tree says.
+    private func fill(_ live: LiveQuery, in reads: SharedReads) throws(StorageError) {
+        guard live.window.keepsOrder else { return }
+        let places = try places(of: live, count: live.query.limit?.count, in: reads)
+        if live.query.limit?.side == .last {
+            reads.fill(&live.window, with: places.reversed(), Self.selection(live.query, places.reversed()))
+        } else {
+            reads.fill(&live.window, with: places, Self.selection(live.query, places))
+        }
+    }
+
+    private static func selection(
+        _ query: Query, _ places: some BidirectionalCollection<IndexPlace>
+    ) -> SharedReads.Selection? {
+        guard let first = places.first, let last = places.last else { return nil }
+        return SharedReads.Selection(index: query.index, first: first, last: last)
+    }
+
+    /// What a query selects, as its window says.
+    private func selection(of live: LiveQuery, in reads: SharedReads) throws(Failure) -> CanonicalJSON {
+        let query = live.query
+        let places: [IndexPlace]
+        if query.selectsEverything {
+            places = []
+        } else if live.window.keepsOrder {
+            places = Array(live.window.members)
+        } else {
+            do throws(StorageError) {
+                places = Array(try self.places(of: live, count: nil, in: reads))
+            } catch {
+                throw .unavailable(error)
+            }
+        }
+        let isEverything =
+            query.selectsEverything
+            || query.isUnbounded && !places.isEmpty && query.limit.map { places.count < $0.count } ?? true
+        if isEverything {
+            return try reads.everything { () throws(Failure) in
+                try selection(.everything, at: live.path, bytesMax: Self.selectedBytesMax)
+            }
+        }
+        guard let selected = Self.selection(query, places) else { return .null }
+        return try reads.value(of: selected) { () throws(Failure) in
+            try Self.object(bytesMax: Self.selectedBytesMax) { (object) throws(TreeRows.ReadError) in
+                for segment in places.map(\.segment).sorted(by: { $0.precedesBytewise($1) }) {
+                    try object.append(segment, try child(segment, in: reads))
+                }
+            }
+        }
+    }
+
+    // MARK: Ends
+
+    /// Ends the listeners of queries that are too much to be told.
+    private func endListeners(of queries: [LiveQuery], in turn: inout Turn) {
+        if queries.isEmpty { return }
+        let ending = Set(queries.map(ObjectIdentifier.init))
+        for (connection, session) in sessions.sorted(by: { $0.key.raw < $1.key.raw }) {
+            for listener in session.queries.values where ending.contains(ObjectIdentifier(listener.live)) {
+                endQueryListener(listener.form.name, of: connection, in: &turn)
+                turn.outputs.append(
+                    .revoked(connection, listener.live.path, listener.revoked, because: StaticText("too_big")))
+            }
+        }
     }
 
     /// Makes all windows what the tree says, after memory was built anew.

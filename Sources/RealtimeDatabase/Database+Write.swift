@@ -88,14 +88,22 @@ extension Database {
 
     /// Applies a change, writes it into the turn's record, and tells whoever listens.
     private func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
+        // A request may make several commits, of which each is told as a whole.
+        if telling != nil { try tellOn(in: &turn, costMax: .max) }
         let assignments = change.assignments
-        let queries = try concernedQueries(by: assignments)
+        let places = try concernedPlaces(by: assignments)
         try apply(assignments, rows)
         judgeListeners(concernedBy: assignments, in: &turn)
         let outputs = turn.outputs.count
         push(change, at: epochs.position(sequence + 1), in: &turn)
         do throws(Failure) {
-            try pushToQueries(queries, isSet: assignments.count == 1, in: &turn)
+            var telling = Telling(
+                try concernedQueries(at: places), isSet: assignments.count == 1, sequence: sequence + 1)
+            try tell(&telling, in: &turn, costMax: tellingStepCostMax)
+            if !telling.isDone {
+                telling.outputCount = turn.outputs.count
+                self.telling = telling
+            }
         } catch {
             turn.outputs.removeSubrange(outputs...)
             throw error

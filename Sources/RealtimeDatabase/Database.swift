@@ -68,6 +68,15 @@ package final class Database {
     var sweepable: Set<UInt32> = []
     var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
     var pending: [PendingTurn] = []
+    /// What the last commit has yet to tell.
+    var telling: Telling?
+    /// What a step of that may cost, and what all of it may, in bytes (``SharedReads/cost``). Listeners that would cost
+    /// more are ended.
+    var tellingStepCostMax: Int
+    let tellingCostMax: Int
+    /// Listeners of queries that one connection may have at a place, and children that windows keep for it.
+    let queriesOfPlaceMax: Int
+    let keptPlacesMax: Int
     var recent: RecentRecords
     /// Records are kept for listeners that resume, also when the log has them.
     package var keepsRecords = false
@@ -93,7 +102,9 @@ package final class Database {
     package init(
         index: UInt32, epochs: Epochs? = nil, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
         assembledBytesMax: Int = Database.assembledBytesMax, comparedBytesMax: Int = Database.comparedBytesMax,
-        listenersMax: Int = .max, scannedAtOnceMax: Int = 1000, largeBytesMin: Int = Database.largeBytesMin,
+        listenersMax: Int = .max, queriesOfPlaceMax: Int = .max, keptPlacesMax: Int = .max,
+        tellingStepCostMax: Int = .max, tellingCostMax: Int = .max, scannedAtOnceMax: Int = 1000,
+        largeBytesMin: Int = Database.largeBytesMin,
         packing: TreeRows.Packing = TreeRows.Packing()
     ) {
         self.index = index
@@ -101,6 +112,10 @@ package final class Database {
         self.assembledBytesMax = assembledBytesMax
         self.comparedBytesMax = comparedBytesMax
         self.listenersMax = listenersMax
+        self.queriesOfPlaceMax = queriesOfPlaceMax
+        self.keptPlacesMax = keptPlacesMax
+        self.tellingStepCostMax = tellingStepCostMax
+        self.tellingCostMax = tellingCostMax
         self.scannedAtOnceMax = scannedAtOnceMax
         self.largeBytesMin = largeBytesMin
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
@@ -135,23 +150,27 @@ package final class Database {
         process(requests, now: now, readBytesMax: .max).record
     }
 
-    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes. Answers how many
-    /// requests it did, from the first one on.
+    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes, and when a commit
+    /// has more to tell than one step may cost (``isTelling``). Answers how many requests it did, from the first one
+    /// on.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int
     ) -> (record: LogRecord?, requestCount: Int) {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
+        precondition(telling == nil, "the last commit is not told yet")
         if !orphans.isEmpty { payOrphans(in: &turn) }
+        keepRest(of: &turn)
         var count = 0
         let span = requests.span
-        while count < span.count, turn.readBytes <= readBytesMax {
+        while count < span.count, turn.readBytes <= readBytesMax, telling == nil {
             if let observer {
                 run(span[count], in: &turn, seenBy: observer)
             } else {
                 run(span[count], in: &turn)
             }
             count += 1
+            keepRest(of: &turn)
         }
         pending.append(
             PendingTurn(
@@ -191,8 +210,18 @@ package final class Database {
         var outputs: [Output]
         /// Of the request that is worked on.
         var principal = Principal.nobody
-        /// Bytes of the values that were read, to be sent or to be compared.
+        /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0
+        var reads = TurnReads()
+        /// What it cost to tell listeners of queries (``SharedReads/cost``).
+        var tellingCost = 0
+    }
+
+    /// What a request has to say behind what its commit has yet to tell, waits for that.
+    private func keepRest(of turn: inout Turn) {
+        guard let count = telling?.outputCount else { return }
+        telling?.rest = Array(turn.outputs[count...])
+        turn.outputs.removeSubrange(count...)
     }
 
     private func run(_ request: Request, in turn: inout Turn, seenBy observer: any RequestObserver) {

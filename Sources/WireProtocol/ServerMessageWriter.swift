@@ -97,6 +97,11 @@ package enum ServerMessageWriter {
     ) {
         appendDataHead(target, to: &out)
         out.append(contentsOf: value.bytes)
+        appendDataTail(tag: tag, position: position, to: &out)
+    }
+
+    /// The text after the value of a push `d`.
+    package static func appendDataTail(tag: Int64?, position: [UInt8]?, to out: inout [UInt8]) {
         append(tag, to: &out)
         append(position, to: &out)
         out.append(contentsOf: dataTail)
@@ -178,8 +183,10 @@ package enum ServerMessageWriter {
 
     /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of
     /// a query apart by the query object, which is that of the request; those of events have a tag (Protocol.md,
-    /// "Additions").
-    package static func appendRevoke(_ path: Path, query: [UInt8]?, tag: Int64? = nil, to out: inout [UInt8]) {
+    /// "Additions"). `status` is another reason.
+    package static func appendRevoke(
+        _ path: Path, query: [UInt8]?, tag: Int64? = nil, status: StaticString? = nil, to out: inout [UInt8]
+    ) {
         out.append(literal: #"{"t":"d","d":{"a":"c","b":{"p":"#)
         out.append(quoted: path)
         if let query {
@@ -188,6 +195,11 @@ package enum ServerMessageWriter {
             out.append(literal: "]")
         }
         append(tag, to: &out)
+        if let status {
+            out.append(literal: #","s":""#)
+            out.append(literal: status)
+            out.append(literal: #"""#)
+        }
         out.append(literal: "}}}")
     }
 

@@ -34,6 +34,9 @@ extension Command {
             .init(name: "snapshots-max", value: "N", help: "values over 1 MiB sent at a time, at most (default 256)"),
             .init(
                 name: "request-mib-max", value: "N", help: "MiB of requests in flight, of all clients (default 1024)"),
+            .init(
+                name: "send-mib-max", value: "N",
+                help: "MiB that wait for all slow clients together (default: an eighth of the memory)"),
             .init(name: "history-hours", value: "N", help: "hours that listeners can resume over (default 24)"),
             .init(name: "history-mib", value: "N", help: "MiB of the commit log at most (default 4096)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
@@ -135,6 +138,7 @@ extension ServerConfiguration {
         if let count = try arguments.integer("listeners-max", 1...100_000) { databaseLimits.listenersMax = count }
         if let count = try arguments.integer("snapshots-max", 1...10_000) { snapshotLimits.openMax = count }
         if let count = try arguments.integer("request-mib-max", 1...1_000_000) { requestBytesTotalMax = count << 20 }
+        if let count = try arguments.integer("send-mib-max", 1...1_000_000) { outboundBytesTotalMax = count << 20 }
         if let hours = try arguments.integer("history-hours", 0...87_600) {
             databaseLimits.logWindowMilliseconds = Int64(hours) * 3_600_000
         }

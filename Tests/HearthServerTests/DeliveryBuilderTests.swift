@@ -1,4 +1,8 @@
+import EventLoop
+import JSONTree
+import TestSupport
 import Testing
+import WireProtocol
 
 @testable import HearthServer
 @testable import RealtimeDatabase
@@ -12,13 +16,15 @@ struct DeliveryBuilderTests {
     /// The entries of both loops, in words, with the bytes that they stand for.
     private func entries(_ outputs: [Output]) -> [[String]] {
         var words: [[String]] = [[], []]
-        var builder = DeliveryBuilder(loops: 2) { _ in preconditionFailure("nothing is large") }
+        var builder = DeliveryBuilder(loops: 2, outbound: OutboundMemory()) { _ in
+            preconditionFailure("nothing is large")
+        }
         for output in outputs { builder.add(output) }
         builder.finish { loop, delivery in
             words[loop] = delivery.entries.map { entry in
                 switch entry {
                 case .frames(let connection, let range, let answers):
-                    let text = String(decoding: delivery.bytes[range], as: UTF8.self)
+                    let text = String(decoding: delivery.bytes.bytes[range], as: UTF8.self)
                     let numbers = text.split(separator: #""r":"#).dropFirst().map { $0.prefix { $0.isNumber } }
                     return "\(connection.raw & 0xFF): \(numbers.joined(separator: " ")) (\(answers))"
                 case .join: return "join"
@@ -40,5 +46,85 @@ struct DeliveryBuilderTests {
             entries(outputs) == [
                 ["1: 1 2 (2)", "2: 1 (1)", "1: 3 (1)", "1: 4 (1)", "join", "1: 5 6 (2)"], ["1: 7 8 (2)"],
             ])
+    }
+
+    /// What each connection and group gets: the messages in its frames, joined.
+    private func messages(_ outputs: [Output]) -> (texts: [String], byteCount: Int) {
+        var texts: [String] = []
+        var byteCount = 0
+        var builder = DeliveryBuilder(loops: 2, outbound: OutboundMemory()) { _ in preconditionFailure("not large") }
+        for output in outputs { builder.add(output) }
+        builder.finish { _, delivery in
+            byteCount = delivery.bytes.count + delivery.pushes.count
+            var joiner = FrameJoiner()
+            for entry in delivery.entries {
+                let frames: ArraySlice<UInt8>
+                switch entry {
+                case .frames(_, let range, _): frames = delivery.bytes.bytes[range]
+                case .push(_, let run): frames = delivery.pushes.bytes[delivery.runs[run]]
+                case .pushEvents(_, let run):
+                    texts.append(String(decoding: delivery.pushes.bytes[delivery.runs[run]], as: UTF8.self))
+                    continue
+                default: preconditionFailure("\(entry)")
+                }
+                Array(frames).withUnsafeBytes { bytes in
+                    var rest = bytes
+                    while let frame = ServerFrame(rest) {
+                        switch joiner.add(frame.payload) {
+                        case .message: texts.append(String(decoding: frame.payload, as: UTF8.self))
+                        case .joined: texts.append(String(decoding: joiner.takeMessage(), as: UTF8.self))
+                        case .more, .tooLarge: break
+                        }
+                        #expect(frame.payload.count <= 3 * MessageChunks.unitsMax)
+                        rest = UnsafeRawBufferPointer(rebasing: rest[frame.whole.count...])
+                    }
+                }
+            }
+        }
+        return (texts, byteCount)
+    }
+
+    // A text of one, two and three bytes for a code unit, so that frames end inside of none of them.
+    private let large = CanonicalJSON(string: Array(String(repeating: "aäß漢", count: 20_000).utf8))
+
+    @Test("a large value is encoded once for all answers to reads and first values of listeners")
+    func sharedAnswers() {
+        let text = String(decoding: large.bytes, as: UTF8.self)
+        var outputs: [Output] = []
+        var expected: [String] = []
+        for number in 1...100 as ClosedRange<Int64> {
+            outputs.append(.reply(a, number: number, .value(large)))
+            expected.append(#"{"t":"d","d":{"r":\#(number),"b":{"s":"ok","d":\#(text)}}}"#)
+            outputs.append(.reply(a, number: number, .done))
+            expected.append(#"{"t":"d","d":{"r":\#(number),"b":{"s":"ok","d":""}}}"#)
+        }
+        outputs.append(.initial(a, "x/y", large, at: Position(epoch: 1, sequence: 1)))
+        expected.append(#"{"t":"d","d":{"a":"d","b":{"p":"x/y","d":\#(text)}}}"#)
+        let (texts, byteCount) = messages(outputs)
+        #expect(texts == expected)
+        #expect(byteCount < 2 * large.bytes.count)
+    }
+
+    @Test("a large value is encoded once for all groups that it is pushed to, whatever their tags")
+    func sharedPushes() {
+        let text = String(decoding: large.bytes, as: UTF8.self)
+        func address(_ group: UInt64) -> GroupAddress { GroupAddress(group: GroupID(raw: group), loops: 1) }
+        let change = Change.set(Assignment(target: WriteTarget(path: "x"), value: large))
+        var outputs: [Output] = [.push(change, at: nil, to: [address(0)])]
+        var expected = [#"{"t":"d","d":{"a":"d","b":{"p":"x","d":\#(text)}}}"#]
+        for tag in 1...100 as ClosedRange<Int64> {
+            let push = QueryPush(form: .tagged(tag), path: "x", content: .change(change))
+            outputs.append(.pushQuery(push, to: address(UInt64(tag))))
+            expected.append(#"{"t":"d","d":{"a":"d","b":{"p":"x","d":\#(text),"t":\#(tag)}}}"#)
+        }
+        let (texts, byteCount) = messages(outputs)
+        #expect(texts == expected)
+        #expect(byteCount < 2 * large.bytes.count)
+
+        let push = QueryPush(form: .eventStream, path: "x", content: .change(change))
+        let events = messages((101...200).map { .pushQuery(push, to: address($0)) })
+        let event = "event: put\ndata: {\"path\":\"/\",\"data\":\(text)}\n\n"
+        #expect(events.texts.joined() == String(repeating: event, count: 100))
+        #expect(events.byteCount < 2 * large.bytes.count)
     }
 }

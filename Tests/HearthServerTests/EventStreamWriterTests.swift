@@ -60,7 +60,8 @@ import Testing
         #expect(text(EventStreamWriter.cancel) == "event: cancel\ndata: null\n\n")
         #expect(text(EventStreamWriter.authRevoked) == "event: auth_revoked\ndata: credential is no longer valid\n\n")
         var out: [UInt8] = []
-        EventStreamWriter.appendInitial(#"{".priority":1,"0":5}"#, at: nil, to: &out)
+        let initial = Assignment(target: WriteTarget(path: "/a"), value: #"{".priority":1,"0":5}"#)
+        EventStreamWriter.append(.set(initial), at: "/a", to: &out)
         #expect(text(out) == Self.put("/", "[5]"))
     }
 }

@@ -27,16 +27,16 @@ import TreeStorage
     @Test("requests count for their bytes until they are answered", arguments: 1...4 as ClosedRange<UInt64>)
     func requestsInFlight(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        var requests = RequestsInFlight(countMax: 100, bytesMax: 1000)
+        var requests = RequestsInFlight(countMax: 100, bytesMax: 1000, anonymousBytesMax: 1000)
         var model: [Int] = []
         for step in 0..<3000 {
             if !requests.isFull, Bool.random(using: &random) {
                 let bytes = [0, 0, 1, 30, 1500].randomElement(using: &random)!
-                requests.add(bytes: bytes)
+                requests.add(bytes: bytes, reads: false)
                 model.append(bytes)
             } else if !model.isEmpty {
                 let count = Int.random(in: 1...min(model.count, 20), using: &random)
-                requests.answered(count)
+                requests.answered(count, bytes: 0)
                 model.removeFirst(count)
             }
             let bytes = model.reduce(0, +)
@@ -101,6 +101,108 @@ import TreeStorage
         // A message that does not come whole is large when 64 KiB of it are there.
         try peer.send(["9"] + (0..<5).map { _ in String(text.prefix(16384)) })
         #expect(try peer.receive() == .close(1013, reason: "the server has no room for large messages"))
+    }
+
+    @Test("a connection in nobody's name asks for few large values at a time, and for as many small ones as others")
+    func anonymousReads() {
+        var requests = RequestsInFlight(countMax: 1000, bytesMax: 32 << 20, anonymousBytesMax: 4 << 20)
+        func fill() -> Int {
+            while !requests.isFull { requests.add(bytes: 0, reads: true) }
+            return requests.count
+        }
+        // Nothing is known of the answers.
+        #expect(fill() == 4)
+        for _ in 0..<20 {
+            requests.answered(requests.count, bytes: requests.count * 100)
+            #expect(requests.hasRoom)
+            _ = fill()
+        }
+        #expect(requests.count == 32)
+        // Answers to other requests say nothing.
+        requests.answered(32, bytes: 32 << 20)
+        requests.add(bytes: 0, reads: false)
+        requests.answered(1, bytes: 10)
+        #expect(fill() == 4)
+        requests.isAnonymous = false
+        #expect(fill() == 32)
+    }
+
+    /// A place with a large value, which is not in one row.
+    private func putLarge(on peer: RealtimePeer) throws -> String {
+        let members = (0..<900).map { #""k\#($0)":"\#(String(repeating: "x", count: 1000))""# }
+        let value = "{\(members.sorted().joined(separator: ","))}"
+        try peer.send(request(1, "p", #"{"p":"big","d":\#(value)}"#))
+        #expect(try peer.receiveMessage() == response(1))
+        return value
+    }
+
+    @Test("what waits for all clients together has a limit, beyond which those with the most are disconnected")
+    func outboundMemory() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.outboundBytesTotalMax = 8 << 20
+        }
+        let memory = server.server.outbound
+        let honest = try connect(to: server)
+        let value = try putLarge(on: honest)
+        // Each asks for much in little time, and takes nothing.
+        let greedy = try (0..<12).map { _ in try connect(to: server) }
+        for peer in greedy {
+            try peer.send((1...31).map { request($0, "g", #"{"p":"big"}"#) })
+            // In a turn of its own, so that the answers are others.
+            try honest.send(request(2, "p", #"{"p":"n","d":\#(memory.bytesUsed)}"#))
+            #expect(try honest.receiveMessage() == response(2))
+        }
+        // What is sent at the end of a turn is decided then: some turns later all of it is.
+        var used = Int.max
+        for number in 3..<1000 where used > 8 << 20 {
+            try honest.send(request(number, "g", #"{"p":"n"}"#))
+            #expect(try honest.receiveMessage() != nil)
+            used = memory.bytesUsed
+        }
+        #expect(used <= 8 << 20)
+        // Somebody had to go, and that was not the one who takes what comes.
+        let ended = try greedy.filter { peer in
+            var count = 0
+            while count < 31, let answer = try peer.receiveMessage() {
+                #expect(answer.count > 900_000)
+                count += 1
+            }
+            return count < 31
+        }
+        #expect((1..<greedy.count).contains(ended.count))
+        try honest.send(request(1000, "g", #"{"p":"big"}"#))
+        #expect(try honest.receiveMessage() == response(1000, "ok", value))
+        // Nothing waits any more.
+        for number in 1001..<2000 where memory.bytesUsed > 0 {
+            try honest.send(request(number, "g", #"{"p":"n"}"#))
+            #expect(try honest.receiveMessage() != nil)
+        }
+        #expect(memory.bytesUsed == 0)
+    }
+
+    @Test("what is pushed to very many who do not take it counts once")
+    func sharedPushes() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.outboundBytesTotalMax = 6 << 20
+        }
+        let writer = try connect(to: server)
+        let listeners = try (0..<20).map { _ in try connect(to: server) }
+        for peer in listeners {
+            try peer.send(request(1, "q", #"{"p":"big","h":""}"#))
+            #expect(try peer.receiveMessage() == response(1, "ok", "{}"))
+        }
+        // More than the kernel takes for one of them: 60 MB for all.
+        for number in 1...4 {
+            let text = String(repeating: "\(number)", count: 1_000_000)
+            try writer.send(request(number, "p", #"{"p":"big","d":"\#(text)"}"#))
+            #expect(try writer.receiveMessage() == response(number))
+        }
+        #expect(!server.server.outbound.isExceeded)
+        for peer in listeners {
+            for _ in 1...4 { #expect(try (peer.receiveMessage() ?? "").count > 1_000_000) }
+        }
     }
 
     @Test("memory for requests is free again when nobody needs it")

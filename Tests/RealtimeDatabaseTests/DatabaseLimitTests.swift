@@ -168,4 +168,25 @@ struct DatabaseLimitTests {
         }
         #expect(counts == [3, 3])
     }
+
+    @Test("requests of a turn for the same large value share it, until a write comes between")
+    func sharedReads() throws {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        let members = (0..<400).map { "\"k\($0)\":\"\(String(repeating: "x", count: 100))\"" }.sorted()
+        _ = Self.run(
+            Self.set("a", try CanonicalJSON.parse(Array("{\(members.joined(separator: ","))}".utf8)).value),
+            on: database)
+        let all = try Query(index: .key, limit: QueryLimit(.first, 1000))
+        let replies = Self.run(
+            .get("a"), .get("a"), .get("a", query: all), .get("a", query: all), Self.set("a/k0", "1"), .get("a"),
+            on: database)
+        let addresses = replies.map { reply -> Int in
+            guard case .value(let value) = reply else { return 0 }
+            return value.bytes.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+        }
+        #expect(addresses[0] == addresses[1] && addresses[2] == addresses[3])
+        #expect(Set(addresses).count == 4)
+        guard case .value(let last) = replies[5] else { throw Failure.tooLarge }
+        #expect(last.value(at: "k0") == "1")
+    }
 }

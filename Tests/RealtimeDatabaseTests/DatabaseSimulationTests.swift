@@ -41,6 +41,7 @@ struct DatabaseSimulationTests {
             var sizes = SimulatedHost.Sizes()
             sizes.residentBytesMax = [0, 3000, 1 << 20].randomElement(using: &random) ?? 0
             sizes.assembledBytesMax = [60, 1 << 20].randomElement(using: &random) ?? 0
+            sizes.tellingStepCostMax = [1, .max].randomElement(using: &random) ?? 1
             generator = StepGenerator(seed: seed)
             sizes.indexes = generator.indexes()
             host = SimulatedHost(sizes: sizes)

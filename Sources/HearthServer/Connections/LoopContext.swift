@@ -12,10 +12,10 @@ final class LoopContext: @unchecked Sendable {
     let index: Int
     let loop: EventLoop
     let services: Services
-    let compressor = FrameCompressor()
+    let compressor: FrameCompressor
 
-    private var sessions: [UInt64: RealtimeSession] = [:]
-    private var exchanges: [UInt64: HTTPConnection] = [:]
+    private(set) var sessions: [UInt64: RealtimeSession] = [:]
+    private(set) var exchanges: [UInt64: HTTPConnection] = [:]
     /// What carries, or did carry, sessions by long polling.
     private var longPolls: [UInt64: LongPollTransport] = [:]
     private var pollsToFlush: [LongPollTransport] = []
@@ -33,6 +33,7 @@ final class LoopContext: @unchecked Sendable {
     init(index: Int, loop: EventLoop, services: Services, contexts: LoopContexts) {
         self.index = index
         self.loop = loop
+        compressor = FrameCompressor(outbound: loop.outbound)
         self.services = services
         self.contexts = contexts
     }

@@ -6,6 +6,7 @@ import Synchronization
 /// The contexts of all loops. They are made after the database thread, which delivers to them.
 final class LoopContexts: Sendable {
     private let contexts = Mutex<[LoopContext]>([])
+    private let isRelieving = Atomic(false)
 
     func set(_ contexts: [LoopContext]) { self.contexts.withLock { $0 = contexts } }
 
@@ -27,6 +28,22 @@ final class LoopContexts: Sendable {
         contexts.withLock { $0.indices.contains(loop) ? $0[loop] : nil }
     }
 
+    /// Disconnects those for whom most waits, if more waits for all than may; from any thread.
+    func relieve() {
+        let all = self.all
+        guard let memory = all.first?.loop.outbound, memory.isExceeded else { return }
+        guard !isRelieving.exchange(true, ordering: .relaxed) else { return }
+        all[0].askAllLoops({ $0.slowConnections }) { lists in
+            // Below the limit, so that this does not come again at once.
+            let chosen = SlowConnection.choose(lists, freeing: memory.bytesUsed - memory.bytesMax / 8 * 7)
+            all[0].askAllLoops({ $0.shed(chosen) }) { _ in
+                self.isRelieving.store(false, ordering: .relaxed)
+                // Bytes that several connections hold are free only with the last of them.
+                if !chosen.isEmpty { self.relieve() }
+            }
+        }
+    }
+
     /// From a thread that streams a large read.
     func deliver(_ piece: SnapshotStream.Piece, of stream: SnapshotStream) {
         let context = contexts.withLock { $0[stream.read.connection.loop] }
@@ -39,6 +56,10 @@ final class LoopContexts: Sendable {
         context.loop.execute {
             context.deliver(delivery)
             context.services.databases.delivered(delivery.backlogBytes)
+            if context.loop.outbound.isExceeded {
+                // After what can be sent at once is sent, at the end of this turn.
+                context.loop.execute { self.relieve() }
+            }
         }
     }
 }

@@ -1,3 +1,4 @@
+import EventLoop
 import RealtimeDatabase
 import SecurityRules
 
@@ -18,8 +19,14 @@ struct DatabaseHost: Sendable {
     let readers: SnapshotReaders
     let readiness: Readiness
     let backlog: DeliveryBacklog
+    let outbound: OutboundMemory
     /// Puts news into the mailbox of the database thread.
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Hands a loop what it must send.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
+
+    /// - parameter openStream: called for each large read, when the connection is told of it.
+    func makeBuilder(openStream: @escaping (SnapshotRead) -> SnapshotStream) -> DeliveryBuilder {
+        DeliveryBuilder(loops: loops, outbound: outbound, openStream: openStream)
+    }
 }

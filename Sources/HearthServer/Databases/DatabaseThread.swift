@@ -56,7 +56,7 @@ package final class DatabaseThread: Sendable {
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
-        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+        outbound: OutboundMemory, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
@@ -74,8 +74,7 @@ package final class DatabaseThread: Sendable {
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             committer: committer, applier: applier, history: history, preparer: preparer, readers: readers,
-            readiness: readiness,
-            backlog: backlog, report: report
+            readiness: readiness, backlog: backlog, outbound: outbound, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)
@@ -144,6 +143,15 @@ package struct DatabaseLimits: Sendable {
     package var backlogBytesMax = 64 << 20
     /// Listeners of one connection.
     package var listenersMax = 10_000
+    /// Of these, listeners of queries at one place.
+    package var queriesOfPlaceMax = 1000
+    /// Children that the windows of the queries of one connection keep: those of limited queries.
+    package var keptPlacesMax = 1 << 18
+    /// What telling listeners of queries of a commit may cost before others have their turn, in bytes: those that are
+    /// read, and as many for other work as take the same time. A millisecond is about a MiB.
+    package var tellingStepCostMax = 4 << 20
+    /// The same for all of a commit. Listeners that would cost more are ended.
+    package var tellingCostMax = 512 << 20
     /// Changed rows in memory that make the applier start at once, in bytes.
     package var changedBytesSoft = 24 << 20
     /// The same while large requests wait, which are let in at the pace of the applier.

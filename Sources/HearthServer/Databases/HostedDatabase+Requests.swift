@@ -109,7 +109,12 @@ extension HostedDatabase {
 
     var mayRun: Bool {
         phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
-            && database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
+            && !database.isTelling && hasRoomToSay
+    }
+
+    /// What was said already is not too much.
+    private var hasRoomToSay: Bool {
+        database.pendingReadBytes < host.limits.waitingReadBytesMax && !host.backlog.isFull
     }
 
     /// Answers how many of the requests are done.
@@ -144,7 +149,7 @@ extension HostedDatabase {
     }
 
     private func makeBuilder() -> DeliveryBuilder {
-        DeliveryBuilder(loops: host.loops) { read in
+        host.makeBuilder { read in
             let stream = self.host.readers.makeStream(read)
             self.streams[read.id] = stream
             (self.database.observer as? Profiler)?.follow(stream)
@@ -160,7 +165,9 @@ extension HostedDatabase {
     /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where
     /// it was left.
     func postStep() {
-        guard mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld, !isStepPosted else { return }
+        guard mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld, !isStepPosted else {
+            return
+        }
         isStepPosted = true
         host.report(.step(database.index))
     }
@@ -168,7 +175,13 @@ extension HostedDatabase {
     /// A scan comes before the making of an index: somebody waits for it.
     func step() {
         isStepPosted = false
-        if mayScan { runAdmitted(database.scanSome()) } else if mayBuildIndex { buildIndex() }
+        if mayTell {
+            tell()
+        } else if mayScan {
+            runAdmitted(database.scanSome())
+        } else if mayBuildIndex {
+            buildIndex()
+        }
         database.rows.trim(looks: Self.looksPerStep)
         runHeld()
     }
@@ -177,7 +190,19 @@ extension HostedDatabase {
     /// So much memory to look at keeps large requests waiting.
     private static let trimBacklogMax = 10 * looksPerStep
 
-    private var mayScan: Bool { database.isScanning && phase == .running && !isSettling }
+    private var mayTell: Bool { database.isTelling && phase == .running && hasRoomToSay }
+
+    /// A step of telling listeners of queries of the last commit; requests wait for the end of that.
+    private func tell() {
+        database.tellSome(now: now())
+        release()
+        if let error = database.tornBy { return recover(because: error) }
+        if !database.isTelling { payOrphans() }
+    }
+
+    private var mayScan: Bool {
+        database.isScanning && !database.isTelling && phase == .running && !isSettling
+    }
 
     /// The applier has to catch up first.
     private var mayBuildIndex: Bool {

@@ -63,7 +63,7 @@ extension HostedDatabase {
     private func refuseHeld(because error: StorageError) {
         largeWrite = .none
         let requests = held.takeAll()
-        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
+        var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
             case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)

@@ -78,7 +78,9 @@ final class HostedDatabase {
         lastTime = try logFile.lastTime()
         database = Database(
             index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
-            residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax)
+            residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax,
+            queriesOfPlaceMax: host.limits.queriesOfPlaceMax, keptPlacesMax: host.limits.keptPlacesMax,
+            tellingStepCostMax: host.limits.tellingStepCostMax, tellingCostMax: host.limits.tellingCostMax)
         try database.load()
         takeRules()
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in
@@ -183,7 +185,7 @@ final class HostedDatabase {
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }
         freeze()
         return phase == .running && !isApplying && database.durableSequence == database.sequence
-            && !database.hasChanges && held.isEmpty && resumes.isEmpty
+            && !database.hasChanges && !database.isTelling && held.isEmpty && resumes.isEmpty
     }
 
     func close() {

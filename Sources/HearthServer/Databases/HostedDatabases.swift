@@ -104,7 +104,7 @@ final class HostedDatabases {
     }
 
     private func refuse(_ requests: [Request], because error: StorageError) {
-        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
+        var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
             if case .disconnect = request.operation { continue }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))

@@ -11,7 +11,8 @@ final class UnwrittenDatabase {
     init(index: UInt32, name: String, host: DatabaseHost) {
         let epochs = Epochs(current: .init(name: .random(in: 0 ... .max), start: 0))
         database = Database(
-            index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax)
+            index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax,
+            queriesOfPlaceMax: host.limits.queriesOfPlaceMax)
         self.name = name
         self.host = host
         takeRules()
@@ -35,7 +36,7 @@ final class UnwrittenDatabase {
 
     private func release() {
         // Nothing is large enough to be streamed.
-        var builder = DeliveryBuilder(loops: host.loops, openStream: host.readers.makeStream)
+        var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for output in database.takeReady() { builder.add(output) }
         builder.finish(host.deliver)
     }

@@ -1,3 +1,4 @@
+import EventLoop
 import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
@@ -6,22 +7,24 @@ import WireProtocol
 /// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops
 /// share.
 struct DeliveryBuilder {
-    private var bytes: [UInt8] = []
-    private var message: [UInt8] = []
+    private var answers = EncodedOutput()
     /// Frames and events of pushes, apart from the rest, so that those of one run lie next to each other.
-    private var pushes: [UInt8] = []
+    private var pushes = EncodedOutput()
     private var runs: [Range<Int>] = []
     /// Who gets the last run, as long as further pushes to the same may join it.
     private var openRun: [GroupAddress]?
     private var entries: [[LoopDelivery.Entry]]
-    /// Where updates of listeners that resume are in `bytes`.
+    /// Where updates of listeners that resume are in `answers`.
     private var missed: [MissedKey: (update: MissedUpdate, range: Range<Int>)] = [:]
     /// Bytes of the values in replies that are not put into frames here.
     private var replyBytes = 0
+    private let outbound: OutboundMemory
     private let openStream: (SnapshotRead) -> SnapshotStream
 
+    /// - parameter outbound: where what loops cannot send at once is counted.
     /// - parameter openStream: called for each large read, when the connection is told of it.
-    init(loops: Int, openStream: @escaping (SnapshotRead) -> SnapshotStream) {
+    init(loops: Int, outbound: OutboundMemory, openStream: @escaping (SnapshotRead) -> SnapshotStream) {
+        self.outbound = outbound
         entries = Array(repeating: [], count: loops)
         self.openStream = openStream
     }
@@ -29,38 +32,41 @@ struct DeliveryBuilder {
     mutating func add(_ output: Output) {
         if !output.mayFollowLaterPushes { openRun = nil }
         switch output {
-        case .push(let change, let position, let groups):
-            push(to: groups) { Self.append(change, position: position?.text, to: &$0) }
+        case .push(let change, let position, let groups): push(change, position: position?.text, to: groups)
         case .pushQuery(let push, let group):
-            if case (.eventStream, .change(let change)) = (push.form, push.content) {
+            switch push.content {
+            case .change(let change) where push.form == .eventStream:
                 self.push(change, at: push.path, push.position, toStreams: group)
-            } else {
-                self.push(to: [group]) { Self.append(push, to: &$0) }
+            case .change(let change): self.push(change, tag: push.form.tag, to: [group])
+            case .events(let events):
+                addRun(pushes.frame { Self.append(events, of: push, to: &$0) }, to: [group]) { .push($0, run: $1) }
             }
         case .initialQuery(let connection, let push):
-            if case (.eventStream, .change(let change)) = (push.form, push.content) {
-                begin(connection) { EventStreamWriter.append(change, at: push.path, to: &$0) }
-            } else {
-                let range = Self.frame(&bytes, &message) { Self.append(push, to: &$0) }
-                entries[connection.loop].append(.frames(connection, range, answers: 0))
+            switch push.content {
+            case .change(.set(let assignment)) where push.form == .eventStream:
+                begin(connection, assignment, at: push.path, nil)
+            case .change(.set(let assignment)):
+                send(Self.frame(assignment, tag: push.form.tag, in: &answers), to: connection)
+            case .change: preconditionFailure("a listener begins with a value")
+            case .events(let events):
+                send(.whole(answers.frame { Self.append(events, of: push, to: &$0) }), to: connection)
             }
         case .initial(let connection, let path, let value, let position):
+            let assignment = Assignment(target: WriteTarget(path: path), value: value)
             switch connection.kind {
-            case .http: begin(connection) { EventStreamWriter.appendInitial(value, at: position, to: &$0) }
-            case .realtime:
-                let range = Self.frame(&bytes, &message) {
-                    ServerMessageWriter.appendData(WriteTarget(path: path), value, to: &$0)
-                }
-                entries[connection.loop].append(.frames(connection, range, answers: 0))
+            case .http: begin(connection, assignment, at: path, position)
+            case .realtime: send(Self.frame(assignment, in: &answers), to: connection)
             }
         case .missed(let connection, let update, let position):
             if let update { add(update, at: position, for: connection) }
             guard connection.kind == .http else { break }
             // Begins the answer, and says how far it reaches.
-            begin(connection) { EventStreamWriter.appendKeepAlive(at: position, to: &$0) }
+            let range = answers.event { EventStreamWriter.appendKeepAlive(at: position, to: &$0) }
+            entries[connection.loop].append(.events(connection, range))
         case .initialParts(let connection, let path, let tag, let parts):
-            let range = Self.frame(&bytes, &message) { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }
-            entries[connection.loop].append(.frames(connection, range, answers: 0))
+            send(
+                .whole(answers.frame { ServerMessageWriter.appendParts(path, parts, tag: tag, to: &$0) }),
+                to: connection)
         case .join(let group, let connection): entries[connection.loop].append(.join(group, connection))
         case .leave(let group, let connection): entries[connection.loop].append(.leave(group, connection))
         case .reply(let connection, let number, let reply):
@@ -69,38 +75,94 @@ struct DeliveryBuilder {
                 replyBytes += reply.byteCount
                 entries[connection.loop].append(.reply(connection, reply))
             case .realtime:
-                let range = Self.frame(&bytes, &message) { Self.append(reply, number: number, to: &$0) }
-                Self.append(answer: range, for: connection, to: &entries[connection.loop])
+                answer(connection, number, reply)
             }
-        case .revoked(let connection, let path, let listener): revoke(connection, path, listener)
+        case .revoked(let connection, let path, let listener, let status): revoke(connection, path, listener, status)
         case .stream(let read): entries[read.connection.loop].append(.stream(openStream(read)))
         }
+    }
+
+    private mutating func answer(_ connection: ConnectionID, _ number: Int64, _ reply: Reply) {
+        guard case .value(let value) = reply else {
+            let range = answers.frame { Self.append(reply, number: number, to: &$0) }
+            return Self.append(answer: range, for: connection, to: &entries[connection.loop])
+        }
+        let place = answers.frame(value) {
+            ServerMessageWriter.appendResponseHead(number: number, to: &$0)
+        } tail: {
+            $0.append(contentsOf: ServerMessageWriter.responseTail)
+        }
+        switch place {
+        case .whole(let range): Self.append(answer: range, for: connection, to: &entries[connection.loop])
+        case .around(let head, let value, let tail):
+            send(.whole(head), to: connection)
+            send(.whole(value), to: connection)
+            entries[connection.loop].append(.frames(connection, tail, answers: 1))
+        }
+    }
+
+    /// Frames that answer nothing.
+    private mutating func send(_ place: EncodedOutput.Place, to connection: ConnectionID) {
+        place.forEachRange { entries[connection.loop].append(.frames(connection, $0, answers: 0)) }
     }
 
     /// An answer goes out as one piece with what lies right before it for the same connection.
     private static func append(
         answer range: Range<Int>, for connection: ConnectionID, to entries: inout [LoopDelivery.Entry]
     ) {
-        if case .frames(connection, let before, let answers)? = entries.last, before.upperBound == range.lowerBound {
+        if case .frames(connection, let before, let count)? = entries.last, before.upperBound == range.lowerBound {
             let both = before.lowerBound..<range.upperBound
-            entries[entries.count - 1] = .frames(connection, both, answers: answers + 1)
+            entries[entries.count - 1] = .frames(connection, both, answers: count + 1)
         } else {
             entries.append(.frames(connection, range, answers: 1))
         }
     }
 
-    private mutating func push(to groups: [GroupAddress], _ write: (inout [UInt8]) -> Void) {
-        let range = Self.frame(&pushes, &message, write)
-        addRun(range, to: groups) { .push($0, run: $1) }
+    private mutating func push(
+        _ change: Change, tag: Int64? = nil, position: [UInt8]? = nil, to groups: [GroupAddress]
+    ) {
+        let place: EncodedOutput.Place =
+            if case .set(let assignment) = change {
+                Self.frame(assignment, tag: tag, position: position, in: &pushes)
+            } else {
+                .whole(pushes.frame { Self.append(change, tag: tag, position: position, to: &$0) })
+            }
+        place.forEachRange { addRun($0, to: groups) { .push($0, run: $1) } }
     }
 
     /// Changes that are nothing to a stream are not pushed.
     private mutating func push(
         _ change: Change, at path: Path, _ position: Position?, toStreams group: GroupAddress
     ) {
-        let start = pushes.count
-        EventStreamWriter.append(change, at: path, position: position, to: &pushes)
-        if pushes.count > start { addRun(start..<pushes.count, to: [group]) { .pushEvents($0, run: $1) } }
+        let place: EncodedOutput.Place
+        if case .set(let assignment) = change, !assignment.target.isPriority {
+            place = Self.event(assignment, at: path, position, in: &pushes)
+        } else {
+            let range = pushes.event { EventStreamWriter.append(change, at: path, position: position, to: &$0) }
+            if range.isEmpty { return }
+            place = .whole(range)
+        }
+        place.forEachRange { addRun($0, to: [group]) { .pushEvents($0, run: $1) } }
+    }
+
+    private static func frame(
+        _ assignment: Assignment, tag: Int64? = nil, position: [UInt8]? = nil, in output: inout EncodedOutput
+    ) -> EncodedOutput.Place {
+        output.frame(assignment.value) {
+            ServerMessageWriter.appendDataHead(assignment.target, to: &$0)
+        } tail: {
+            ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &$0)
+        }
+    }
+
+    private static func event(
+        _ assignment: Assignment, at path: Path, _ position: Position?, in output: inout EncodedOutput
+    ) -> EncodedOutput.Place {
+        output.event(assignment.value) {
+            EventStreamWriter.appendPutHead(of: assignment.target.path, at: path, to: &$0)
+        } tail: {
+            EventStreamWriter.appendPutTail(position, to: &$0)
+        }
     }
 
     /// What brings a connection up to date, encoded once for all who need the same.
@@ -125,11 +187,9 @@ struct DeliveryBuilder {
     ) -> Range<Int> {
         switch kind {
         case .http:
-            let start = bytes.count
-            EventStreamWriter.append(update.change, at: update.path, position: position, to: &bytes)
-            return start..<bytes.count
+            return answers.event { EventStreamWriter.append(update.change, at: update.path, position: position, to: &$0) }
         case .realtime:
-            return Self.frame(&bytes, &message) { Self.append(update.change, position: position.text, to: &$0) }
+            return answers.frame { Self.append(update.change, position: position.text, to: &$0) }
         }
     }
 
@@ -137,7 +197,7 @@ struct DeliveryBuilder {
     private mutating func addRun(
         _ range: Range<Int>, to groups: [GroupAddress], _ entry: (GroupID, Int) -> LoopDelivery.Entry
     ) {
-        if openRun == groups {
+        if openRun == groups, runs.last?.upperBound == range.lowerBound {
             runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<range.upperBound
             return
         }
@@ -150,32 +210,40 @@ struct DeliveryBuilder {
         }
     }
 
-    private mutating func revoke(_ connection: ConnectionID, _ path: Path, _ listener: RevokedListener) {
+    private mutating func revoke(
+        _ connection: ConnectionID, _ path: Path, _ listener: RevokedListener, _ status: StaticText?
+    ) {
         if connection.kind == .http { return entries[connection.loop].append(.cancelEvents(connection)) }
-        let range = Self.frame(&bytes, &message) { out in
+        let range = answers.frame { out in
             switch listener {
-            case .plain: ServerMessageWriter.appendRevoke(path, query: nil, to: &out)
-            case .query(let query): ServerMessageWriter.appendRevoke(path, query: query, to: &out)
-            case .events(let tag): ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, to: &out)
+            case .plain: ServerMessageWriter.appendRevoke(path, query: nil, status: status?.text, to: &out)
+            case .query(let query): ServerMessageWriter.appendRevoke(path, query: query, status: status?.text, to: &out)
+            case .events(let tag):
+                ServerMessageWriter.appendRevoke(path, query: nil, tag: tag, status: status?.text, to: &out)
             }
         }
         entries[connection.loop].append(.frames(connection, range, answers: 0))
     }
 
     /// The first event of a stream.
-    private mutating func begin(_ connection: ConnectionID, _ write: (inout [UInt8]) -> Void) {
-        let start = bytes.count
-        write(&bytes)
-        entries[connection.loop].append(.events(connection, start..<bytes.count))
+    private mutating func begin(
+        _ connection: ConnectionID, _ assignment: Assignment, at path: Path, _ position: Position?
+    ) {
+        Self.event(assignment, at: path, position, in: &answers).forEachRange {
+            entries[connection.loop].append(.events(connection, $0))
+        }
     }
 
     /// Bytes of everything so far.
-    var byteCount: Int { bytes.count + pushes.count + replyBytes }
+    var byteCount: Int { answers.count + pushes.count + replyBytes }
 
     /// Hands each loop its part.
     consuming func finish(_ deliver: (Int, LoopDelivery) -> Void) {
         let loopCount = entries.reduce(0) { $0 + ($1.isEmpty ? 0 : 1) }
         let share = byteCount / max(loopCount, 1)
+        if loopCount == 0 { return }
+        let bytes = SharedBytes(answers.bytes, in: outbound)
+        let pushes = SharedBytes(pushes.bytes, in: outbound)
         for loop in entries.indices where !entries[loop].isEmpty {
             deliver(
                 loop,
@@ -183,24 +251,9 @@ struct DeliveryBuilder {
         }
     }
 
-    /// Writes a message and frames it; messages of more than one frame get their count first (wire-protocol 1.6).
-    private static func frame(
-        _ out: inout [UInt8], _ message: inout [UInt8], _ write: (inout [UInt8]) -> Void
-    ) -> Range<Int> {
-        let start = out.count
-        message.removeAll(keepingCapacity: true)
-        write(&message)
-        RealtimeFrames.append(message.span, to: &out)
-        return start..<out.count
-    }
-
-    private static func append(_ push: QueryPush, to out: inout [UInt8]) {
-        switch (push.form, push.content) {
-        case (.tagged(let tag), .change(let change)): append(change, tag: tag, to: &out)
-        case (.events(let tag, _), .events(let events)):
-            ServerMessageWriter.appendEvents(push.path, events, tag: tag, to: &out)
-        default: preconditionFailure("a push of a form has the content of another")
-        }
+    private static func append(_ events: [QueryEvent], of push: QueryPush, to out: inout [UInt8]) {
+        guard case .events(let tag, _) = push.form else { preconditionFailure("events for another form of listener") }
+        ServerMessageWriter.appendEvents(push.path, events, tag: tag, to: &out)
     }
 
     private static func append(
@@ -231,6 +284,18 @@ struct DeliveryBuilder {
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
                 number: number, status: failure.status, text: failure.message, reason: failure.denialReason, to: &out)
+        }
+    }
+}
+
+extension EncodedOutput.Place {
+    fileprivate func forEachRange(_ body: (Range<Int>) -> Void) {
+        switch self {
+        case .whole(let range): body(range)
+        case .around(let head, let value, let tail):
+            body(head)
+            body(value)
+            body(tail)
         }
     }
 }
@@ -276,19 +341,6 @@ extension Failure {
         case .denied: "permission_denied"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
-        }
-    }
-}
-
-/// Puts a message of the realtime protocol into a server's WebSocket frames.
-enum RealtimeFrames {
-    static func append(_ message: Span<UInt8>, to out: inout [UInt8]) {
-        // A UTF-8 text has at least as many bytes as UTF-16 units.
-        if message.count <= MessageChunks.unitsMax { return FrameEncoder.append(.text, message.bytes, to: &out) }
-        message.withUnsafeBytes { bytes in
-            let chunks = MessageChunks.ranges(of: bytes)
-            if chunks.count > 1 { FrameEncoder.append(.text, Array(String(chunks.count).utf8).span.bytes, to: &out) }
-            for chunk in chunks { FrameEncoder.append(.text, message.extracting(chunk).bytes, to: &out) }
         }
     }
 }

@@ -40,13 +40,6 @@ enum EventStreamWriter {
         return out
     }
 
-    /// The whole value at the stream's path.
-    static func appendInitial(_ value: CanonicalJSON, at position: Position?, to out: inout [UInt8]) {
-        out += initialHead
-        JSONOutput.plain.append(value, to: &out)
-        out += initialTail(position)
-    }
-
     /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a
     /// `patch` if all that it sets are children of one place, otherwise one `put` for each: the keys of a `patch` are
     /// no paths. Changes of priorities are nothing. The last event has the position behind the change, if one is given,
@@ -72,9 +65,18 @@ enum EventStreamWriter {
     private static func appendPut(
         _ assignment: Assignment, at path: Path, _ position: Position?, to out: inout [UInt8]
     ) {
-        ServerSentEvent.begin("put", to: &out)
-        appendHead(of: assignment.target.path, at: path, to: &out)
+        appendPutHead(of: assignment.target.path, at: path, to: &out)
         JSONOutput.plain.append(assignment.value, to: &out)
+        appendPutTail(position, to: &out)
+    }
+
+    /// The text of a `put` before its value, and after it.
+    static func appendPutHead(of place: Path, at path: Path, to out: inout [UInt8]) {
+        ServerSentEvent.begin("put", to: &out)
+        appendHead(of: place, at: path, to: &out)
+    }
+
+    static func appendPutTail(_ position: Position?, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "}"))
         endEvent(position, to: &out)
     }

@@ -1,3 +1,4 @@
+import EventLoop
 import WebSocketCodec
 
 /// Compresses frames for the connections of one loop that agreed on permessage-deflate, each run of frames once,
@@ -9,24 +10,28 @@ final class FrameCompressor {
 
     private let deflater = Deflater(.init(noContextTakeover: true, windowBits: 15))
     /// The last run and what became of it; a change goes to one connection after the other.
-    private var last: (source: [UInt8], range: Range<Int>, frames: [UInt8])?
+    private var last: (source: SharedBytes, range: Range<Int>, frames: SharedBytes)?
+    private let outbound: OutboundMemory
+
+    init(outbound: OutboundMemory) { self.outbound = outbound }
 
     /// Whether a connection's agreement allows what this compressor makes.
     func serves(_ parameters: DeflateParameters) -> Bool { deflater.serves(parameters, from: .server) }
 
     /// The frames of `range`, compressed where that makes them smaller.
-    func frames(_ bytes: [UInt8], _ range: Range<Int>) -> [UInt8] {
-        if let last, last.range == range, Self.isSame(last.source, bytes) { return last.frames }
+    func frames(_ source: SharedBytes, _ range: Range<Int>) -> SharedBytes {
+        if let last, last.range == range, last.source === source { return last.frames }
         var out: [UInt8] = []
-        bytes.withUnsafeBytes { buffer in
+        source.bytes.withUnsafeBytes { buffer in
             var rest = UnsafeRawBufferPointer(rebasing: buffer[range])
             while let frame = ServerFrame(rest) {
                 append(frame, to: &out)
                 rest = UnsafeRawBufferPointer(rebasing: rest[frame.whole.count...])
             }
         }
-        last = (bytes, range, out)
-        return out
+        let frames = SharedBytes(out, in: outbound)
+        last = (source, range, frames)
+        return frames
     }
 
     /// Lets go of the last run.
@@ -41,9 +46,5 @@ final class FrameCompressor {
             }
         }
         out.append(contentsOf: frame.whole)
-    }
-
-    private static func isSame(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-        a.withUnsafeBytes { a in b.withUnsafeBytes { b in a.baseAddress == b.baseAddress && a.count == b.count } }
     }
 }

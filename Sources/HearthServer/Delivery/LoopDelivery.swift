@@ -1,3 +1,4 @@
+import EventLoop
 import JSONTree
 import RealtimeDatabase
 
@@ -23,8 +24,8 @@ package struct LoopDelivery: Sendable {
     }
 
     /// WebSocket frames, and events, of all loops, shared between them and their connections.
-    var bytes: [UInt8]
-    var pushes: [UInt8]
+    var bytes: SharedBytes
+    var pushes: SharedBytes
     var runs: [Range<Int>]
     var entries: [Entry]
     /// The part of all this that counts as waiting for the loop, in bytes (``DeliveryBacklog``).

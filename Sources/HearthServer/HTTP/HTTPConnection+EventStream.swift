@@ -6,7 +6,7 @@ import RealtimeDatabase
 /// chunks, so that the same bytes go to all streams of a path.
 extension HTTPConnection {
     /// Events that many streams may share. The first ones begin the answer.
-    func send(events bytes: [UInt8], _ range: Range<Int>) {
+    func send(events bytes: SharedBytes, _ range: Range<Int>) {
         switch work {
         case .waiting(let exchange, let writer):
             guard exchange.listens else { return }
@@ -20,7 +20,8 @@ extension HTTPConnection {
         case .streaming(var answer):
             // Taken out while it is changed, or each event would copy what is held.
             work = .none
-            answer.held.append(contentsOf: bytes[range])
+            answer.held.append(contentsOf: bytes.bytes[range])
+            answer.heldClaim.resize(to: answer.held.count)
             let count = answer.held.count
             work = .streaming(answer)
             if count > limits.outboundBytesMax { stream.abort(.slowConsumer) }
@@ -31,8 +32,17 @@ extension HTTPConnection {
     /// The last event of a stream.
     func end(with event: [UInt8]) {
         isEnding = true
-        send(events: event, 0..<event.count)
+        send(events: SharedBytes(event, in: nil), 0..<event.count)
         if case .following = work { stream.close() }
+    }
+
+    /// Bytes that wait for the peer.
+    var waitingBytes: Int {
+        switch work {
+        case .sending(let body): stream.outboundBytes + body.bytesLeft
+        case .streaming(let answer): stream.outboundBytes + answer.held.count
+        case .none, .beside, .waiting, .polling, .following: stream.outboundBytes
+        }
     }
 
     /// From now on there is nothing to do but to pass on events. What the client says means nothing, but its end does.

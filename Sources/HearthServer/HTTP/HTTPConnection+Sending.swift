@@ -9,15 +9,17 @@ struct LargeBody {
     /// Handed to the stream at once.
     private static let stepBytes = 256 << 10
 
-    let text: [UInt8]
+    private let text: SharedBytes
     /// The connection may be used again afterwards.
     let keepAlive: Bool
     private var sent = 0
 
-    init(_ text: [UInt8], keepAlive: Bool) {
+    init(_ text: SharedBytes, keepAlive: Bool) {
         self.text = text
         self.keepAlive = keepAlive
     }
+
+    var bytesLeft: Int { text.count - sent }
 
     /// True when nothing is left.
     mutating func send(on stream: Stream) -> Bool {
@@ -26,7 +28,8 @@ struct LargeBody {
             stream.send(shared: text, sent..<end)
             sent = end
         }
-        return sent == text.count
+        if bytesLeft > 0 { text.wait() }
+        return bytesLeft == 0
     }
 }
 
@@ -38,6 +41,7 @@ struct StreamedAnswer {
     var hasBegun = false
     /// Events that came after the value of an event stream, while it was on its way.
     var held: [UInt8] = []
+    let heldClaim: OutboundClaim
     /// Pieces that the peer has not taken yet.
     var piecesQueued = 0
 }
@@ -57,7 +61,7 @@ extension HTTPConnection {
             return finishedAnswer(keepAlive: writer.keepAlive)
         }
         stream.send(shared: out)
-        var body = LargeBody(text, keepAlive: writer.keepAlive)
+        var body = LargeBody(SharedBytes(text, in: context.loop.outbound), keepAlive: writer.keepAlive)
         if body.send(on: stream) { return finishedAnswer(keepAlive: writer.keepAlive) }
         work = .sending(body)
         awaitProgress()
@@ -90,7 +94,10 @@ extension HTTPConnection {
             respond(exchange.response(toSnapshotOf: nil), with: writer)
             return readOn()
         }
-        work = .streaming(StreamedAnswer(exchange: exchange, snapshot: snapshot, writer: writer))
+        work = .streaming(
+            StreamedAnswer(
+                exchange: exchange, snapshot: snapshot, writer: writer,
+                heldClaim: OutboundClaim(in: context.loop.outbound)))
         snapshot.begin(form)
     }
 
@@ -121,6 +128,7 @@ extension HTTPConnection {
         case .end:
             if answer.exchange.listens {
                 stream.send(shared: answer.held)
+                answer.heldClaim.resize(to: 0)
                 return follow()
             }
             var out: [UInt8] = []

@@ -36,6 +36,7 @@ final class LongPollTransport {
     private var segments: SegmentJoiner
     private var claim: MemoryClaim?
     private var output = PollOutput()
+    private let outputClaim: OutboundClaim
     /// The poll that waits for something to say.
     private var open: Poll?
     /// Those that are answered next, whether or not there is something to say.
@@ -50,6 +51,7 @@ final class LongPollTransport {
         id = session.id
         token = session.token
         context = session.context
+        outputClaim = OutboundClaim(in: context.loop.outbound)
         password = SessionToken.password(16)
         // Four characters for three bytes.
         segments = SegmentJoiner(bytesMax: context.services.configuration.connectionLimits.messageBytesMax / 3 * 4)
@@ -142,9 +144,13 @@ final class LongPollTransport {
     /// The client takes what is sent. A message that has begun must be completed before it can be polled.
     var isWritable: Bool { output.isIncomplete || output.byteCount < StreamLimits().highWater }
 
+    /// Bytes that wait for the client.
+    var waitingBytes: Int { output.byteCount }
+
     /// Queues frames.
     func send(_ frames: [UInt8], _ range: Range<Int>) {
         frames.withUnsafeBytes { output.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        outputClaim.resize(to: output.byteCount)
         if output.byteCount > limits.outboundBytesMax {
             return giveUp(because: "more waits for the client than may")
         }
@@ -168,6 +174,7 @@ final class LongPollTransport {
             open = nil
             answer(poll)
         }
+        outputClaim.resize(to: output.byteCount)
         setTimer()
         if !wasWritable || output.byteCount == 0 { session?.drained() }
     }

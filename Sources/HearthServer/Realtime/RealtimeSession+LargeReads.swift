@@ -39,7 +39,7 @@ extension RealtimeSession {
         switch piece {
         case .started: break
         case .bytes(let frames):
-            transmit(frames, 0..<frames.count)
+            transmit(frames)
             largeReads.queuedPiece()
             if isWritable { largeReads.grantPieces() }
         case .end:
@@ -75,9 +75,10 @@ extension RealtimeSession {
         if !reply.isEmpty {
             var frames: [UInt8] = []
             RealtimeFrames.append(reply.span, to: &frames)
-            transmit(frames, 0..<frames.count)
+            transmit(frames)
         }
-        if !held.isEmpty { transmit(held, 0..<held.count) }
+        countHeld()
+        if !held.isEmpty { transmit(held) }
         answered(1)
     }
 }

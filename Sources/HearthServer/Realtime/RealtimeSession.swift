@@ -24,6 +24,7 @@ final class RealtimeSession: GroupMember {
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads()
+    private var heldClaim: OutboundClaim?
 
     /// Names the session to the client's next connection.
     let token: SessionToken
@@ -40,6 +41,8 @@ final class RealtimeSession: GroupMember {
     private var candidate: WebSocketTransport?
     private var queryLists = QueryLists()
     private var requests: RequestsInFlight
+    /// Bytes that were sent since the last answer.
+    private var sentBytes = 0
     /// In whose name requests are made.
     private(set) var authentication = Authentication.nobody
     /// Who the client is is being found out.
@@ -57,7 +60,9 @@ final class RealtimeSession: GroupMember {
         self.context = context
         self.database = database
         let limits = context.services.configuration.connectionLimits
-        requests = RequestsInFlight(countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax)
+        requests = RequestsInFlight(
+            countMax: limits.requestsWaitingMax, bytesMax: limits.requestBytesMax,
+            anonymousBytesMax: limits.anonymousRequestBytesMax)
         context.add(self)
     }
 
@@ -128,7 +133,7 @@ final class RealtimeSession: GroupMember {
             let claim = context.services.requestMemory.claim(counted)
             request = claim.map(request.keeping) ?? request.asking(.relay(.failed(.noRoom)))
         }
-        requests.add(bytes: reads ? counted + Database.assembledBytesMax : counted)
+        requests.add(bytes: counted, reads: reads)
         if requests.isFull { pause() }
         context.submit(request, to: database.index)
     }
@@ -143,7 +148,7 @@ final class RealtimeSession: GroupMember {
     ///
     /// - parameter bytes: what is kept for it until then, if that counts.
     func awaitAnswer(bytes: Int = 0) {
-        requests.add(bytes: bytes)
+        requests.add(bytes: bytes, reads: false)
         if requests.isFull { pause() }
     }
 
@@ -151,11 +156,12 @@ final class RealtimeSession: GroupMember {
     func answer(_ message: [UInt8]) {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
-        send(frames, 0..<frames.count, answers: 1)
+        send(frames, answers: 1)
     }
 
     func answered(_ count: Int) {
-        requests.answered(count)
+        requests.answered(count, bytes: sentBytes)
+        sentBytes = 0
         readOn()
     }
 
@@ -187,6 +193,7 @@ final class RealtimeSession: GroupMember {
     /// that asked for it.
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
+        requests.isAnonymous = authentication.principal == .nobody
         if !authentication.principal.isAdministrator { profile(false) }
         expiry?.cancel()
         expiry = authentication.schedule(on: context.loop) { [unowned self] in
@@ -213,33 +220,43 @@ final class RealtimeSession: GroupMember {
     // MARK: Sending
 
     /// Queues frames that many sessions may share. `answers` requests are done with them.
-    func send(_ bytes: [UInt8], _ range: Range<Int>, answers: Int) {
+    func send(_ bytes: SharedBytes, _ range: Range<Int>, answers: Int) {
         if maySend {
             if largeReads.isEmpty {
                 transmit(bytes, range)
             } else {
-                hold(bytes[range])
+                hold(bytes.bytes[range])
             }
         }
+        sentBytes += range.count
         if answers > 0 { answered(answers) }
+    }
+
+    private func send(_ frames: [UInt8], answers: Int) {
+        send(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count, answers: answers)
     }
 
     func send(_ message: [UInt8]) {
         var frames: [UInt8] = []
         RealtimeFrames.append(message.span, to: &frames)
-        send(frames, 0..<frames.count, answers: 0)
+        send(frames, answers: 0)
     }
 
     /// Queues frames at once, whatever is under way.
-    func transmit(_ bytes: [UInt8], _ range: Range<Int>) {
+    func transmit(_ frames: [UInt8]) {
+        transmit(SharedBytes(frames, in: context.loop.outbound), 0..<frames.count)
+    }
+
+    private func transmit(_ bytes: SharedBytes, _ range: Range<Int>) {
         guard let stream else {
-            if case .polling(let polls) = transport { polls.send(bytes, range) }
+            if case .polling(let polls) = transport { polls.send(bytes.bytes, range) }
             return
         }
         // A client that receives need not say anything (wire-protocol 1.5). One that is gone takes nothing.
         if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
         if compresses {
-            stream.send(shared: context.compressor.frames(bytes, range))
+            let frames = context.compressor.frames(bytes, range)
+            stream.send(shared: frames, 0..<frames.count)
         } else {
             stream.send(shared: bytes, range)
         }
@@ -247,8 +264,29 @@ final class RealtimeSession: GroupMember {
 
     private func hold(_ frames: ArraySlice<UInt8>) {
         largeReads.hold(frames)
+        countHeld()
         let limit = context.services.configuration.connectionLimits.outboundBytesMax
-        guard largeReads.heldBytes > limit else { return }
+        if largeReads.heldBytes > limit { shed() }
+    }
+
+    /// What is held back behind a large read waits for the client, too.
+    func countHeld() {
+        let bytes = largeReads.heldBytes
+        if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
+        heldClaim?.resize(to: bytes)
+    }
+
+    /// Bytes that wait for the client.
+    var waitingBytes: Int {
+        switch transport {
+        case .webSocket(let socket): largeReads.heldBytes + socket.stream.outboundBytes
+        case .polling(let polls): largeReads.heldBytes + polls.waitingBytes
+        case .none: 0
+        }
+    }
+
+    /// Ends the session because too much waits for the client. It is not told why: that would wait as well.
+    func shed() {
         switch transport {
         case .webSocket: stream?.abort(.slowConsumer)
         case .polling(let polls): polls.giveUp(because: "the client does not take what waits for it")
@@ -303,7 +341,7 @@ final class RealtimeSession: GroupMember {
         ConnectionReport(
             id: id, database: database.index, peer: origin.peer, principal: authentication.principal,
             since: origin.since, transport: stream == nil ? "long polling" : "websocket",
-            waiting: stream?.outboundBytes ?? 0)
+            waiting: waitingBytes)
     }
 
     // MARK: Ending
@@ -312,6 +350,7 @@ final class RealtimeSession: GroupMember {
     func stopSending() {
         maySend = false
         largeReads.cancel()
+        countHeld()
     }
 
     /// A WebSocket of this session ends. One that only stood by is no loss, unless the client relies on it already.

@@ -1,46 +1,80 @@
+import RealtimeDatabase
+
 /// How much a connection has asked for that is not answered: the number of its requests, and the bytes that they and
 /// their answers may take in memory.
+///
+/// A read counts as all that may be assembled for it. While nobody has signed in there is a lower limit besides, for
+/// which a read counts as what the answers were like lately: so whoever reads little values may ask for as many as
+/// others, after a slow start.
 ///
 /// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for
 /// longer.
 struct RequestsInFlight {
-    private let countMax: Int
-    private let bytesMax: Int
-
-    private(set) var count = 0
-    private(set) var bytes = 0
-    private var made = 0
-    /// The requests that count for bytes, from `start` on, by the number of requests before them.
-    private var costs: [(number: Int, bytes: Int)] = []
-    private var start = 0
-
-    init(countMax: Int, bytesMax: Int) {
-        self.countMax = countMax
-        self.bytesMax = bytesMax
+    private struct Cost {
+        /// Requests before it.
+        let number: Int
+        let bytes: Int
+        let isRead: Bool
     }
 
-    /// No more should be read.
-    var isFull: Bool { count >= countMax || bytes >= bytesMax }
-    /// Reading may go on: well below what is full, so that it is worth the while.
-    var hasRoom: Bool { count <= countMax / 2 && bytes <= bytesMax / 2 }
+    private let countMax: Int
+    private let bytesMax: Int
+    private let anonymousBytesMax: Int
 
-    mutating func add(bytes: Int) {
-        if bytes > 0 {
-            costs.append((made, bytes))
-            self.bytes += bytes
+    var isAnonymous = true
+    private(set) var count = 0
+    private(set) var bytes = 0
+    private var readCount = 0
+    /// About the bytes of an answer to a read: the largest of late.
+    private var answerBytes = Database.assembledBytesMax
+    private var made = 0
+    /// The requests that count for bytes, from `start` on.
+    private var costs: [Cost] = []
+    private var start = 0
+
+    init(countMax: Int, bytesMax: Int, anonymousBytesMax: Int) {
+        self.countMax = countMax
+        self.bytesMax = bytesMax
+        self.anonymousBytesMax = anonymousBytesMax
+    }
+
+    /// What is expected of reads in nobody's name.
+    private var anonymousBytes: Int { isAnonymous ? readCount * answerBytes : 0 }
+
+    /// No more should be read.
+    var isFull: Bool { count >= countMax || bytes >= bytesMax || anonymousBytes >= anonymousBytesMax }
+    /// Reading may go on: well below what is full, so that it is worth the while.
+    var hasRoom: Bool {
+        count <= countMax / 2 && bytes <= bytesMax / 2 && anonymousBytes <= anonymousBytesMax / 2
+    }
+
+    /// - parameter bytes: those of its values.
+    mutating func add(bytes: Int, reads: Bool) {
+        let cost = reads ? bytes + Database.assembledBytesMax : bytes
+        if cost > 0 {
+            costs.append(Cost(number: made, bytes: cost, isRead: reads))
+            self.bytes += cost
         }
+        if reads { readCount += 1 }
         made += 1
         count += 1
     }
 
-    mutating func answered(_ answers: Int) {
+    /// - parameter bytes: those of the answers.
+    mutating func answered(_ answers: Int, bytes: Int) {
         count -= answers
-        let isAnswered = { [made, count] (cost: (number: Int, bytes: Int)) in cost.number < made - count }
+        let isAnswered = { [made, count] (cost: Cost) in cost.number < made - count }
         guard start < costs.count, isAnswered(costs[start]) else { return }
+        var reads = 0
         repeat {
-            bytes -= costs[start].bytes
+            self.bytes -= costs[start].bytes
+            if costs[start].isRead { reads += 1 }
             start += 1
         } while start < costs.count && isAnswered(costs[start])
+        if reads > 0 {
+            readCount -= reads
+            note(answerOf: min(bytes / reads, Database.assembledBytesMax))
+        }
         if start == costs.count {
             // A connection at rest holds no memory for this.
             costs = []
@@ -49,5 +83,10 @@ struct RequestsInFlight {
             costs.removeFirst(start)
             start = 0
         }
+    }
+
+    /// Up at once, down by and by.
+    private mutating func note(answerOf bytes: Int) {
+        answerBytes = bytes > answerBytes ? bytes : answerBytes - (answerBytes - bytes) / 4
     }
 }

@@ -78,7 +78,10 @@ package struct Query: Hashable, Sendable {
     }
 
     /// Whether the query only names an order.
-    package var selectsEverything: Bool { limit == nil && lower.isEmpty && upper == Self.top }
+    package var selectsEverything: Bool { limit == nil && isUnbounded }
+
+    /// Whether the interval has all children.
+    package var isUnbounded: Bool { lower.isEmpty && upper == Self.top }
 
     /// Whether no child can be in the interval.
     package var selectsNothing: Bool { upper.isEmpty }

@@ -24,6 +24,11 @@ package struct QueryWindow: Sendable {
         if keepsOrder { places = SortedChunks(sorted: sorted) }
     }
 
+    /// Sets the members to those of another window, whose memory is shared until one of the two changes.
+    package mutating func fill(like other: QueryWindow) {
+        if keepsOrder { places = other.places }
+    }
+
     /// Whether the child at a place, which must exist, is a member.
     package func contains(_ place: IndexPlace) -> Bool { places?.contains(place.bytes) ?? query.contains(place) }
 

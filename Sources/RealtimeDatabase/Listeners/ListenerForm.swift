@@ -25,7 +25,7 @@ package enum ListenerForm: Hashable, Sendable {
     }
 
     /// What pushes carry.
-    var tag: Int64? {
+    package var tag: Int64? {
         switch self {
         case .tagged(let tag), .events(let tag, _): tag
         case .eventStream: nil

@@ -182,17 +182,17 @@ struct ListenerTrie {
         return found
     }
 
-    /// The queries that a write at a path concerns: of those above it a child changes, whose segment is `child`, a
-    /// range of the path; those at it or below change as a whole.
-    func forEachQuery(concernedBy path: Path, _ body: (_ live: LiveQuery, _ child: Range<Int>?) -> Void) {
+    /// The places with queries that a write at a path concerns: of those above it a child changes, whose segment is
+    /// `child`, a range of the path; those at it or below change as a whole.
+    func forEachPlaceOfQueries(concernedBy path: Path, _ body: (Place, _ child: Range<Int>?) -> Void) {
         var place = root
         for range in path.segments {
-            for live in place.queries.values { body(live, range) }
+            if !place.queries.isEmpty { body(place, range) }
             let next = path.encoded.withUnsafeBytes { place.children[UnsafeRawBufferPointer(rebasing: $0[range])] }
             guard let next else { return }
             place = next
         }
-        Self.forEachPlace(at: place) { for live in $0.queries.values { body(live, nil) } }
+        Self.forEachPlace(at: place) { if !$0.queries.isEmpty { body($0, nil) } }
     }
 
     private static func forEachPlace(at place: Place, _ body: (Place) -> Void) {

@@ -7,6 +7,16 @@ struct QueryListener {
     /// The query in the words of this client, and the text of its query object.
     var asked: Query
     var text: [UInt8]
+    /// Children that the window kept when the listener began.
+    let keptPlaces: Int
+
+    init(live: LiveQuery, form: ListenerForm, asked: Query, text: [UInt8]) {
+        self.live = live
+        self.form = form
+        self.asked = asked
+        self.text = text
+        keptPlaces = live.window.count ?? 0
+    }
 
     /// How the client knows it.
     var revoked: RevokedListener {

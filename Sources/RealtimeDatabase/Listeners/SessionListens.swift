@@ -22,6 +22,9 @@ struct SessionListens {
     private var entries: [Entry] = []
     /// Queries, each independent of all other listeners.
     private(set) var queries: [ListenerForm.Name: QueryListener] = [:]
+    private var queryCounts: [Path: Int] = [:]
+    /// Children that the windows of its queries keep, about.
+    private(set) var keptPlaces = 0
     /// What it listened to before.
     private(set) var ended = EndedListens()
     /// Whom the rules judge.
@@ -70,7 +73,20 @@ struct SessionListens {
         return steps
     }
 
-    mutating func add(_ listener: QueryListener) { queries[listener.form.name] = listener }
+    mutating func add(_ listener: QueryListener) {
+        if let old = queries.updateValue(listener, forKey: listener.form.name) { count(old, -1) }
+        count(listener, 1)
+    }
+
+    private mutating func count(_ listener: QueryListener, _ sign: Int) {
+        let path = listener.live.path
+        let count = queryCount(at: path) + sign
+        queryCounts[path] = count == 0 ? nil : count
+        keptPlaces += sign * listener.keptPlaces
+    }
+
+    /// Listeners of queries at a place.
+    func queryCount(at path: Path) -> Int { queryCounts[path] ?? 0 }
 
     /// Whether data for other listeners may be on its way that a new listener of a query would take for its own.
     func mayMistake(_ live: LiveQuery, _ form: ListenerForm) -> Bool {
@@ -101,6 +117,7 @@ struct SessionListens {
 
     mutating func removeQuery(_ name: ListenerForm.Name) -> QueryListener? {
         guard let query = queries.removeValue(forKey: name) else { return nil }
+        count(query, -1)
         ended.add(name)
         return query
     }

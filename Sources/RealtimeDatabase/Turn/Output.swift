@@ -30,8 +30,9 @@ package enum Output: Sendable {
     case join(GroupID, ConnectionID)
     case leave(GroupID, ConnectionID)
     case reply(ConnectionID, number: Int64, Reply)
-    /// A listener has ended because what it listens to may not be read any more. It has left its group.
-    case revoked(ConnectionID, Path, RevokedListener)
+    /// A listener has ended because what it listens to may not be read any more, or for another reason, which is given
+    /// as a status. It has left its group.
+    case revoked(ConnectionID, Path, RevokedListener, because: StaticText? = nil)
     /// Data too large to be assembled in memory; it is streamed from a snapshot of the store.
     case stream(SnapshotRead)
 }

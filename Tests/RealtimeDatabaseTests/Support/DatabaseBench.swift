@@ -87,7 +87,8 @@ struct DatabaseBench {
             "parts \(path) [\(parts.map(words).joined(separator: ", "))]" + (tag.map { " tag \($0)" } ?? "")
         case .join(_, let connection): "join \(connection.loop)"
         case .leave(_, let connection): "leave \(connection.loop)"
-        case .revoked(let connection, let path, _): "revoke \(path) of \(connection.loop)"
+        case .revoked(let connection, let path, _, let status):
+            "revoke \(path) of \(connection.loop)" + (status.map { " \($0.text)" } ?? "")
         case .stream(let read): "stream \(read.path)"
         case .reply(_, let number, .explained(let told)): "\(number) \(told.lines(file: "rules"))"
         case .reply(_, let number, .done): "\(number) done"

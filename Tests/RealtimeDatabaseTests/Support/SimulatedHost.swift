@@ -12,6 +12,8 @@ struct SimulatedHost {
         var assembledBytesMax = 1 << 20
         var indexes: [IndexDefinition] = []
         var largeBytesMin = 100
+        /// With 1, each query is told in a step of its own.
+        var tellingStepCostMax = Int.max
     }
 
     enum Outcome { case succeeds, fails, failsButIsThere }
@@ -104,12 +106,23 @@ struct SimulatedHost {
         }
         now += 7
         let mayFail = isRefusing || store.readsLeft != nil
-        let record = database.process(requests, now: now)
-        if let turn = database.pending.last {
+        // What fails within a step of telling is not compared here.
+        database.tellingStepCostMax = mayFail ? .max : sizes.tellingStepCostMax
+        var requests = requests[...]
+        repeat {
+            let (record, count) = database.process(Array(requests), now: now, readBytesMax: .max)
+            var turn = database.pending[database.pending.count - 1]
+            while database.isTelling {
+                database.tellSome(now: now)
+                turn.outputs += database.pending[database.pending.count - 1].outputs
+            }
             check(turn.requests, turn.outputs, paid: Self.paid(by: record), mayFail: mayFail)
-            for request in requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
-        }
-        if let record { inFlight.append(record) }
+            for request in turn.requests {
+                sequences[request.connection, default: [:]][request.number] = turn.sequence
+            }
+            if let record { inFlight.append(record) }
+            requests = requests.dropFirst(count)
+        } while !requests.isEmpty || database.hasOrphans && !mayFail
         release()
         if let error = database.tornBy { recoversFrom = recoversFrom ?? error }
         if database.tornBy == nil {
@@ -395,7 +408,7 @@ struct SimulatedHost {
                 clients[connection]?.receive(output)
             }
         case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
-            .revoked(let connection, _, _), .initialParts(let connection, _, _, _):
+            .revoked(let connection, _, _, _), .initialParts(let connection, _, _, _):
             clients[connection]?.receive(output)
         case .stream(let read): clients[read.connection]?.receive(output)
         case .reply(let connection, let number, _):
