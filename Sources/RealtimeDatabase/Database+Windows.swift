@@ -285,15 +285,13 @@ extension Database {
         let side = query.limit?.side ?? .first
         guard mustScan(query, at: live.path) else {
             if let beyond { return try places(of: query, at: live.path, beyond: beyond, count: count)[...] }
-            let order = SharedReads.Order(index: query.index, lower: query.lower, upper: query.upper, side: side)
-            return try reads.places(order, count: count) { (count) throws(StorageError) in
+            return try reads.places(SharedReads.Order(query), count: count) { (count) throws(StorageError) in
                 try self.places(of: query, at: live.path, count: count)
             }
         }
         // All children have to be looked at, so that is done once for all intervals.
         let all = Query(index: query.index)
-        let order = SharedReads.Order(index: query.index, lower: all.lower, upper: all.upper, side: .first)
-        let places = try reads.places(order, count: nil) { (_) throws(StorageError) in
+        let places = try reads.places(SharedReads.Order(all), count: nil) { (_) throws(StorageError) in
             try self.places(of: all, at: live.path, count: nil)
         }
         let interval = query.interval(beyond: beyond)
@@ -337,10 +335,7 @@ extension Database {
                 throw .unavailable(error)
             }
         }
-        let isEverything =
-            query.selectsEverything
-            || query.isUnbounded && !places.isEmpty && query.limit.map { places.count < $0.count } ?? true
-        if isEverything {
+        if query.selectsEverything || !places.isEmpty && places.count == reads.childCount {
             return try reads.everything { () throws(Failure) in
                 try selection(.everything, at: live.path, bytesMax: Self.selectedBytesMax)
             }

@@ -205,6 +205,28 @@ import TreeStorage
         }
     }
 
+    @Test("many queries at one place share what a commit tells them, and their client gets all of it")
+    func manyQueries() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.databaseLimits.tellingStepCostMax = 1 << 20
+        }
+        let (reader, writer) = (try connect(to: server), try connect(to: server))
+        for tag in 1...50 {
+            try reader.send(
+                request(tag, "q", #"{"p":"big","q":{"i":".key","l":\#(1000 + tag),"vf":"l"},"t":\#(tag),"h":""}"#))
+            #expect(try reader.receiveMessage() == response(tag, "ok", "{}"))
+        }
+        // 45 MB in messages, of which the kernel takes a part.
+        let value = try putLarge(on: writer)
+        #expect(server.server.outbound.bytesUsed < 8 * value.utf8.count)
+        for tag in 1...50 {
+            let push = try reader.receiveMessage()
+            let isRight = push == #"{"t":"d","d":{"a":"d","b":{"p":"big","d":\#(value),"t":\#(tag)}}}"#
+            try #require(isRight, "\(tag): \(push?.prefix(80) ?? "the end")")
+        }
+    }
+
     @Test("memory for requests is free again when nobody needs it")
     func claims() throws {
         let memory = RequestMemory(bytesMax: 1000)

@@ -153,6 +153,10 @@ struct ProtocolDocumentTests {
             ("listeners of a connection", [configuration.databaseLimits.listenersMax]),
             ("bytes that wait for a client, then", [stream.highWater, stream.lowWater]),
             ("bytes that wait for a client |", [connection.outboundBytesMax]),
+            ("reads of a connection", [connection.anonymousRequestBytesMax]),
+            ("listeners of queries of a connection", [configuration.databaseLimits.queriesOfPlaceMax]),
+            ("children that limited queries", [configuration.databaseLimits.keptPlacesMax]),
+            ("what one commit tells", [configuration.databaseLimits.tellingCostMax]),
             ("body of a write over REST", [connection.bodyBytesMax]),
             ("silence", [Int(connection.realtimeTimeout.components.seconds)]),
             (

@@ -88,7 +88,7 @@ struct QueryTellingTests {
         let database = Self.database()
         var listens: [Operation] = []
         for tag in 0..<50 as Range<Int64> {
-            let size = 900 + Int(tag)
+            let size = 901 + Int(tag)
             listens.append(Self.listen("pub", try Self.first(size), tag: 4 * tag))
             listens.append(Self.listen("pub", try Self.first(size, of: .child("n")), tag: 4 * tag + 1))
             let start = QueryBound(try CanonicalJSON.parse(Array("\(-tag)".utf8)).value)

@@ -11,6 +11,8 @@ final class SharedReads {
     /// taken the same time.
     private(set) var cost = 0
     private var keptBytes = 0
+    /// The number of children, once it is known.
+    private(set) var childCount: Int?
     private var whole: CanonicalJSON?
     private var children: [[UInt8]: CanonicalJSON] = [:]
     private var orders: [Order: (places: [IndexPlace], isComplete: Bool)] = [:]
@@ -23,6 +25,16 @@ final class SharedReads {
         let lower: [UInt8]
         let upper: [UInt8]
         let side: QueryLimit.Side
+
+        init(_ query: Query) {
+            index = query.index
+            lower = query.lower
+            upper = query.upper
+            side = query.limit?.side ?? .first
+            isUnbounded = query.isUnbounded
+        }
+
+        fileprivate let isUnbounded: Bool
     }
 
     /// Children that follow one another in an index: queries select no others.
@@ -88,7 +100,9 @@ final class SharedReads {
         let places = try read(asked)
         cost += places.count * Self.placeCost
         keep(places.count * 64)
-        orders[order] = (places, asked.map { places.count < $0 } ?? true)
+        let isComplete = asked.map { places.count < $0 } ?? true
+        if isComplete, order.isUnbounded { childCount = places.count }
+        orders[order] = (places, isComplete)
         return places.prefix(count ?? .max)
     }
 
