@@ -27,7 +27,7 @@ struct HeldRequests {
     }
 
     /// Puts back what was taken last.
-    mutating func giveBack(_ requests: [Request]) { front = requests }
+    mutating func giveBack(_ requests: [Request]) { front = requests + front }
 
     /// Takes small requests that make a turn of about `bytesMax` bytes.
     mutating func takeSmall(bytesMax: Int) -> [Request] {

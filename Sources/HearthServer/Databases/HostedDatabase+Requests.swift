@@ -67,7 +67,7 @@ extension HostedDatabase {
         if case .ready(let request) = largeWrite {
             largeWrite = .none
             _ = held.takeBegun()
-            _ = runTurn([request])
+            runShort([request])
             // What it has changed is not to wait for more: the next one waits for it.
             freeze(behindOthers: true)
         } else if mayRunLarge, let request = held.beginLarge() {
@@ -77,7 +77,7 @@ extension HostedDatabase {
                 host.preparer.post(.init(database: database.index, request: request, preparation: preparation))
             } else {
                 _ = held.takeBegun()
-                _ = runTurn([request])
+                runShort([request])
             }
         }
     }

@@ -187,7 +187,9 @@ struct DeliveryBuilder {
     ) -> Range<Int> {
         switch kind {
         case .http:
-            return answers.event { EventStreamWriter.append(update.change, at: update.path, position: position, to: &$0) }
+            return answers.event {
+                EventStreamWriter.append(update.change, at: update.path, position: position, to: &$0)
+            }
         case .realtime:
             return answers.frame { Self.append(update.change, position: position.text, to: &$0) }
         }
