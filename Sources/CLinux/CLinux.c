@@ -1,6 +1,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -119,6 +120,24 @@ ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count) {
 
 ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count) {
     return RETRIED(send(descriptor, bytes, count, MSG_NOSIGNAL));
+}
+
+void linux_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+long long linux_address_space_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur > LLONG_MAX) return LLONG_MAX;
+    return (long long)limit.rlim_cur;
+}
+
+long long linux_physical_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && size > 0 ? (long long)pages * size : LLONG_MAX;
 }
 
 int linux_reserve_descriptor(void) { return (int)RETRIED(open("/dev/null", O_RDONLY | O_CLOEXEC)); }

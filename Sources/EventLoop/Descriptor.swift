@@ -1,4 +1,23 @@
+import CLinux
 import Glibc
+
+/// What the process may have of descriptors.
+package enum FileDescriptors {
+    /// Lets the process have as many as the system allows it, which is often more than it begins with.
+    package static func raiseLimit() { linux_raise_descriptor_limit() }
+
+    /// Whether so many more can be opened now. Costs two system calls for each.
+    package static func areFree(_ count: Int) -> Bool {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { Descriptor.close(descriptor) } }
+        while opened.count < count {
+            let descriptor = linux_reserve_descriptor()
+            guard descriptor >= 0 else { return false }
+            opened.append(descriptor)
+        }
+        return true
+    }
+}
 
 /// Plain descriptors, closed by hand by whoever owns them.
 enum Descriptor {

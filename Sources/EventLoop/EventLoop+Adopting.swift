@@ -9,23 +9,22 @@ extension EventLoop {
         _ socket: Int32, peer: SocketAddress? = nil, tls: TLSContext? = nil, limits: StreamLimits = StreamLimits(),
         makeHandler: (Stream) -> any StreamHandler
     ) -> Stream? {
-        adopt(socket, peer: peer, tls: tls, limits: limits, gauge: nil, makeHandler: makeHandler)
+        adopt(socket, peer: peer, tls: tls, limits: limits, place: nil, makeHandler: makeHandler)
     }
 
-    /// - parameter gauge: has counted the connection already, and is told of its end.
+    /// - parameter place: counts the connection until its end.
     @discardableResult
     func adopt(
-        _ socket: Int32, peer: SocketAddress?, tls: TLSContext?, limits: StreamLimits, gauge: ConnectionGauge?,
-        makeHandler: (Stream) -> any StreamHandler
+        _ socket: Int32, peer: SocketAddress?, tls: TLSContext?, limits: StreamLimits,
+        place: ConnectionGauge.Place?, makeHandler: (Stream) -> any StreamHandler
     ) -> Stream? {
         assertIsCurrent()
         guard !isShuttingDown else {
-            gauge?.decrement()
             Descriptor.close(socket)
             return nil
         }
         let stream = Stream(loop: self, peer: peer, limits: limits)
-        stream.gauge = gauge
+        stream.place = place
         guard stream.begin(socket, tls) else {
             Descriptor.close(socket)
             stream.markClosed(.reset)

@@ -12,6 +12,10 @@ package final class Listener: @unchecked Sendable, Pollable {
         package var backlog: Int32 = 4096
         /// Beyond this many open connections of this listener, further ones are accepted and closed at once.
         package var connectionsMax = Int.max
+        /// The same for the connections of one client address (``SocketAddress/network``).
+        package var connectionsPerNetworkMax = Int.max
+        /// The addresses to which `connectionsPerNetworkMax` does not apply.
+        package var isExempt: @Sendable (SocketAddress) -> Bool = { _ in false }
         package var limits = StreamLimits()
         /// A server's context for TLS connections; nil for plain ones.
         package var tls: TLSContext?
@@ -32,6 +36,7 @@ package final class Listener: @unchecked Sendable, Pollable {
     private let makeHandler: @Sendable (Stream) -> any StreamHandler
     private let gauge = ConnectionGauge()
     private let refused = Atomic<Int>(0)
+    private let crowded = Mutex<Crowded>(Crowded())
 
     private var descriptor: Int32
     private var token: Poller.Token?
@@ -67,6 +72,15 @@ package final class Listener: @unchecked Sendable, Pollable {
 
     /// Connections closed at once because of `connectionsMax` or a lack of descriptors. Any thread.
     package var refusedCount: Int { refused.load(ordering: .relaxed) }
+
+    /// Connections closed at once because of `connectionsPerNetworkMax`, and the address of the last one. Any thread.
+    package struct Crowded: Sendable {
+        package fileprivate(set) var count = 0
+        package fileprivate(set) var last: SocketAddress?
+    }
+
+    /// See ``Crowded``. Any thread.
+    package var crowdedCount: Crowded { crowded.withLock { $0 } }
 
     private static func listen(
         at address: SocketAddress, backlog: Int32
@@ -132,6 +146,7 @@ package final class Listener: @unchecked Sendable, Pollable {
     private struct Accepted: Sendable {
         let socket: Int32
         let peer: SocketAddress?
+        var place: ConnectionGauge.Place?
     }
 
     private func take(_ accepted: Accepted, into batches: inout [[Accepted]]) {
@@ -139,24 +154,31 @@ package final class Listener: @unchecked Sendable, Pollable {
             refused.add(1, ordering: .relaxed)
             return Descriptor.close(accepted.socket)
         }
-        gauge.increment()
+        let isExempt = options.connectionsPerNetworkMax == .max || accepted.peer.map(options.isExempt) ?? true
+        let network = isExempt ? nil : accepted.peer?.network
+        guard let place = gauge.place(in: network, max: options.connectionsPerNetworkMax) else {
+            crowded.withLock { crowded in
+                crowded.count += 1
+                crowded.last = accepted.peer
+            }
+            return Descriptor.close(accepted.socket)
+        }
+        var accepted = accepted
+        accepted.place = place
         batches[nextLoop].append(accepted)
         nextLoop = (nextLoop + 1) % batches.count
     }
 
     private func hand(_ batch: [Accepted], to loop: EventLoop) {
-        let isTaken = loop.execute { [options, gauge, makeHandler] in
+        let isTaken = loop.execute { [options, makeHandler] in
             for accepted in batch {
                 loop.adopt(
-                    accepted.socket, peer: accepted.peer, tls: options.tls, limits: options.limits, gauge: gauge,
-                    makeHandler: makeHandler)
+                    accepted.socket, peer: accepted.peer, tls: options.tls, limits: options.limits,
+                    place: accepted.place, makeHandler: makeHandler)
             }
         }
         if isTaken { return }
-        for accepted in batch {
-            gauge.decrement()
-            Descriptor.close(accepted.socket)
-        }
+        for accepted in batch { Descriptor.close(accepted.socket) }
     }
 
     /// Whether to go on accepting in this turn after a failure.
@@ -190,14 +212,4 @@ package final class Listener: @unchecked Sendable, Pollable {
             loop.poller.change(token, descriptor, .readable)
         }
     }
-}
-
-/// Counts the open connections of a listener, over all loops.
-final class ConnectionGauge: Sendable {
-    // Relaxed: the number stands for itself and orders nothing else.
-    private let value = Atomic<Int>(0)
-
-    var count: Int { value.load(ordering: .relaxed) }
-    func increment() { value.add(1, ordering: .relaxed) }
-    func decrement() { value.subtract(1, ordering: .relaxed) }
 }

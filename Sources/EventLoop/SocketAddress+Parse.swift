@@ -20,9 +20,6 @@ extension SocketAddress {
         }
     }
 
-    /// Whether only programs of this machine can reach the address.
-    package var isLoopback: Bool { isIPv6 ? host == "::1" : host.hasPrefix("127.") }
-
     /// It stands for all addresses of the machine.
     package var isUnspecified: Bool { host == (isIPv6 ? "::" : "0.0.0.0") }
 }

@@ -101,11 +101,23 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         (isIPv6 ? [word0, word1, word2, word3] : [word0]).flatMap { word in withUnsafeBytes(of: word) { Array($0) } }
     }
 
-    /// What one client has at its disposal, as text: an IPv4 address, or the network of an IPv6 one (64 bits: RFC
-    /// 6177).
-    package var clientNetwork: String {
-        SocketAddress(words: isIPv6 ? (word0, word1, 0, 0) : (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: isIPv6).host
+    /// Whether only programs of this machine can reach the address.
+    package var isLoopback: Bool {
+        if isIPv6 { return (word0, word1, word2, word3) == (0, 0, 0, UInt32(1).bigEndian) }
+        return UInt32(bigEndian: word0) >> 24 == 127
     }
+
+    /// What one client has at its disposal: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177),
+    /// without a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
+    package var network: SocketAddress {
+        if !isIPv6 { return SocketAddress(words: (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
+        let isMapped = word0 == 0 && word1 == 0 && word2 == UInt32(0xFFFF).bigEndian
+        if isMapped { return SocketAddress(words: (word3, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
+        return SocketAddress(words: (word0, word1, 0, 0), scope: 0, port: 0, isIPv6: true)
+    }
+
+    /// The text of `network`.
+    package var clientNetwork: String { network.host }
 
     /// `127.0.0.1:80` or `[::1]:80`.
     package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -65,8 +65,7 @@ extension Stream {
         token = nil
         Descriptor.close(descriptor)
         descriptor = -1
-        gauge?.decrement()
-        gauge = nil
+        place = nil
         loop.streamCount -= 1
         let last = handler
         handler = nil

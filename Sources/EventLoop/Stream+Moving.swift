@@ -5,21 +5,18 @@ extension Stream {
         let descriptor: Int32
         let tls: TLSSession?
         let outbound: OutboundQueue
-        let gauge: ConnectionGauge?
+        let place: ConnectionGauge.Place?
         let mayHaveBytes: Bool
 
         init(_ stream: Stream) {
             descriptor = stream.descriptor
             tls = stream.tls
             outbound = stream.outbound
-            gauge = stream.gauge
+            place = stream.place
             mayHaveBytes = stream.mayHaveBytes
         }
 
-        func close() {
-            gauge?.decrement()
-            Descriptor.close(descriptor)
-        }
+        func close() { Descriptor.close(descriptor) }
     }
 
     /// Gives an open connection to another loop, which makes a stream of its own of it. What is staged goes along; this
@@ -37,7 +34,7 @@ extension Stream {
         descriptor = -1
         tls = nil
         outbound = OutboundQueue()
-        gauge = nil
+        place = nil
         mayHaveBytes = false
         handler = nil
         markClosed(.local)
@@ -51,7 +48,7 @@ extension Stream {
     }
 
     private func take(_ parcel: Parcel) {
-        gauge = parcel.gauge
+        place = parcel.place
         tls = parcel.tls
         outbound = parcel.outbound
         guard (try? watch(parcel.descriptor)) != nil else {

@@ -67,8 +67,8 @@ package final class Stream: @unchecked Sendable {
     /// Present while an outgoing connection is being made.
     var attempt: ConnectAttempt?
     var reason: CloseReason?
-    /// Counts this stream among its listener's connections; told when it is closed.
-    var gauge: ConnectionGauge?
+    /// Counts this stream among its listener's connections until it is closed.
+    var place: ConnectionGauge.Place?
 
     init(loop: EventLoop, peer: SocketAddress?, limits: StreamLimits) {
         self.loop = loop

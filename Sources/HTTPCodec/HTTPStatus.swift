@@ -22,6 +22,7 @@ package struct HTTPStatus: Equatable, Sendable {
     package static let preconditionFailed = HTTPStatus(412)
     package static let contentTooLarge = HTTPStatus(413)
     package static let targetTooLong = HTTPStatus(414)
+    package static let tooManyRequests = HTTPStatus(429)
     package static let headTooLarge = HTTPStatus(431)
     package static let internalServerError = HTTPStatus(500)
     package static let notImplemented = HTTPStatus(501)

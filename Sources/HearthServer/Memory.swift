@@ -1,12 +1,35 @@
-import Glibc
+import CLinux
 
 /// The memory that this process may use.
 enum Memory {
-    /// That of the machine, or of the control group that the process is in, if that is less. At least 512 MiB.
+    /// The least of the machine's memory, the limits of the control groups that the process is in, and the address space
+    /// that it may have (`ulimit -v`), in bytes.
     static let byteCount: Int = {
-        let machine = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
-        let text = FileBytes.read("/sys/fs/cgroup/memory.max").map { String(decoding: $0, as: UTF8.self) }
-        let group = text.flatMap { Int($0.filter(\.isNumber)) } ?? .max
-        return max(min(machine, group), 512 << 20)
+        let groups = FileBytes.read("/proc/self/cgroup").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return min(
+            Int(clamping: linux_physical_memory()), Int(clamping: linux_address_space_limit()),
+            groupLimit(groups) { path in FileBytes.read(path).map { String(decoding: $0, as: UTF8.self) } })
     }()
+
+    /// The least limit of a control group (version 2) and those that it is part of; `Int.max` if there is none.
+    ///
+    /// - parameters:
+    ///   - groups: the text of `/proc/self/cgroup`.
+    ///   - read: gives the text of a file.
+    static func groupLimit(_ groups: String, reading read: (String) -> String?) -> Int {
+        guard let line = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::") }) else { return .max }
+        var names = line.dropFirst(3).split(separator: "/")
+        var limit = Int.max
+        while true {
+            let path = (["/sys/fs/cgroup"] + names.map(String.init) + ["memory.max"]).joined(separator: "/")
+            // The text is a number, or `max`. The root of a machine has no such file; that of a container may.
+            if let text = read(path), let bytes = Int(text.filter { !$0.isWhitespace }) { limit = min(limit, bytes) }
+            if names.isEmpty { return limit }
+            names.removeLast()
+        }
+    }
+
+    /// What all requests together may have unless the configuration says it: a quarter of the memory, since up to three
+    /// copies of a request exist at a time, at least 16 MiB and at most 1 GiB.
+    static func requestBytes(of byteCount: Int) -> Int { min(max(byteCount / 4, 16 << 20), 1 << 30) }
 }

@@ -52,10 +52,16 @@ package final class Server: Sendable {
             let group = try EventLoopGroup(count: loopCount, outbound: outbound)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
             let trust = try Trust(configuration, folder, fetcher: fetcher)
-            let directory = DatabaseDirectory(
-                defaultName: configuration.defaultDatabase, databasesMax: configuration.databasesMax)
+            var names = configuration.databaseNames
+            if configuration.isDevelopment { names.allowsNew = true }
+            let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
+                folder.hasDatabase($0) || rules.hasOwn($0)
+            }
             let contexts = LoopContexts()
             let readiness = Readiness()
+            let connectionLimits = configuration.connectionLimits
+            let clients = Clients(
+                behind: configuration.trustedProxies, exemptsLoopback: connectionLimits.exemptsLoopback)
             let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
                 contexts.deliver(piece, of: stream)
             }
@@ -70,7 +76,7 @@ package final class Server: Sendable {
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
-                log: log)
+                clients: clients, log: log)
             identity?.accounts.observe { contexts.revoke($0) }
             contexts.set(
                 group.loops.enumerated().map {
@@ -81,7 +87,9 @@ package final class Server: Sendable {
             }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
-            options.limits.hardLimit = configuration.connectionLimits.outboundBytesMax
+            options.connectionsPerNetworkMax = connectionLimits.connectionsPerClientMax
+            options.isExempt = { clients.isExempt($0) }
+            options.limits.hardLimit = connectionLimits.outboundBytesMax
             options.tls = tls
             func listen(at address: SocketAddress, administers: Bool) throws(SystemError) -> Listener {
                 try Listener(at: address, on: group, options: options) { stream in
@@ -109,6 +117,7 @@ package final class Server: Sendable {
             }
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
+            Self.reportRefusals(listeners, group.loops[0], log)
         } catch let error as StorageError {
             throw .storage(error)
         } catch let error as StartError {
@@ -135,8 +144,9 @@ package final class Server: Sendable {
         // A folder that is not there yet has no rules, and need not be made to find that out.
         let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
         guard configuration.isDevelopment || mayHaveRules else { throw withoutRules }
-        guard DataFolder.isValidName(configuration.defaultDatabase) else {
-            throw .configuration("a database name has 1 to 64 letters, digits, - and _")
+        let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
+        if let name = names.first(where: { !DataFolder.isValidName($0) }) {
+            throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
         }
     }
 
@@ -246,12 +256,32 @@ package final class Server: Sendable {
         // The reply goes to a connection that never was.
         let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
-        if let database = try? services.directory.use("") {
+        let database = try? services.directory.use("", by: services.clients.client(at: nil), mayCreate: true)
+        if let database {
             services.databases.post(
                 database.index,
                 [
                     Request(connection: nobody, number: 0, principal: .administrator, operation: write)
                 ])
+        }
+    }
+
+    /// Says now and then that connections were closed at once because there were too many.
+    private static func reportRefusals(
+        _ listeners: [Listener], _ loop: EventLoop, _ log: Log, refused: Int = 0, crowded: Int = 0
+    ) {
+        loop.execute {
+            let all = listeners.reduce(0) { $0 + $1.refusedCount }
+            let crowds = listeners.map(\.crowdedCount)
+            let crowdedNow = crowds.reduce(0) { $0 + $1.count }
+            if all > refused { log.warning("connections.refused", [("count", "\(all - refused)")]) }
+            if crowdedNow > crowded {
+                let last = crowds.compactMap(\.last).last.map { "\($0.network.host)" } ?? ""
+                log.warning("connections.crowded", [("count", "\(crowdedNow - crowded)"), ("address", last)])
+            }
+            loop.schedule(after: .seconds(10)) {
+                reportRefusals(listeners, loop, log, refused: all, crowded: crowdedNow)
+            }
         }
     }
 

@@ -24,7 +24,7 @@ package struct ServerConfiguration: Sendable {
     package var project = "hearth"
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
-    package var databasesMax = 1024
+    package var databaseNames = DatabaseNameLimits()
     /// Event loops; nil for one per CPU.
     package var loops: Int?
     package var connectionsMax = 200_000
@@ -44,8 +44,9 @@ package struct ServerConfiguration: Sendable {
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()
     /// Bytes of requests that all connections together may have sent without an answer; more is refused. What is below
-    /// a kilobyte, or comes in and is below 64 KiB, is not counted.
-    package var requestBytesTotalMax = 1 << 30
+    /// a kilobyte, or comes in and is below 4 KiB, is not counted. Nil for a quarter of the memory that the process may
+    /// use, and at most 1 GiB.
+    package var requestBytesTotalMax: Int?
     /// Bytes that may wait for all clients together. With more, those for whom most waits are disconnected.
     package var outboundBytesTotalMax = Memory.byteCount / 8
 
@@ -70,8 +71,12 @@ package struct ServerConfiguration: Sendable {
 package struct ConnectionLimits: Sendable {
     /// From the first byte of a request to the end of its head.
     package var headTimeout = Duration.seconds(10)
-    /// Between two pieces of a request's body.
-    package var bodyTimeout = Duration.seconds(30)
+    /// What must come of a body or message that is under way, in bytes per second.
+    package var receiveRateMin = 16 << 10
+    /// The same for a message in segments of long polling, whose clients wait for an answer to each.
+    package var polledRateMin = 1 << 10
+    /// How far a peer may fall behind that.
+    package var receivePatience = Duration.seconds(30)
     /// Between two requests of a connection that is kept open.
     package var keepAliveTimeout = Duration.seconds(75)
     /// Without the peer taking any byte of what waits for it.
@@ -84,6 +89,13 @@ package struct ConnectionLimits: Sendable {
     package var pollGapMax = Duration.seconds(45)
     /// Sessions of one event loop that are polled: they need no connection, so connections do not bound them.
     package var polledSessionsMax = 10_000
+    /// Connections of one client address, and its realtime sessions and event streams. Connections of trusted proxies
+    /// are not counted.
+    package var connectionsPerClientMax = 2000
+    /// Of these, the sessions that are polled.
+    package var polledSessionsPerClientMax = 500
+    /// Connections of this machine are not limited so.
+    package var exemptsLoopback = true
     /// Between two signs of life of an event stream (rest 8).
     package var eventStreamKeepAlive = Duration.seconds(30)
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
@@ -95,6 +107,10 @@ package struct ConnectionLimits: Sendable {
     /// Bytes of these requests, before it is no longer read: those of the values that are written, and for each value
     /// that is read as much as may be assembled for it in memory. One request may have more.
     package var requestBytesMax = 32 << 20
+    /// Bytes per second that compressed messages of one connection, and of all of an event loop, may expand to beyond
+    /// eight times what came; with more, the connection is not read for a while.
+    package var expandedBytesPerConnection = 4 << 20
+    package var expandedBytesPerLoop = 16 << 20
     /// The same while nobody has signed in; a read then counts as what the answers of the connection were like lately.
     package var anonymousRequestBytesMax = 4 << 20
     /// Bytes that may wait for a slow reader before it is closed.

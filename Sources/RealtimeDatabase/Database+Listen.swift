@@ -193,7 +193,8 @@ extension Database {
             snapshotReads += 1
             let read = SnapshotRead(
                 id: snapshotReads, connection: request.connection, number: request.number, path: path, purpose: purpose,
-                sequence: sequence, position: position)
+                sequence: sequence, position: position, client: request.client, uid: request.principal.uid,
+                place: beginLargeRead(of: request.connection))
             do throws(StorageError) {
                 try freeze(for: read)
                 return .stream(read)

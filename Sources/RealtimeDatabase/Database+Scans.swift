@@ -59,7 +59,7 @@ extension Database {
 
     /// All requests that wait: nothing will be scanned any more.
     package func releaseAll() -> [Request] {
-        parked.keys.sorted { $0.raw < $1.raw }.flatMap { release($0) }
+        parked.keys.sorted { $0.raw < $1.raw }.flatMap { release($0) } + releaseLargeReads()
     }
 
     /// What was found is not needed any more, but for what windows are filled up from.
@@ -161,7 +161,7 @@ extension Database {
 
 extension Operation {
     /// Whether it is of no use to a client that is gone.
-    fileprivate var asksData: Bool {
+    var asksData: Bool {
         switch self {
         case .get, .listen, .listenQuery: true
         default: false

@@ -82,6 +82,11 @@ package final class Database {
     package var keepsRecords = false
     var frozen: [FrozenRows] = []
     var snapshotReads: UInt64 = 0
+    var largeReads: [ConnectionID: LargeReads] = [:]
+    /// Large reads of one connection that are under way at a time, if ``largeReadEnded`` is there.
+    package var largeReadsMax = 2
+    /// Called, on any thread, when a large read of a connection has ended: has ``endLargeRead(of:)`` called.
+    package var largeReadEnded: (@Sendable (ConnectionID) -> Void)?
     /// Told of every request, if somebody wants to know.
     package var observer: (any RequestObserver)?
     /// The error of storage in the middle of a change: memory may hold half of it. Until
@@ -162,9 +167,12 @@ package final class Database {
         if !orphans.isEmpty { payOrphans(in: &turn) }
         keepRest(of: &turn)
         var count = 0
+        var parked: Set<Int> = []
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil {
-            if let observer {
+            if !largeReads.isEmpty, park(span[count]) {
+                parked.insert(count)
+            } else if let observer {
                 run(span[count], in: &turn, seenBy: observer)
             } else {
                 run(span[count], in: &turn)
@@ -172,10 +180,11 @@ package final class Database {
             count += 1
             keepRest(of: &turn)
         }
+        var done = count == requests.count ? requests : Array(requests[..<count])
+        if !parked.isEmpty { done = done.indices.filter { !parked.contains($0) }.map { done[$0] } }
         pending.append(
             PendingTurn(
-                requests: count == requests.count ? requests : Array(requests[..<count]), now: now, sequence: sequence,
-                outputs: turn.outputs, readBytes: turn.readBytes))
+                requests: done, now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim(looks: 1000)
         guard turn.record.count > 0 else { return (nil, count) }

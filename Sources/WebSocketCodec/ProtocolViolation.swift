@@ -24,6 +24,8 @@ package enum ProtocolViolation: Error, Sendable, CaseIterable {
     case textNotUTF8
     case frameTooLarge
     case messageTooLarge
+    /// It expands to more than ``WebSocketDecoder/Limits/expansionMax`` times what came of it.
+    case expandsTooMuch
     case invalidDeflateData
     /// Not the peer's fault: no memory for the decompressor.
     case outOfMemory
@@ -31,7 +33,7 @@ package enum ProtocolViolation: Error, Sendable, CaseIterable {
     package var closeCode: CloseCode {
         switch self {
         case .textNotUTF8, .closeReasonNotUTF8, .invalidDeflateData: .invalidPayload
-        case .frameTooLarge, .messageTooLarge: .messageTooBig
+        case .frameTooLarge, .messageTooLarge, .expandsTooMuch: .messageTooBig
         case .outOfMemory: .internalError
         default: .protocolError
         }
@@ -56,6 +58,7 @@ package enum ProtocolViolation: Error, Sendable, CaseIterable {
         case .textNotUTF8: "text is not UTF-8"
         case .frameTooLarge: "frame too large"
         case .messageTooLarge: "message too large"
+        case .expandsTooMuch: "compressed message expands too much"
         case .invalidDeflateData: "compressed data invalid"
         case .outOfMemory: "out of memory"
         }

@@ -27,8 +27,15 @@ package struct WebSocketDecoder: ~Copyable {
         package let frameSizeMax: Int
         /// Bytes of a message, joined and decompressed. A compressed message may have any size on the wire.
         package let messageSizeMax: Int
+        /// A compressed message may expand to `expandedFreely` bytes, or to so many times its size on the wire.
+        package let expansionMax: Int
+        package let expandedFreely: Int
 
-        package init(frameSizeMax: Int, messageSizeMax: Int) {
+        package init(
+            frameSizeMax: Int, messageSizeMax: Int, expansionMax: Int = 100, expandedFreely: Int = 1 << 20
+        ) {
+            self.expansionMax = expansionMax
+            self.expandedFreely = expandedFreely
             self.frameSizeMax = frameSizeMax
             // One more is counted while inflating.
             self.messageSizeMax = min(messageSizeMax, Int.max - 1)
@@ -39,6 +46,8 @@ package struct WebSocketDecoder: ~Copyable {
     private struct Message {
         var kind: MessageKind
         var isCompressed: Bool
+        /// Bytes of it that came, as they are on the wire.
+        var wireBytes = 0
         var utf8 = UTF8Validator()
     }
 
@@ -49,6 +58,10 @@ package struct WebSocketDecoder: ~Copyable {
     private let compression: DeflateParameters.Direction?
     /// Present while it has something to remember: a message under way, or the window of the messages before.
     private var inflater: Inflater?
+    /// Bytes that compressed messages expanded to beyond ``expansionFree`` times what came of them, over all messages.
+    package private(set) var expandedBytes = 0
+    /// Text expands so much; what goes beyond it is work that a peer gets for little.
+    private static let expansionFree = 8
 
     /// The first bytes of a header that did not come whole.
     private var header: [14 of UInt8] = .init(repeating: 0)
@@ -198,7 +211,15 @@ package struct WebSocketDecoder: ~Copyable {
         if inflater == nil { inflater = try Inflater(windowBits: compression.windowBits) }
         guard let inflater else { return }
         let before = messageBytes.count
-        try inflater.inflate(part, into: &messageBytes, limit: limits.messageSizeMax)
+        message?.wireBytes += part.count
+        let expandedMax = max((message?.wireBytes ?? 0) * limits.expansionMax, limits.expandedFreely)
+        do throws(ProtocolViolation) {
+            try inflater.inflate(part, into: &messageBytes, limit: min(limits.messageSizeMax, expandedMax))
+        } catch {
+            expandedBytes += messageBytes.count - before
+            throw error == .messageTooLarge && expandedMax < limits.messageSizeMax ? .expandsTooMuch : error
+        }
+        expandedBytes += max(messageBytes.count - before - Self.expansionFree * part.count, 0)
         if endsMessage {
             try inflater.endMessage(into: &messageBytes, limit: limits.messageSizeMax)
             if compression.noContextTakeover { self.inflater = nil }

@@ -72,8 +72,8 @@ package struct FrameJoiner: Sendable {
         case tooLarge
     }
 
-    /// Bytes of the message that is not complete.
-    package var byteCount: Int { chunks.count }
+    /// Memory of the message that is not complete, in bytes.
+    package var heapBytes: Int { chunks.capacity }
 
     /// Takes the payload of a text frame.
     package mutating func add(_ frame: UnsafeRawBufferPointer) -> Result {

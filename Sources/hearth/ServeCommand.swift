@@ -29,11 +29,18 @@ extension Command {
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
-            .init(name: "databases-max", value: "N", help: "databases served at most (default 1024)"),
+            .init(
+                name: "databases", value: "NAMES",
+                help: "further databases, between commas; others are made by administrators' first writes"),
+            .init(
+                name: "allow-new-databases", value: nil,
+                help: "whoever may write makes databases by naming them (always with --dev)"),
+            .init(name: "databases-max", value: "N", help: "databases that can be made (default 1024)"),
             .init(name: "listeners-max", value: "N", help: "listeners of one connection at most (default 10000)"),
             .init(name: "snapshots-max", value: "N", help: "values over 1 MiB sent at a time, at most (default 256)"),
             .init(
-                name: "request-mib-max", value: "N", help: "MiB of requests in flight, of all clients (default 1024)"),
+                name: "request-mib-max", value: "N",
+                help: "MiB of requests in flight, of all clients (default: a quarter of the memory, at most 1024)"),
             .init(
                 name: "send-mib-max", value: "N",
                 help: "MiB that wait for all slow clients together (default: an eighth of the memory)"),
@@ -41,6 +48,9 @@ extension Command {
             .init(name: "history-mib", value: "N", help: "MiB of the commit log at most (default 4096)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
+            .init(
+                name: "address-connections-max", value: "N",
+                help: "connections of one client address, as an IPv6 /64 (default 2000; not for this machine)"),
             .init(name: "compress", value: nil, help: "compress frames for clients that offer it (browsers do)"),
             .init(name: "tls-cert", value: "FILE", help: "certificate chain in PEM form; read again on SIGHUP"),
             .init(name: "tls-key", value: "FILE", help: "its private key in PEM form"),
@@ -80,6 +90,7 @@ extension Command {
         }
         // Neither the end of who reads the log nor a full disk ends the server.
         Signals.ignoreFailedWrites()
+        FileDescriptors.raiseLimit()
         let ended = Semaphore()
         let server: Server
         do {
@@ -132,9 +143,17 @@ extension ServerConfiguration {
             logLevel = level
         }
         if let name = arguments["database"] { defaultDatabase = name }
-        if let count = try arguments.integer("databases-max", 1...1_000_000) { databasesMax = count }
+        if let text = arguments["databases"] {
+            databaseNames.names = Set(text.split(separator: ",").map { $0.trimmed })
+        }
+        databaseNames.allowsNew = arguments.flag("allow-new-databases")
+        if let count = try arguments.integer("databases-max", 1...1_000_000) { databaseNames.writtenMax = count }
         if let count = try arguments.integer("loops", 1...64) { loops = count }
         if let count = try arguments.integer("connections-max", 1...10_000_000) { connectionsMax = count }
+        if let count = try arguments.integer("address-connections-max", 1...10_000_000) {
+            connectionLimits.connectionsPerClientMax = count
+            connectionLimits.polledSessionsPerClientMax = max(count / 4, 1)
+        }
         if let count = try arguments.integer("listeners-max", 1...100_000) { databaseLimits.listenersMax = count }
         if let count = try arguments.integer("snapshots-max", 1...10_000) { snapshotLimits.openMax = count }
         if let count = try arguments.integer("request-mib-max", 1...1_000_000) { requestBytesTotalMax = count << 20 }

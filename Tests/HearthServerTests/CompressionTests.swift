@@ -1,6 +1,8 @@
-import HearthServer
+import EventLoop
 import Testing
 import WebSocketCodec
+
+@testable import HearthServer
 
 @Suite("Compression of realtime connections")
 struct CompressionTests {
@@ -38,6 +40,62 @@ struct CompressionTests {
         }
         #expect(plain.bytesReceived - before.1 > 48_000)
         #expect(compressed.bytesReceived - before.0 < 4_000)
+    }
+
+    @Test("a message that expands a hundredfold beyond a megabyte ends its connection")
+    func bomb() throws {
+        let server = try RealtimeTestServer { $0.compresses = true }
+        let deflater = Deflater(.init(noContextTakeover: true))
+        var payload: [UInt8] = []
+        #expect(deflater.compress(Array(repeating: UInt8(ascii: " "), count: 16 << 20).span.bytes, to: &payload))
+        let peer = try server.connect(offersCompression: true)
+        _ = try peer.receiveMessage()
+        try peer.sendCompressed(payload)
+        #expect(try peer.receive() == .close(1009, reason: "compressed message expands too much"))
+        // Text that compresses well is no such message.
+        let honest = try server.connect(offersCompression: true)
+        _ = try honest.receiveMessage()
+        let text = (0..<100_000).map { "the value of number \($0), " }.joined()
+        payload = []
+        #expect(
+            deflater.compress(
+                Array(#"{"t":"d","d":{"r":1,"a":"p","b":{"p":"a","d":"\#(text)"}}}"#.utf8).span.bytes, to: &payload))
+        try honest.sendCompressed(payload)
+        #expect(try honest.receiveMessage() == RealtimePeer.response(1))
+    }
+
+    @Test("connections whose messages expand a lot are read more slowly, and others are not")
+    func expansion() throws {
+        let server = try RealtimeTestServer {
+            $0.compresses = true
+            $0.loops = 1
+            $0.connectionLimits.expandedBytesPerConnection = 2 << 20
+        }
+        let deflater = Deflater(.init(noContextTakeover: true))
+        var payload: [UInt8] = []
+        let text = String(repeating: "x", count: 1_000_000)
+        let request = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"a","d":"\#(text)"}}}"#
+        #expect(deflater.compress(Array(request.utf8).span.bytes, to: &payload))
+        let greedy = try server.connect(offersCompression: true)
+        let peer = try server.connect()
+        for peer in [greedy, peer] { _ = try peer.receiveMessage() }
+        // 8 MB from 8 KB: two seconds' worth is read at once, the rest as time passes.
+        let start = ContinuousClock.now
+        for _ in 0..<8 { try greedy.sendCompressed(payload) }
+        try peer.send(1, "p", #"{"p":"b","d":1}"#)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(1))
+        for _ in 0..<8 { #expect(try greedy.receiveMessage() == RealtimePeer.response(1)) }
+        #expect(ContinuousClock.now - start >= .seconds(2))
+    }
+
+    @Test("an allowance comes back with time, up to that of a second")
+    func budget() {
+        let start = MonotonicTime(nanoseconds: 1_000_000_000)
+        var budget = ExpansionBudget(bytesPerSecond: 1000, now: start)
+        #expect(budget.use(1000, now: start) == .zero)
+        #expect(budget.use(500, now: start) == .milliseconds(500))
+        #expect(budget.use(0, now: start + .milliseconds(500)) == .zero)
+        #expect(budget.use(1001, now: start + .seconds(100)) == .milliseconds(1))
     }
 
     @Test("is not agreed to by a server that was not told to")

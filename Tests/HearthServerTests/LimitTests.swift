@@ -94,8 +94,8 @@ import TreeStorage
         #expect(try peer.receiveMessage() == response(2))
         let client = try server.connectREST()
         let refused = try client.ask("PUT", "/a.json", [], "\"\(text)\(text)\"")
-        #expect(refused.status == 503)
-        #expect(refused.text.contains(reason))
+        // It could never be taken.
+        #expect(refused.status == 413)
         #expect(client.receivesEnd())
         #expect(try server.connectREST().ask("GET", "/.json?ns=example").text == #"{"b":"small"}"#)
         // A message that does not come whole is large when 64 KiB of it are there.
@@ -230,9 +230,10 @@ import TreeStorage
     @Test("memory for requests is free again when nobody needs it")
     func claims() throws {
         let memory = RequestMemory(bytesMax: 1000)
-        var claim = memory.claim(600)
-        #expect(claim != nil && memory.claim(401) == nil && memory.bytesUsed == 600)
-        #expect(claim?.resize(to: 1001) == false && claim?.resize(to: 1000) == true && memory.bytesUsed == 1000)
+        let client = Client.unlimited()
+        var claim = memory.claim(400, for: client)
+        #expect(claim != nil && memory.claim(101, for: client) == nil && memory.bytesUsed == 400)
+        #expect(claim?.resize(to: 501) == false && claim?.resize(to: 500) == true && memory.bytesUsed == 500)
         #expect(claim?.resize(to: 100) == true && memory.bytesUsed == 100)
         claim = nil
         #expect(memory.bytesUsed == 0)
@@ -241,7 +242,8 @@ import TreeStorage
         do {
             let write = Operation.set(WriteTarget(path: "a"), IncomingValue(json: "1"))
             let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
-            let request = Request(connection: nobody, number: 0, operation: write, claim: memory.claim(500))
+            let request = Request(
+                connection: nobody, number: 0, operation: write, claim: memory.claim(500, for: client))
             _ = database.process([request], now: 0)
         }
         #expect(memory.bytesUsed == 500 && database.takeReady().isEmpty)
@@ -359,7 +361,7 @@ import TreeStorage
 
     @Test("databases that are only read from take no place, and have no files")
     func readingLeavesNothing() throws {
-        let server = try RealtimeTestServer { $0.databasesMax = 3 }
+        let server = try RealtimeTestServer { $0.databaseNames.unwrittenMax = 2 }
         let client = try server.connectREST()
         for index in 0..<20 {
             #expect(try client.ask("GET", "/x.json?ns=none\(index)").text == "null")
@@ -394,16 +396,75 @@ import TreeStorage
 
     @Test("the number of a database goes to another one when nobody uses it")
     func directory() throws {
-        let directory = DatabaseDirectory(defaultName: "default", databasesMax: 3)
-        #expect(try directory.use("").index == 0 && !directory.use("default").mustEnd)
-        let (a, b) = (try directory.use("a"), try directory.use("b"))
-        #expect(try directory.use("a").index == a.index)
-        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try directory.use("c") }
+        var limits = DatabaseNameLimits()
+        limits.unwrittenMax = 2
+        limits.allowsNew = true
+        let directory = DatabaseDirectory(defaultName: "default", limits: limits)
+        let client = Client.unlimited()
+        func use(_ name: String) throws -> DatabaseDirectory.Use {
+            try directory.use(name, by: client, mayCreate: false)
+        }
+        #expect(try use("").index == 0 && !use("default").mustEnd)
+        let (a, b) = (try use("a"), try use("b"))
+        #expect(try use("a").index == a.index)
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try use("c") }
         #expect(!directory.endUse(of: a.index) && directory.endUse(of: a.index))
-        #expect(try directory.use("c").index == a.index && directory.name(of: a.index) == "c")
+        #expect(try use("c").index == a.index && directory.name(of: a.index) == "c")
         directory.keep(b.index)
         #expect(!directory.endUse(of: b.index) && directory.name(of: b.index) == "b")
-        #expect(try directory.use("b").index == b.index && directory.names.sorted() == ["b", "c", "default"])
-        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try directory.use("a") }
+        #expect(try use("b").index == b.index && directory.names.sorted() == ["b", "c", "default"])
+        // What has files takes no place of those that have none.
+        #expect(try use("a").mustEnd)
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try use("d") }
+    }
+
+    @Test("names that a client brings up leave room for those of others, and for databases that exist")
+    func names() throws {
+        var limits = DatabaseNameLimits()
+        limits.allowsNew = true
+        limits.unwrittenMax = 10
+        limits.unwrittenPerClientMax = 3
+        let directory = DatabaseDirectory(defaultName: "default", limits: limits) { $0.hasPrefix("old") }
+        let clients = Clients(behind: TrustedProxies(), exemptsLoopback: true)
+        func client(_ number: Int) -> Client {
+            clients.client(at: SocketAddress(numeric: "192.0.2.\(number)", port: 1))
+        }
+        let (ann, bob) = (client(1), client(2))
+        let uses = try (0..<3).map { try directory.use("a\($0)", by: ann, mayCreate: false) }
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) { try directory.use("a3", by: ann, mayCreate: false) }
+        // Names that others brought up cost nothing, nor do databases that exist.
+        #expect(try directory.use("a0", by: bob, mayCreate: false).index == uses[0].index)
+        #expect(try !directory.use("old", by: ann, mayCreate: false).mustEnd)
+        #expect(try directory.use("b", by: bob, mayCreate: false).mustEnd)
+        #expect(directory.endUse(of: uses[1].index))
+        _ = try directory.use("a3", by: ann, mayCreate: false)
+        // Everybody's names are used up, and what exists is still served.
+        for number in 3...9 { _ = try? directory.use("c\(number)", by: client(number), mayCreate: false) }
+        #expect(throws: DatabaseDirectory.LookUpError.tooMany) {
+            try directory.use("d", by: client(20), mayCreate: false)
+        }
+        #expect(try !directory.use("old2", by: client(20), mayCreate: false).mustEnd)
+    }
+
+    @Test("where new databases are not for all, those that exist are served and others are unknown")
+    func unknownNames() throws {
+        var limits = DatabaseNameLimits()
+        limits.names = ["named"]
+        let directory = DatabaseDirectory(defaultName: "default", limits: limits) { $0 == "old" }
+        let client = Client.unlimited()
+        for name in ["", "default", "named", "old"] {
+            try directory.check(name, mayCreate: false)
+            #expect(try !directory.use(name, by: client, mayCreate: false).mustEnd)
+        }
+        #expect(throws: DatabaseDirectory.LookUpError.unknown) { try directory.check("new", mayCreate: false) }
+        #expect(throws: DatabaseDirectory.LookUpError.unknown) {
+            try directory.use("new", by: client, mayCreate: false)
+        }
+        // An administrator's session is no way in for others.
+        _ = try directory.use("new", by: client, mayCreate: true)
+        #expect(throws: DatabaseDirectory.LookUpError.unknown) {
+            try directory.use("new", by: client, mayCreate: false)
+        }
+        #expect(["default", "named"].allSatisfy(directory.isOpenToAll) && !directory.isOpenToAll("new"))
     }
 }

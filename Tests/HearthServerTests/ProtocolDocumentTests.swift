@@ -149,7 +149,7 @@ struct ProtocolDocumentTests {
             ("bytes of these places", [Database.owedBytesMax]),
             ("requests of a connection", [connection.requestsWaitingMax]),
             ("bytes of these requests, a read", [connection.requestBytesMax]),
-            ("bytes of these requests, of all", [configuration.requestBytesTotalMax]),
+            ("bytes of these requests, of all", [Memory.requestBytes(of: .max)]),
             ("listeners of a connection", [configuration.databaseLimits.listenersMax]),
             ("bytes that wait for a client, then", [stream.highWater, stream.lowWater]),
             ("bytes that wait for a client |", [connection.outboundBytesMax]),
@@ -165,8 +165,23 @@ struct ProtocolDocumentTests {
             ),
             ("opening of TCP and TLS", [Int(stream.openTimeout.components.seconds)]),
             ("end of the connection", [Int(stream.closeTimeout.components.seconds)]),
-            ("databases of a server", [configuration.databasesMax]),
+            ("databases that are made", [configuration.databaseNames.writtenMax]),
+            (
+                "names in use of databases",
+                [configuration.databaseNames.unwrittenMax, configuration.databaseNames.unwrittenPerClientMax]
+            ),
             ("connections of a server", [configuration.connectionsMax]),
+            ("connections of a client address", [connection.connectionsPerClientMax]),
+            ("realtime sessions and event streams of", [connection.connectionsPerClientMax]),
+            ("sessions of a client address that", [connection.polledSessionsPerClientMax]),
+            (
+                "message or body that is coming in",
+                [connection.receiveRateMin, Int(connection.receivePatience.components.seconds)]
+            ),
+            (
+                "message in segments",
+                [connection.polledRateMin, Int(connection.receivePatience.components.seconds)]
+            ),
         ]
         let chapter = document.lines.drop { !$0.hasPrefix("## 9. ") }
         for (row, counts) in counts {

@@ -8,8 +8,8 @@ extension RealtimeTestServer {
     var port: UInt16 { server.address.port }
 
     /// - parameter receiveBuffer: bytes that the kernel takes for a client that does not read; nil for its usual.
-    func connectREST(receiveBuffer: Int32? = nil) throws -> RESTClient {
-        try RESTClient(port: port, receiveBuffer: receiveBuffer, of: self)
+    func connectREST(receiveBuffer: Int32? = nil, from: UInt8? = nil) throws -> RESTClient {
+        try RESTClient(port: port, receiveBuffer: receiveBuffer, from: from, of: self)
     }
 
     /// To where administrators are answered.
@@ -42,7 +42,8 @@ final class RESTClient {
     /// Lives as long as its clients, so that it need not wait for them at its end.
     private let server: RealtimeTestServer?
 
-    init(port: UInt16, receiveBuffer: Int32? = nil, of server: RealtimeTestServer? = nil) throws {
+    /// - parameter from: the last number of the client's address, 127.0.0.x.
+    init(port: UInt16, receiveBuffer: Int32? = nil, from: UInt8? = nil, of server: RealtimeTestServer? = nil) throws {
         self.server = server
         descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
@@ -53,6 +54,17 @@ final class RESTClient {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         var address = sockaddr_in()
+        if let from {
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            own.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(from)).bigEndian
+            let bound = withUnsafePointer(to: &own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            try #require(bound == 0, "bind: \(errno)")
+        }
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -80,6 +92,15 @@ final class RESTClient {
             sent += count
         }
     }
+
+    /// Sends a few bytes; false if the connection has ended.
+    func sends(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+
+    /// Ends the connection without a word.
+    func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Says that nothing more comes.
     func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }

@@ -142,11 +142,11 @@ import TreeStorage
         #expect(try server.connectREST().ask("GET", "/x.json").text == "null")
     }
 
-    @Test("a slow client has one deadline for a head, and one for each piece of a body")
+    @Test("a slow client has one deadline for a head, and must send a body at a least pace")
     func slowClients() throws {
         let server = try RealtimeTestServer {
             $0.connectionLimits.headTimeout = .milliseconds(200)
-            $0.connectionLimits.bodyTimeout = .milliseconds(200)
+            $0.connectionLimits.receivePatience = .milliseconds(200)
             $0.connectionLimits.keepAliveTimeout = .milliseconds(200)
         }
         let other = try server.connectREST()

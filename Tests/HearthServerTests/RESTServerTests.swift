@@ -204,7 +204,7 @@ import Testing
 
     @Test("databases are apart, come to be when they are named, and are listed")
     func databases() throws {
-        let server = try RealtimeTestServer { $0.databasesMax = 3 }
+        let server = try RealtimeTestServer { $0.databaseNames.writtenMax = 2 }
         let client = try server.connectREST()
         try client.ask("PUT", "/x.json?ns=one", [], "1")
         #expect(try client.ask("GET", "/x.json?ns=two").text == "null")
@@ -219,7 +219,12 @@ import Testing
         #expect(malformed.status == 403)
         #expect(malformed.text == "{\n  \"error\" : \"Invalid Firebase database name\"\n}\n")
         try client.ask("PUT", "/x.json?ns=three", [], "1")
-        #expect(try client.ask("GET", "/x.json?ns=four").status == 403)
+        // As many as may be made: they are served, and there is no further one.
+        let refused = try client.ask("PUT", "/x.json?ns=four", [], "1")
+        #expect(refused.status == 503)
+        #expect(refused.text.contains("this server has as many databases as it may have (--databases-max)"))
+        #expect(try client.ask("GET", "/x.json?ns=four").text == "null")
+        #expect(try client.ask("GET", "/x.json?ns=three").text == "1")
     }
 
     @Test(

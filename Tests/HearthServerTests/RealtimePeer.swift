@@ -38,7 +38,9 @@ final class RealtimePeer {
         """
     }
 
-    init(port: UInt16, host: String, target: String, offersCompression: Bool = false) throws {
+    init(
+        port: UInt16, host: String, target: String, offersCompression: Bool = false, receiveBuffer: Int32? = nil
+    ) throws {
         let each = DeflateParameters.Direction(noContextTakeover: true)
         decoder = WebSocketDecoder(
             role: .client, limits: .init(frameSizeMax: 64 << 20, messageSizeMax: 64 << 20),
@@ -49,6 +51,9 @@ final class RealtimePeer {
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -95,6 +100,21 @@ final class RealtimePeer {
         var frame: [UInt8] = []
         FrameEncoder.append(opcode, payload.span.bytes, key: MaskingKey(0x1234_5678), to: &frame)
         try Self.write(frame, to: descriptor)
+    }
+
+    /// Sends a text frame whose payload is compressed.
+    func sendCompressed(_ payload: [UInt8]) throws {
+        var frame: [UInt8] = []
+        FrameEncoder.append(.text, payload.span.bytes, key: MaskingKey(0x1234_5678), to: &frame)
+        frame[0] |= 0x40
+        try Self.write(frame, to: descriptor)
+    }
+
+    /// Sends the first bytes of a text frame.
+    func send(_ text: String, upTo count: Int) throws {
+        var frame: [UInt8] = []
+        FrameEncoder.append(.text, Array(text.utf8).span.bytes, key: MaskingKey(0x1234_5678), to: &frame)
+        try Self.write(Array(frame.prefix(count)), to: descriptor)
     }
 
     /// Sends several text frames at once, so that the server is likely to read them at once.

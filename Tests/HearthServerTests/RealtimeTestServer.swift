@@ -42,10 +42,18 @@ final class RealtimeTestServer {
     var host: String { "\(server.address)" }
 
     func connect(
-        _ target: String = "/.ws?v=5&ns=example", offersCompression: Bool = false
+        _ target: String = "/.ws?v=5&ns=example", offersCompression: Bool = false, receiveBuffer: Int32? = nil
     ) throws -> RealtimePeer {
         let peer = try RealtimePeer(
-            port: server.address.port, host: host, target: target, offersCompression: offersCompression)
+            port: server.address.port, host: host, target: target, offersCompression: offersCompression,
+            receiveBuffer: receiveBuffer)
+        peers.append(peer)
+        return peer
+    }
+
+    /// Where administrators are answered.
+    func connectAdmin(_ target: String) throws -> RealtimePeer {
+        let peer = try RealtimePeer(port: server.adminAddress.port, host: host, target: target)
         peers.append(peer)
         return peer
     }

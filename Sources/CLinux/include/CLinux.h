@@ -59,6 +59,12 @@ ptrdiff_t linux_receive(int descriptor, void *bytes, size_t count);
 ptrdiff_t linux_send(int descriptor, const void *bytes, size_t count);
 // A descriptor that is only worth closing: it keeps one entry of the descriptor table in reserve.
 int linux_reserve_descriptor(void);
+// Raises the soft limit of open descriptors to the hard one.
+void linux_raise_descriptor_limit(void);
+// Bytes of address space that the process may have, LLONG_MAX for any number.
+long long linux_address_space_limit(void);
+// Bytes of the machine's memory, LLONG_MAX if unknown.
+long long linux_physical_memory(void);
 
 // threads and machine
 

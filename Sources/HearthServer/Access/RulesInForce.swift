@@ -59,6 +59,9 @@ final class RulesInForce: Sendable {
         state.withLock { $0.own[database] ?? $0.general.program } ?? fallback
     }
 
+    /// Whether a database has rules of its own.
+    func hasOwn(_ database: String) -> Bool { state.withLock { $0.own[database] != nil } }
+
     /// Names of the databases that have rules of their own.
     var databasesWithOwn: [String] { state.withLock { $0.own.keys.sorted() } }
 

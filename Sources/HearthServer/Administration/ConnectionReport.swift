@@ -8,6 +8,7 @@ struct SessionOrigin {
     /// It came in where administrators are answered.
     var administers = false
     var peer: SocketAddress?
+    let client: Client
     /// In milliseconds since 1970.
     var since = WallClock.milliseconds
 }

@@ -43,7 +43,7 @@ extension RealtimeSession {
     /// What other threads have to be asked for.
     private func askBeside(_ number: Int64, _ request: AdminRequest, bytes: Int = 0) {
         let isCounted = bytes >= RequestMemory.bytesMin
-        let claim = isCounted ? context.services.requestMemory.claim(bytes) : nil
+        let claim = isCounted ? context.services.requestMemory.claim(bytes, for: origin.client) : nil
         if isCounted, claim == nil { return submit(number, .relay(.failed(.noRoom))) }
         awaitAnswer(bytes: isCounted ? bytes : 0)
         let administration = Administration(context, database.index, host: host)

@@ -13,6 +13,8 @@ final class LoopContext: @unchecked Sendable {
     let loop: EventLoop
     let services: Services
     let compressor: FrameCompressor
+    /// For the compressed messages of all connections of the loop.
+    var expansion: ExpansionBudget
 
     private(set) var sessions: [UInt64: RealtimeSession] = [:]
     private(set) var exchanges: [UInt64: HTTPConnection] = [:]
@@ -35,6 +37,8 @@ final class LoopContext: @unchecked Sendable {
         self.loop = loop
         compressor = FrameCompressor(outbound: loop.outbound)
         self.services = services
+        expansion = ExpansionBudget(
+            bytesPerSecond: services.configuration.connectionLimits.expandedBytesPerLoop, now: .current)
         self.contexts = contexts
     }
 

@@ -1,51 +1,99 @@
+import Glibc
 import Synchronization
 
-/// The memory that all connections together may use for what peers send: large parts of messages and bodies while they
-/// come in, and the values of requests until these are answered. What is small is not counted; its number is limited
-/// elsewhere.
+/// The memory that all connections together may use for what peers send: parts of messages and bodies while they come
+/// in, and the values of requests until these are answered.
+///
+/// Two rules keep few clients from taking all of it. A client may have as much as it leaves free for others: one alone
+/// half of the memory, two a third each, and so on. And claims of more than ``smallBytesMax`` leave a reserve of an
+/// eighth, in which smaller claims are shared out by themselves, so large ones cannot stop them.
 final class RequestMemory: Sendable {
-    /// What holds fewer bytes is not worth counting.
+    /// What holds fewer bytes is not counted.
     static let bytesMin = 1024
     /// The same for what comes in and is not complete.
-    static let partBytesMin = 64 << 10
+    static let partBytesMin = 4 << 10
+    /// Up to this size a claim may use the reserve.
+    static let smallBytesMax = 64 << 10
+    /// From this size on the process is asked whether it can have so much at all.
+    private static let provenBytesMin = 1 << 20
 
     private let bytesMax: Int
+    private let reserve: Int
     private let used = Atomic<Int>(0)
+    private let usedBySmall = Atomic<Int>(0)
 
-    init(bytesMax: Int) { self.bytesMax = bytesMax }
+    init(bytesMax: Int) {
+        self.bytesMax = bytesMax
+        reserve = bytesMax / 8
+    }
 
     /// Bytes that are in use.
     var bytesUsed: Int { used.load(ordering: .relaxed) }
 
     /// Nil when there is no room. The memory counts as used as long as the claim lives.
-    func claim(_ bytes: Int) -> MemoryClaim? {
-        let claim = MemoryClaim(of: self)
+    func claim(_ bytes: Int, for client: Client) -> MemoryClaim? {
+        let claim = MemoryClaim(of: self, for: client)
         return claim.resize(to: bytes) ? claim : nil
     }
 
-    fileprivate func take(_ bytes: Int) -> Bool {
-        if used.add(bytes, ordering: .relaxed).newValue <= bytesMax { return true }
-        give(bytes)
+    /// Whether a large claim of so many bytes would be granted now.
+    func hasRoom(_ bytes: Int, for client: Client) -> Bool {
+        let own = client.requestBytes.load(ordering: .relaxed)
+        return bytesUsed + own + 2 * bytes <= bytesMax - reserve
+    }
+
+    /// The most that one claim can ever have.
+    var claimBytesMax: Int { (bytesMax - reserve) / 2 }
+
+    private static func small(_ size: Int) -> Int { size <= smallBytesMax ? size : 0 }
+
+    /// A claim grows or shrinks. False, and no change, if there is no room.
+    fileprivate func resize(_ old: Int, to new: Int, for client: Client) -> Bool {
+        let isGranted = change(old, to: new, for: client)
+        if isGranted || new <= old { return true }
+        _ = change(new, to: old, for: client)
         return false
     }
 
-    fileprivate func give(_ bytes: Int) { used.subtract(bytes, ordering: .relaxed) }
+    /// Counts the change, and answers whether it is within the limits.
+    private func change(_ old: Int, to new: Int, for client: Client) -> Bool {
+        let small = Self.small(new) - Self.small(old)
+        let all = used.add(new - old, ordering: .relaxed).newValue
+        let own = client.requestBytes.add(new - old, ordering: .relaxed).newValue
+        let allSmall = usedBySmall.add(small, ordering: .relaxed).newValue
+        let ownSmall = client.smallRequestBytes.add(small, ordering: .relaxed).newValue
+        if new <= Self.smallBytesMax {
+            return all + own <= bytesMax || all <= bytesMax && allSmall + ownSmall <= reserve
+        }
+        guard all + own <= bytesMax - reserve else { return false }
+        return new < Self.provenBytesMin || new <= old || Self.isAvailable(new)
+    }
+
+    /// Whether the process can get so much memory in one piece: an array that cannot grow ends the process. Costs two
+    /// system calls. Other threads may take it in between.
+    private static func isAvailable(_ bytes: Int) -> Bool {
+        guard let memory = malloc(bytes) else { return false }
+        free(memory)
+        return true
+    }
 }
 
-/// Some of the ``RequestMemory``, given back when nobody refers to the claim any more.
+/// Some of the ``RequestMemory``, given back when nothing refers to the claim any more.
 final class MemoryClaim: Sendable {
     private let memory: RequestMemory
+    private let client: Client
     private let bytes = Atomic<Int>(0)
 
-    fileprivate init(of memory: RequestMemory) { self.memory = memory }
+    fileprivate init(of memory: RequestMemory, for client: Client) {
+        self.memory = memory
+        self.client = client
+    }
 
-    deinit { memory.give(bytes.load(ordering: .relaxed)) }
+    deinit { _ = memory.resize(bytes.load(ordering: .relaxed), to: 0, for: client) }
 
     /// False, and no change, when there is no room. Called by one thread at a time.
     func resize(to count: Int) -> Bool {
-        let held = bytes.load(ordering: .relaxed)
-        if count > held, !memory.take(count - held) { return false }
-        if count < held { memory.give(held - count) }
+        guard memory.resize(bytes.load(ordering: .relaxed), to: count, for: client) else { return false }
         bytes.store(count, ordering: .relaxed)
         return true
     }

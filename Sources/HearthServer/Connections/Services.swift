@@ -15,6 +15,7 @@ final class Services: Sendable {
     let helper: Worker<@Sendable () -> Void>
     let log: Log
     let requestMemory: RequestMemory
+    let clients: Clients
     /// Nil if accounts are not served.
     let identity: IdentityService?
     let authenticator: Authenticator
@@ -32,7 +33,7 @@ final class Services: Sendable {
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
         identity: IdentityService?, trust: Trust, rules: RulesInForce, denials: DenialLog,
-        readiness: Readiness, log: Log
+        readiness: Readiness, clients: Clients, log: Log
     ) throws(SystemError) {
         self.configuration = configuration
         self.folder = folder
@@ -47,7 +48,9 @@ final class Services: Sendable {
         self.readiness = readiness
         self.log = log
         self.identity = identity
-        requestMemory = RequestMemory(bytesMax: configuration.requestBytesTotalMax)
+        requestMemory = RequestMemory(
+            bytesMax: configuration.requestBytesTotalMax ?? Memory.requestBytes(of: Memory.byteCount))
+        self.clients = clients
         helper = try Worker(name: "helper") {
             { batch in
                 for work in batch { work() }

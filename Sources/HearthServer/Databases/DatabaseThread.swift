@@ -33,6 +33,8 @@ package final class DatabaseThread: Sendable {
         case step(UInt32)
         /// The loops have passed on so much that there is room for more.
         case delivered
+        /// A large read of a connection has ended.
+        case largeReadEnded(UInt32, ConnectionID)
         /// Somebody does not use a database any more.
         case released(UInt32)
         /// A connection wants to be told what is asked of a database, or not any more.

@@ -157,6 +157,12 @@ extension HostedDatabase {
         }
     }
 
+    /// A large read of a connection has ended; what had to wait for that can be done.
+    func endLargeRead(of connection: ConnectionID) {
+        let released = database.endLargeRead(of: connection)
+        if !released.isEmpty { run(released) }
+    }
+
     /// There is room for more deliveries.
     func delivered() { runHeld() }
 

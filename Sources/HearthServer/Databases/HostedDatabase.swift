@@ -81,6 +81,7 @@ final class HostedDatabase {
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax,
             queriesOfPlaceMax: host.limits.queriesOfPlaceMax, keptPlacesMax: host.limits.keptPlacesMax,
             tellingStepCostMax: host.limits.tellingStepCostMax, tellingCostMax: host.limits.tellingCostMax)
+        database.largeReadEnded = { [report = host.report] in report(.largeReadEnded(index, $0)) }
         try database.load()
         takeRules()
         try logFile.forEachRecord(after: appliedSequence) { (record) throws(StorageError) in

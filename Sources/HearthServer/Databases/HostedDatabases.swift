@@ -68,6 +68,7 @@ final class HostedDatabases {
             for database in unwritten.values { database.takeRules() }
         case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
         case .step(let index): open[index]?.step()
+        case .largeReadEnded(let index, let connection): open[index]?.endLargeRead(of: connection)
         case .profile(let index, let isOn, let connection): profile(index, isOn, for: connection)
         case .ask(let question): question(self)
         case .tick:
@@ -91,10 +92,16 @@ final class HostedDatabases {
             unwritten[index] = database
             database.database.observer = profilers[index]
             let now = WallClock.milliseconds
-            if !requests.contains(where: { database.mayWrite($0, now: now) }) {
-                return database.run(requests, now: now)
+            let admitted = admit(requests, to: database, name, now: now)
+            if !admitted.contains(where: { database.mayWrite($0, now: now) }) {
+                return database.run(admitted, now: now)
             }
+            return open(index, name, for: admitted)
         }
+        open(index, name, for: requests)
+    }
+
+    private func open(_ index: UInt32, _ name: String, for requests: [Request]) {
         do throws(StorageError) {
             try openDatabase(index).run(requests)
         } catch {
@@ -102,6 +109,30 @@ final class HostedDatabases {
             refuse(requests, because: error)
         }
     }
+
+    /// The requests to a database without files, in which those are refused that would make the files and may not.
+    private func admit(
+        _ requests: [Request], to database: UnwrittenDatabase, _ name: String, now: Int64
+    ) -> [Request] {
+        guard requests.contains(where: { database.mayWrite($0, now: now) }) else { return requests }
+        let isFull = folder.databases.count >= directory.writtenMax
+        if !isFull, directory.isOpenToAll(name) { return requests }
+        return requests.map { request in
+            guard database.mayWrite(request, now: now) else { return request }
+            if isFull { return request.asking(.relay(.failed(.unavailable(Self.tooManyDatabases)))) }
+            if request.principal.isAdministrator { return request }
+            return request.asking(.relay(.failed(.refused(status: StaticText("permission_denied"), Self.notForAll))))
+        }
+    }
+
+    /// Two files, each with its write-ahead file and that one's index, and what reads and copies them.
+    private static let descriptorsNeeded = 12
+    private static let notForAll =
+        "there is no such database: the first write of an administrator makes it, or --databases names it"
+    private static let tooManyDatabases = StorageError.overloaded(
+        "this server has as many databases as it may have (--databases-max)")
+    private static let withoutDescriptors = StorageError.overloaded(
+        "the server has as many files and connections open as the system lets it (ulimit -n)")
 
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
@@ -115,6 +146,8 @@ final class HostedDatabases {
     /// Opens the files of a database, or makes them.
     private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
+        // All that SQLite says of a lack of descriptors is that it cannot open a file.
+        guard FileDescriptors.areFree(Self.descriptorsNeeded) else { throw Self.withoutDescriptors }
         // Who was told of positions before there were files need not begin anew.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
         let (logFile, tree) = try folder.open(name, newEpoch: epoch)

@@ -5,14 +5,14 @@ import RealtimeDatabase
 /// Who makes a request (rest 2).
 extension HTTPConnection {
     /// Whether a request may be worked on. In development mode those of foreign web pages are refused.
-    func admits(_ head: RequestHead) -> Bool {
+    func admits(_ head: RequestHead, _ writer: ResponseWriter) -> Bool {
         guard context.services.configuration.isDevelopment else { return true }
         do throws(DevelopmentAccess.Refusal) {
             try context.services.configuration.developmentAccess.check(head)
         } catch {
             context.services.log.warning("request.refused", [("reason", error.text)])
             readers = .none
-            respond(HTTPResponse(.forbidden, error: error.text), with: ResponseWriter(answering: head))
+            respond(HTTPResponse(.forbidden, error: error.text), with: writer)
             return false
         }
         readers = head.headers.first("origin").map { .origin(Array($0)) } ?? .all
@@ -32,6 +32,7 @@ extension HTTPConnection {
         _ head: RequestHead, _ writer: ResponseWriter,
         then body: @escaping @Sendable (HTTPConnection, Authentication) -> Void
     ) {
+        if let identified { return body(self, identified) }
         guard let credential = Credential(head) else { return body(self, .nobody) }
         let finish: @Sendable (HTTPConnection, Authenticator.Outcome) -> Void = { connection, result in
             switch result {
@@ -57,7 +58,7 @@ extension HTTPConnection {
     func admit(_ head: RequestHead, _ writer: ResponseWriter, then body: @escaping @Sendable (HTTPConnection) -> Void) {
         identify(head, writer) { connection, authentication in
             guard authentication.principal.isAdministrator else {
-                return connection.respond(RESTError(.unauthorized, "Unauthorized request.").response, with: writer)
+                return connection.respond(RESTError.notAdministrator.response, with: writer)
             }
             body(connection)
         }
@@ -65,6 +66,8 @@ extension HTTPConnection {
 }
 
 extension RESTError {
+    static let notAdministrator = RESTError(.unauthorized, "Unauthorized request.")
+
     /// The texts that SDKs know (rest 6).
     init(_ error: CredentialError) {
         switch error.kind {

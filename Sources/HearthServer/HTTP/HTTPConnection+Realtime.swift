@@ -68,12 +68,20 @@ extension HTTPConnection {
         } else {
             let database: DatabaseDirectory.Use
             do throws(DatabaseDirectory.LookUpError) {
-                database = try context.services.directory.use(head.databaseName)
+                database = try useDatabase(head)
+            } catch .unknown {
+                refuseForGood(handshake, DatabaseDirectory.LookUpError.unknownText)
+                return true
             } catch {
-                respond(RESTError(error).response, with: ResponseWriter(answering: head))
+                respond(RESTError(error).response, with: ResponseWriter())
                 return true
             }
             endLastSession(head)
+            guard enterSession() else {
+                context.release(database)
+                respond(RESTError.crowded.response, with: ResponseWriter())
+                return true
+            }
             leaveHTTP(handshake)
             let session = RealtimeSession(context: context, database: database, origin: origin)
             transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
@@ -87,7 +95,44 @@ extension HTTPConnection {
         return true
     }
 
-    private var origin: SessionOrigin { SessionOrigin(administers: administers, peer: stream.peer) }
+    private var origin: SessionOrigin {
+        SessionOrigin(administers: administers, peer: stream.peer, client: client)
+    }
+
+    /// Counts a session or event stream of the client; false if it has as many as it may have.
+    func enterSession() -> Bool { client.sessions.enter(max: client.limit(limits.connectionsPerClientMax)) }
+
+    /// Who makes the session is not known yet. Where administrators are answered, they must be able to open a session of
+    /// a database that does not exist; whether it may be written to is decided when that is tried.
+    private func useDatabase(_ head: RequestHead) throws(DatabaseDirectory.LookUpError) -> DatabaseDirectory.Use {
+        try context.services.directory.use(head.databaseName, by: client, mayCreate: administers)
+    }
+
+    /// Opens the WebSocket to tell the client that it must not come back, and why: SDKs show that to developers.
+    private func refuseForGood(_ handshake: ServerHandshake, _ reason: String) {
+        leaveHTTP(handshake)
+        var message: [UInt8] = []
+        ServerMessageWriter.appendKill(reason: Array(reason.utf8), to: &message)
+        endWebSocket(after: message, reason: "there is no such database")
+    }
+
+    /// Sends a last message on a WebSocket that carries no session.
+    private func endWebSocket(after message: [UInt8], reason: String) {
+        var frames: [UInt8] = []
+        RealtimeFrames.append(message.span, to: &frames)
+        FrameEncoder.appendClose(.normal, reason: reason, to: &frames)
+        stream.handler = nil
+        stream.send(shared: frames)
+        stream.close()
+    }
+
+    /// The same for a client that polls.
+    private func refuseForGood(_ callback: [UInt8]?, _ reason: String, _ writer: ResponseWriter) {
+        var message: [UInt8] = []
+        ServerMessageWriter.appendKill(reason: Array(reason.utf8), to: &message)
+        let script = LongPollTransport.functions(callback) + "pRTLPCB(0,[".utf8 + message + "]);\n".utf8
+        respond(HTTPResponse(script: script), with: writer)
+    }
 
     private func leaveHTTP(_ handshake: ServerHandshake) {
         context.remove(self)
@@ -108,12 +153,7 @@ extension HTTPConnection {
             return transport
         }
         ServerMessageWriter.appendReset(host: [], to: &message)
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        FrameEncoder.appendClose(.normal, reason: "no session can be taken over", to: &frames)
-        stream.handler = nil
-        stream.send(shared: frames)
-        stream.close()
+        endWebSocket(after: message, reason: "no session can be taken over")
         return nil
     }
 
@@ -140,21 +180,32 @@ extension HTTPConnection {
         guard context.hasRoomForPolls else {
             return respond(HTTPResponse(HTTPStatus(503), error: "too many clients use long polling"), with: writer)
         }
-        let database: DatabaseDirectory.Use
-        do throws(DatabaseDirectory.LookUpError) {
-            database = try context.services.directory.use(head.databaseName)
-        } catch {
-            return respond(RESTError(error).response, with: writer)
-        }
-        endLastSession(head)
-        let session = RealtimeSession(context: context, database: database, origin: origin)
-        let polls = LongPollTransport(session)
-        work = .polling(polls, writer)
         // Only digits may become part of the script.
         let callback = head.query.first("cb").flatMap { callback in
             (1...20).contains(callback.count) && callback.allSatisfy { (0x30...0x39).contains($0) }
                 ? Array(callback) : nil
         }
+        let database: DatabaseDirectory.Use
+        do throws(DatabaseDirectory.LookUpError) {
+            database = try useDatabase(head)
+        } catch .unknown {
+            return refuseForGood(callback, DatabaseDirectory.LookUpError.unknownText, writer)
+        } catch {
+            return respond(RESTError(error).response, with: writer)
+        }
+        endLastSession(head)
+        guard client.polledSessions.enter(max: client.limit(limits.polledSessionsPerClientMax)) else {
+            context.release(database)
+            return respond(RESTError.crowded.response, with: writer)
+        }
+        guard enterSession() else {
+            client.polledSessions.leave()
+            context.release(database)
+            return respond(RESTError.crowded.response, with: writer)
+        }
+        let session = RealtimeSession(context: context, database: database, origin: origin)
+        let polls = LongPollTransport(session)
+        work = .polling(polls, writer)
         polls.start(self, callback: callback)
         session.begin(on: .polling(polls), host: host(for: head))
     }

@@ -18,14 +18,17 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var decoder: RequestDecoder
     /// The request that is being received.
     private var head: RequestHead?
-    private var body: [UInt8] = []
-    /// What its body may have at most, if it is about accounts.
-    private var identityBodyBytesMax: Int?
-    /// For the body, if it is large.
-    private var claim: MemoryClaim?
+    var body = IncomingBody()
+    /// How long the peer may take to send the rest of it.
+    private var pace: Pace
+    /// Who makes the request, where that was found out before its body came.
+    var identified: Authentication?
+    /// The client of the last request, which is not the peer where a trusted proxy passes it on.
+    private(set) var client: Client
     /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
+    private var unreadClaim: MemoryClaim?
 
     /// What is done about the request that was received last.
     var work = Work.none
@@ -71,6 +74,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
         self.administers = administers
         self.stream = stream
         self.context = context
+        client = context.services.clients.client(at: stream.peer)
+        pace = Pace(context.services.configuration.connectionLimits, now: context.loop.now)
         decoder = RequestDecoder(
             limits: HTTPLimits(bodyBytesMax: context.services.configuration.connectionLimits.bodyBytesMax))
         context.add(self)
@@ -89,7 +94,21 @@ final class HTTPConnection: StreamHandler, GroupMember {
         let used = isIdle ? read(UnsafeRawBufferPointer(bytes)) : 0
         guard !isIdle else { return }
         unread.append(contentsOf: bytes[used...])
+        accountForUnread()
         pauseReading()
+    }
+
+    /// What waits unread counts as what comes in.
+    private func accountForUnread() {
+        let count = unread.count - unreadStart
+        if count < RequestMemory.partBytesMin {
+            unreadClaim = nil
+        } else if let unreadClaim {
+            if !unreadClaim.resize(to: count) { stream.abort() }
+        } else {
+            unreadClaim = context.services.requestMemory.claim(count, for: client)
+            if unreadClaim == nil { stream.abort() }
+        }
     }
 
     /// A poll may wait for long: that its connection ends is noticed only by reading, which can go on as long as
@@ -107,19 +126,21 @@ final class HTTPConnection: StreamHandler, GroupMember {
             switch event {
             case .head(let head):
                 self.head = head
-                identityBodyBytesMax = head.hasBody ? bodyBytesMax(ofIdentity: head) : nil
-                if head.expectsContinue {
-                    var interim: [UInt8] = []
-                    ResponseWriter.appendContinue(to: &interim)
-                    stream.send(shared: interim)
+                identified = nil
+                if context.services.clients.knowsProxies {
+                    client = context.services.clients.client(
+                        stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
+                }
+                if head.hasBody {
+                    restartPace()
+                    beginBody(of: head)
                 }
             case .body(let bytes): append(bytes)
             case .end:
                 guard let head else { break }
-                let (body, claim) = (body, claim)
+                let (body, claim) = (body.bytes, body.claim)
                 self.head = nil
-                self.body = []
-                self.claim = nil
+                self.body = IncomingBody()
                 if let token = head.sessionToken, let other = context.elsewhere(token) {
                     move(to: other, head, rest: input)
                     return bytes.count
@@ -135,30 +156,18 @@ final class HTTPConnection: StreamHandler, GroupMember {
         return bytes.count - input.count
     }
 
-    /// Keeps the body of a write. Memory for all of it is taken at once, but only when a part of it has really come.
+    /// Keeps a part of the body.
     private func append(_ bytes: UnsafeRawBufferPointer) {
-        guard let head, head.method != .get, head.method != .head, head.method != .delete else { return }
-        if let bytesMax = identityBodyBytesMax, body.count + bytes.count > bytesMax {
-            body = []
-            return respond(HTTPResponse(.contentTooLarge, error: "Payload is too large"), with: ResponseWriter())
+        pace.received(bytes.count, now: context.loop.now)
+        switch body.append(bytes, context.services.requestMemory, for: client) {
+        case .taken: break
+        case .tooLarge: refuseBody(RESTError.payloadTooLarge.response)
+        case .noRoom: refuseBody(RESTError.noRoom.response)
         }
-        if let length = head.contentLength, body.count + bytes.count > LargeBody.bytesMin, body.capacity < length {
-            body.reserveCapacity(length)
-        }
-        let expected = max(head.contentLength ?? 0, body.count + bytes.count)
-        if body.count + bytes.count >= RequestMemory.partBytesMin, !claimBody(expected) {
-            body = []
-            return respond(RESTError.noRoom.response, with: ResponseWriter())
-        }
-        body.append(contentsOf: bytes)
     }
 
-    /// False when all bodies together would be too much.
-    private func claimBody(_ bytes: Int) -> Bool {
-        if let claim { return claim.resize(to: bytes) }
-        claim = context.services.requestMemory.claim(bytes)
-        return claim != nil
-    }
+    /// The peer could not send anything of the body up to now.
+    func restartPace() { pace = Pace(limits, now: context.loop.now) }
 
     /// Goes on with what was read meanwhile, once an answer is complete.
     func readOn() {
@@ -174,14 +183,16 @@ final class HTTPConnection: StreamHandler, GroupMember {
             unread = bytes
             unreadStart = start + used
         }
+        accountForUnread()
     }
 
     func dropUnread() {
         unread = []
         unreadStart = 0
+        unreadClaim = nil
     }
 
-    /// A head must come within one deadline, however slowly its bytes drip in; a body only has to keep coming; an
+    /// A head must come within one deadline, however slowly its bytes drip in; a body has to come at a least pace; an
     /// answer only has to be taken.
     func setTimeout(wasIdle: Bool) {
         guard stream.isOpen, stream.handler === self else { return }
@@ -199,7 +210,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             if decoder.isIdle {
                 stream.setTimeout(after: limits.keepAliveTimeout)
             } else if head != nil {
-                stream.setTimeout(after: limits.bodyTimeout)
+                stream.setTimeout(after: pace.deadline - context.loop.now)
             } else if wasIdle {
                 stream.setTimeout(after: limits.headTimeout)
             }
@@ -213,9 +224,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private func take(
         _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
     ) -> Bool {
-        guard admits(head) else { return false }
+        guard admits(head, ResponseWriter(answering: head)) else { return false }
         if head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
-        handle(head, body, claim)
+        handle(head, ResponseWriter(answering: head), body, claim)
         return false
     }
 
@@ -225,12 +236,12 @@ final class HTTPConnection: StreamHandler, GroupMember {
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
         unread = rest
         if isIdle { return readOn() }
+        accountForUnread()
         pauseReading()
         setTimeout(wasIdle: true)
     }
 
-    private func handle(_ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?) {
-        let writer = ResponseWriter(answering: head)
+    func handle(_ head: RequestHead, _ writer: ResponseWriter, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil) {
         let route = Route(head, servesAccounts: context.services.identity != nil, administers: administers)
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
@@ -282,12 +293,17 @@ final class HTTPConnection: StreamHandler, GroupMember {
     ) {
         do {
             let exchange = try exchange.get()
-            let database = try context.services.directory.use(exchange.databaseName)
+            let database = try context.services.directory.use(
+                exchange.databaseName, by: client, mayCreate: authentication.principal.isAdministrator)
+            if exchange.listens, !enterSession() {
+                context.release(database)
+                return respond(RESTError.crowded.response, with: writer)
+            }
             work = .waiting(exchange, writer)
             context.submit(
                 Request(
                     connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
-                    claim: claim),
+                    client: client.number, claim: claim),
                 to: database.index)
             guard exchange.listens else { return context.release(database) }
             listening = database
@@ -352,7 +368,10 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var hasProgressed: Bool { progress != lastProgress }
 
     func endUse() {
-        if let database = listening { context.release(database) }
+        if let database = listening {
+            context.release(database)
+            client.sessions.leave()
+        }
         listening = nil
         expiry?.cancel()
         expiry = nil

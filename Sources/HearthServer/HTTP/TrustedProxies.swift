@@ -38,7 +38,8 @@ package struct TrustedProxies: Sendable {
         self.networks = networks
     }
 
-    private func contains(_ address: SocketAddress) -> Bool {
+    func contains(_ address: SocketAddress) -> Bool {
+        if networks.isEmpty { return false }
         let bytes = address.addressBytes
         return networks.contains { $0.contains(bytes) }
     }

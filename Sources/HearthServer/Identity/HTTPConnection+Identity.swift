@@ -4,12 +4,6 @@ import Identity
 
 /// Requests about accounts: worked on by other threads, since they wait for the disk and for password hashes.
 extension HTTPConnection {
-    /// What the body of a request may have, if it is about accounts.
-    func bodyBytesMax(ofIdentity head: RequestHead) -> Int? {
-        guard context.services.identity != nil else { return nil }
-        return IdentityRoute(head)?.bodyBytesMax
-    }
-
     func askIdentity(
         _ route: IdentityRoute, _ head: RequestHead, _ body: [UInt8], _ claim: MemoryClaim?, _ writer: ResponseWriter
     ) {

@@ -35,8 +35,17 @@ struct RESTError: Error, Equatable {
 
 // MARK: Places
 
+extension DatabaseDirectory.LookUpError {
+    /// What Firebase says of a database that does not exist; SDKs show it to developers (rest 6).
+    static let unknownText =
+        "Firebase error. Please ensure that you have the URL of your Firebase Realtime Database instance configured "
+        + "correctly."
+}
+
 extension RESTError {
     static let notFound = RESTError(.notFound, "404 Not Found")
+
+    static let unknownDatabase = RESTError(.notFound, DatabaseDirectory.LookUpError.unknownText)
 
     static func methodNotAllowed(_ allowed: StaticString) -> RESTError {
         var error = RESTError(.methodNotAllowed, "this method is not supported here")
@@ -47,7 +56,8 @@ extension RESTError {
     init(_ error: DatabaseDirectory.LookUpError) {
         switch error {
         case .invalidName: self.init(.forbidden, "Invalid Firebase database name")
-        case .tooMany: self.init(.forbidden, "this server has as many databases as it may have")
+        case .unknown: self = .unknownDatabase
+        case .tooMany: self.init(.tooManyRequests, "too many databases without data are in use: try again later")
         }
     }
 
@@ -63,6 +73,8 @@ extension RESTError {
 
 extension RESTError {
     static let noData = RESTError("Error: No data supplied.")
+    static let payloadTooLarge = RESTError(.contentTooLarge, "Payload is too large")
+    static let crowded = RESTError(.tooManyRequests, "this address has as many connections as it may have")
     static let noRoom = RESTError(.serviceUnavailable, Failure.noRoom.message)
     static let notJSON = RESTError("Invalid data; couldn't parse JSON object, array, or value.")
     static let notAnObject = RESTError(

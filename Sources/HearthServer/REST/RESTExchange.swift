@@ -109,6 +109,13 @@ struct RESTExchange: Sendable {
         (isHead, wantsTag, knownTag) = (false, false, nil)
     }
 
+    /// Refuses what the head of a write alone shows to be wrong: its place and its method.
+    static func check(_ head: RequestHead) throws(RESTError) {
+        let isUpload = head.isUpload
+        _ = try target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
+        if !isUpload { _ = try method(head, try RESTParameters(head.query)) }
+    }
+
     /// The answer is an event stream.
     var listens: Bool { if case .listen = action { true } else { false } }
 

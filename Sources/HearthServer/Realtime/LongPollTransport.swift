@@ -34,7 +34,8 @@ final class LongPollTransport {
     private var session: RealtimeSession?
     private var state = State.serving
     private var segments: SegmentJoiner
-    private var claim: MemoryClaim?
+    private let client: Client
+    private var partial: PartialMessage?
     private var output = PollOutput()
     private let outputClaim: OutboundClaim
     /// The poll that waits for something to say.
@@ -50,6 +51,7 @@ final class LongPollTransport {
         self.session = session
         id = session.id
         token = session.token
+        client = session.origin.client
         context = session.context
         outputClaim = OutboundClaim(in: context.loop.outbound)
         password = SessionToken.password(16)
@@ -66,20 +68,25 @@ final class LongPollTransport {
 
     // MARK: Polls
 
+    /// The functions that all answers call, which pass everything on to those of the page around the frame.
+    static func functions(_ callback: [UInt8]?) -> [UInt8] {
+        guard let callback else { return [] }
+        let number = String(decoding: callback, as: UTF8.self)
+        var text: [UInt8] = []
+        for (name, parameters) in [("pLPCommand", "c,a1,a2,a3,a4"), ("pRTLPCB", "n,m")] {
+            let function = "parent.window[\"\(name)\(number)\"]"
+            text += "function \(name)(\(parameters)){\(function)&&\(function)(\(parameters));}\n".utf8
+        }
+        return text
+    }
+
     /// Answers the first request: defines the functions that all answers call, which pass everything on to those of the
     /// page around the frame, and says who the client is.
     ///
     /// - parameter callback: digits that tell the functions of the page apart; nil if they are not in another window.
     func start(_ connection: HTTPConnection, callback: [UInt8]?) {
-        var prelude: [UInt8] = []
-        if let callback {
-            let number = String(decoding: callback, as: UTF8.self)
-            for (name, parameters) in [("pLPCommand", "c,a1,a2,a3,a4"), ("pRTLPCB", "n,m")] {
-                let function = "parent.window[\"\(name)\(number)\"]"
-                prelude += "function \(name)(\(parameters)){\(function)&&\(function)(\(parameters));}\n".utf8
-            }
-        }
-        prelude += "pLPCommand('start','".utf8 + token.text + "','".utf8 + password + "');\n".utf8
+        let prelude =
+            Self.functions(callback) + "pLPCommand('start','".utf8 + token.text + "','".utf8 + password + "');\n".utf8
         due.append(Poll(connection: connection, serial: 0, prelude: prelude))
         flushLater()
     }
@@ -88,11 +95,14 @@ final class LongPollTransport {
     func poll(_ query: QueryString, on connection: HTTPConnection) {
         var request = PollRequest(query)
         if case .serving = state {
-            for segment in request.takeSegments() where !segments.add(segment.number, of: segment.count, segment.text) {
+            var bytes = 0
+            for segment in request.takeSegments() {
+                bytes += segment.text.count
+                if segments.add(segment.number, of: segment.count, segment.text) { continue }
                 giveUp(because: "the segments are wrong or too many")
                 break
             }
-            readOn()
+            readOn(received: bytes)
         }
         // Answers must come in the order of the polls: those that overtook one another are both answered at once.
         let poll = Poll(connection: connection, serial: request.serial)
@@ -117,7 +127,9 @@ final class LongPollTransport {
     // MARK: Receiving
 
     /// Takes messages for as long as there may be more requests.
-    func readOn() {
+    ///
+    /// - parameter received: bytes of segments that have come since the last call.
+    func readOn(received: Int = 0) {
         do throws(MessageError) {
             while case .serving = state, let session, !session.isPaused, let message = try segments.nextMessage() {
                 try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try session.handle(bytes) }
@@ -125,18 +137,30 @@ final class LongPollTransport {
         } catch {
             giveUp(because: error.reason)
         }
-        accountForSegments()
+        accountForSegments(received)
     }
 
     /// Segments of large messages count while they come in, too.
-    private func accountForSegments() {
-        guard segments.byteCount >= RequestMemory.partBytesMin else {
-            claim = nil
-            return
+    private func accountForSegments(_ received: Int) {
+        guard case .serving = state, segments.byteCount >= RequestMemory.partBytesMin else { return endPart() }
+        let part = partial ?? makePart()
+        partial = part
+        if !part.received(received, holding: segments.byteCount) {
+            giveUp(because: "the server has no room for large messages")
         }
-        if claim?.resize(to: segments.byteCount) == true { return }
-        claim = context.services.requestMemory.claim(segments.byteCount)
-        if claim == nil { giveUp(because: "the server has no room for large messages") }
+    }
+
+    private func makePart() -> PartialMessage {
+        PartialMessage(in: context, of: client, rateMin: limits.polledRateMin) { [unowned self] in
+            session?.isPaused == false
+        } fellBehind: { [unowned self] in
+            giveUp(because: "a message comes too slowly")
+        }
+    }
+
+    private func endPart() {
+        partial?.end()
+        partial = nil
     }
 
     // MARK: Sending
@@ -202,6 +226,7 @@ final class LongPollTransport {
     func finish() {
         state = .finishing
         session = nil
+        endPart()
         flushLater()
     }
 
@@ -230,6 +255,8 @@ final class LongPollTransport {
         if case .closed = state { return }
         state = .closed
         session = nil
+        endPart()
+        client.polledSessions.leave()
         timer?.cancel()
         timer = nil
         context.remove(self)

@@ -41,6 +41,7 @@ final class RealtimeSession: GroupMember {
     private var candidate: WebSocketTransport?
     private var queryLists = QueryLists()
     private var requests: RequestsInFlight
+    private var smallRequests = SmallRequests()
     /// Bytes that were sent since the last answer.
     private var sentBytes = 0
     /// In whose name requests are made.
@@ -54,6 +55,7 @@ final class RealtimeSession: GroupMember {
 
     var id: ConnectionID { token.connection }
 
+    /// The session counts among those of its client, which `origin` has been admitted to.
     init(context: LoopContext, database: DatabaseDirectory.Use, origin: SessionOrigin) {
         self.origin = origin
         token = SessionToken(context.makeID(.realtime))
@@ -126,12 +128,15 @@ final class RealtimeSession: GroupMember {
         _ number: Int64, _ operation: consuming Operation, reads: Bool, as principal: Principal? = nil
     ) {
         var request = Request(
-            connection: id, number: number, principal: principal ?? authentication.principal, operation: operation)
+            connection: id, number: number, principal: principal ?? authentication.principal, operation: operation,
+            client: origin.client.number)
         var counted = 0
         if request.byteCount >= RequestMemory.bytesMin {
             counted = request.byteCount
-            let claim = context.services.requestMemory.claim(counted)
+            let claim = context.services.requestMemory.claim(counted, for: origin.client)
             request = claim.map(request.keeping) ?? request.asking(.relay(.failed(.noRoom)))
+        } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
+            request = request.asking(.relay(.failed(.noRoom)))
         }
         requests.add(bytes: counted, reads: reads)
         if requests.isFull { pause() }
@@ -160,6 +165,7 @@ final class RealtimeSession: GroupMember {
     }
 
     func answered(_ count: Int) {
+        smallRequests.answered(count, of: requests.count)
         requests.answered(count, bytes: sentBytes)
         sentBytes = 0
         readOn()
@@ -393,6 +399,7 @@ final class RealtimeSession: GroupMember {
         stream = nil
         candidate = nil
         context.remove(self)
+        origin.client.sessions.leave()
         profile(false)
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)

@@ -27,8 +27,14 @@ final class WebSocketTransport: StreamHandler {
     /// What was read and is not decoded yet, because no more requests may be made: the bytes from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
-    /// For a large message of which a part has come.
-    private var partClaim: MemoryClaim?
+    /// A large message of which a part has come, and what waits unread.
+    private var partial: PartialMessage?
+    /// Present once a message has expanded a lot.
+    private var expansion: ExpansionBudget?
+    /// Of the decoder, as far as it is accounted for.
+    private var expandedBytes = 0
+    /// Runs while the next messages have to wait because those before have expanded too much.
+    private var expansionTimer: Timer?
     /// Bytes that waited to be sent when the deadline last came.
     private var lastWaiting = 0
 
@@ -53,24 +59,45 @@ final class WebSocketTransport: StreamHandler {
 
     private var isHeld: Bool {
         switch role {
-        case .carrier: session.isPaused
-        case .standby: false
+        case .carrier: session.isPaused || isThrottled
+        case .standby: isThrottled
         case .waiting: true
         }
+    }
+
+    private var isThrottled: Bool { expansionTimer?.isArmed == true }
+
+    /// Lets a connection wait whose messages cost much more than they bring.
+    private func accountForExpansion() {
+        let bytes = decoder.expandedBytes - expandedBytes
+        if bytes == 0 { return }
+        expandedBytes += bytes
+        let now = context.loop.now
+        let rate = context.services.configuration.connectionLimits.expandedBytesPerConnection
+        var own = expansion ?? ExpansionBudget(bytesPerSecond: rate, now: now)
+        let wait = max(own.use(bytes, now: now), context.expansion.use(bytes, now: now))
+        expansion = own
+        guard wait > .zero else { return }
+        let timer = expansionTimer ?? context.loop.makeTimer { [unowned self] in readOn() }
+        expansionTimer = timer
+        timer.arm(after: wait)
+        stream.pauseReading()
     }
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
         if goodbye.maySend { extendTimeout() }
         let used = unread.isEmpty ? read(bytes) : 0
         unread.append(contentsOf: bytes[used...])
-        accountForPart()
+        accountForPart(bytes.count)
     }
 
     /// Decodes until there are as many requests as may be. Answers how many bytes it used.
     private func read(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
         var input = bytes
         // What follows a close frame is only looked through for the answer to it.
+        defer { accountForExpansion() }
         while !isHeld || !goodbye.maySend, let event = decoder.next(&input) {
+            accountForExpansion()
             switch event {
             case .message(_, let payload): receive(payload)
             case .ping(let payload):
@@ -97,26 +124,35 @@ final class WebSocketTransport: StreamHandler {
                 unread = bytes
                 unreadStart = start + used
             }
-            accountForPart()
+            accountForPart(used)
         }
         if !isHeld { stream.resumeReading() }
     }
 
     /// Large messages count while they come in, too.
-    private func accountForPart() {
-        let bytes = decoder.heapBytes + joiner.byteCount
-        guard bytes >= RequestMemory.partBytesMin else {
-            partClaim = nil
-            return
+    ///
+    /// - parameter received: bytes that have come since the last call.
+    private func accountForPart(_ received: Int) {
+        let bytes = decoder.heapBytes + joiner.heapBytes + unread.count - unreadStart
+        guard bytes >= RequestMemory.partBytesMin, stream.isOpen else { return endPart() }
+        let part = partial ?? makePart()
+        partial = part
+        if !part.received(received, holding: bytes) {
+            close(.tryAgainLater, reason: "the server has no room for large messages")
         }
-        let isGranted: Bool
-        if let partClaim {
-            isGranted = partClaim.resize(to: bytes)
-        } else {
-            partClaim = context.services.requestMemory.claim(bytes)
-            isGranted = partClaim != nil
+    }
+
+    private func makePart() -> PartialMessage {
+        PartialMessage(in: context, of: session.origin.client) { [unowned self] in
+            !isHeld && stream.isWritable
+        } fellBehind: { [unowned self] in
+            close(.policyViolation, reason: "the message comes too slowly")
         }
-        if !isGranted { close(.tryAgainLater, reason: "the server has no room for large messages") }
+    }
+
+    private func endPart() {
+        partial?.end()
+        partial = nil
     }
 
     private func receive(_ frame: UnsafeRawBufferPointer) {
@@ -232,6 +268,8 @@ final class WebSocketTransport: StreamHandler {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
+        endPart()
+        expansionTimer?.cancel()
         session.lost(self)
         context.services.log.debug("connection.closed", [("connection", "\(session.id.raw)"), ("reason", "\(reason)")])
     }

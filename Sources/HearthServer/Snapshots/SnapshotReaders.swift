@@ -4,16 +4,17 @@ import Synchronization
 import TreeStorage
 
 /// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads
-/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused.
+/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused. Threads and
+/// snapshots are shared out among clients, snapshots among users as well, and clients take turns (``Shares``).
 final class SnapshotReaders: Sendable {
     private struct State {
-        var running = 0
-        var waiting: [SnapshotJob] = []
+        var running: Shares<UInt64>
+        var waiting = FairQueue<UInt64, SnapshotJob>()
     }
 
     private let limits: SnapshotLimits
-    private let opened = OpenSnapshots()
-    private let state = Mutex(State())
+    private let opened: OpenSnapshots
+    private let state: Mutex<State>
     private let send: @Sendable (SnapshotStream, SnapshotStream.Piece) -> Void
 
     /// - parameter send: hands a piece to the loop of the connection; called on the reading thread.
@@ -23,6 +24,8 @@ final class SnapshotReaders: Sendable {
             stream.count(piece)
             send(stream, piece)
         }
+        opened = OpenSnapshots(of: limits.openMax)
+        state = Mutex(State(running: Shares(of: limits.threadsMax)))
     }
 
     func makeStream(_ read: SnapshotRead) -> SnapshotStream { SnapshotStream(read, limits) }
@@ -30,9 +33,7 @@ final class SnapshotReaders: Sendable {
     /// Takes a snapshot of the file as it is now and streams from it.
     func start(_ stream: SnapshotStream, on tree: TreeFile) {
         do throws(StorageError) {
-            guard let place = opened.place(of: limits.openMax) else {
-                throw .overloaded("\(limits.openMax) large reads are under way, as many as may be: try again later")
-            }
+            let place = try opened.place(for: stream.read)
             let job = SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot(), place: place)
             stream.whenBegun { self.start(job) }
         } catch {
@@ -43,36 +44,42 @@ final class SnapshotReaders: Sendable {
     func fail(_ stream: SnapshotStream, _ error: StorageError) { send(stream, .failed(error)) }
 
     private func start(_ job: SnapshotJob) {
-        let mayRun = state.withLock { state in
-            if state.running == limits.threadsMax {
-                state.waiting.append(job)
-                return false
+        state.withLock { $0.waiting.append(job, for: job.client) }
+        job.stream.whenCancelled { [weak self] in self?.dropCancelled() }
+        startWaiting()
+    }
+
+    /// Starts the jobs that a thread is free for.
+    private func startWaiting() {
+        while let job = takeNext() {
+            do throws(SystemError) {
+                _ = try NamedThread(name: "snapshot", priority: .background) {
+                    self.run(job)
+                    self.end(job.client)
+                    self.startWaiting()
+                }
+            } catch {
+                end(job.client)
+                fail(job.stream, .inputOutput("\(error)"))
             }
-            state.running += 1
-            return true
-        }
-        guard mayRun else { return }
-        do throws(SystemError) {
-            _ = try NamedThread(name: "snapshot", priority: .background) { self.work(on: job) }
-        } catch {
-            state.withLock { $0.running -= 1 }
-            fail(job.stream, .inputOutput("\(error)"))
         }
     }
 
-    private func work(on first: SnapshotJob) {
-        var next: SnapshotJob? = first
-        while let job = next {
-            run(job)
-            next = state.withLock { state in
-                if state.waiting.isEmpty {
-                    state.running -= 1
-                    return nil
-                }
-                return state.waiting.removeFirst()
-            }
+    /// Closes the snapshots of those that wait for a thread and are not wanted any more.
+    private func dropCancelled() {
+        let dropped = state.withLock { $0.waiting.removeAll { $0.stream.isCancelled } }
+        _ = consume dropped
+    }
+
+    private func takeNext() -> SnapshotJob? {
+        state.withLock { state in
+            guard let (client, job) = state.waiting.takeFirst(where: { state.running.mayTake($0) }) else { return nil }
+            state.running.take(client)
+            return job
         }
     }
+
+    private func end(_ client: UInt64) { state.withLock { $0.running.give(client) } }
 
     private var slowness: String {
         "a large read was given up: the client took less than \(limits.rateMin) bytes per second of it"
@@ -89,22 +96,56 @@ final class SnapshotReaders: Sendable {
     }
 }
 
+extension SnapshotJob {
+    fileprivate var client: UInt64 { stream.read.client }
+}
+
 /// Counts the snapshots that are open.
 final class OpenSnapshots: Sendable {
-    private let count = Atomic<Int>(0)
+    private struct State {
+        var clients: Shares<UInt64>
+        var users: Shares<[UInt8]>
+    }
 
-    /// Counts one more until it is let go; nil if there are as many as may be.
-    func place(of countMax: Int) -> Place? {
-        if count.add(1, ordering: .relaxed).newValue <= countMax { return Place(in: self) }
-        count.subtract(1, ordering: .relaxed)
-        return nil
+    private let countMax: Int
+    private let state: Mutex<State>
+
+    init(of countMax: Int) {
+        self.countMax = countMax
+        state = Mutex(State(clients: Shares(of: countMax), users: Shares(of: countMax)))
+    }
+
+    /// Counts one more until it is let go.
+    func place(for read: SnapshotRead) throws(StorageError) -> Place {
+        let refusal = state.withLock { state -> String? in
+            if state.clients.isFull { return "\(countMax) large reads are under way, as many as may be" }
+            let mayTake = state.clients.mayTake(read.client) && (read.uid.isEmpty || state.users.mayTake(read.uid))
+            guard mayTake else { return "this client has as many large reads under way as it may have" }
+            state.clients.take(read.client)
+            if !read.uid.isEmpty { state.users.take(read.uid) }
+            return nil
+        }
+        if let refusal { throw .overloaded("\(refusal): try again later") }
+        return Place(in: self, read)
+    }
+
+    private func leave(_ client: UInt64, _ uid: [UInt8]) {
+        state.withLock { state in
+            state.clients.give(client)
+            if !uid.isEmpty { state.users.give(uid) }
+        }
     }
 
     final class Place: Sendable {
         private let snapshots: OpenSnapshots
+        private let client: UInt64
+        private let uid: [UInt8]
 
-        fileprivate init(in snapshots: OpenSnapshots) { self.snapshots = snapshots }
+        fileprivate init(in snapshots: OpenSnapshots, _ read: SnapshotRead) {
+            self.snapshots = snapshots
+            (client, uid) = (read.client, read.uid)
+        }
 
-        deinit { snapshots.count.subtract(1, ordering: .relaxed) }
+        deinit { snapshots.leave(client, uid) }
     }
 }

@@ -37,6 +37,8 @@ final class SnapshotStream: Sendable {
         var patience: Duration
         /// Starts the reading, once the loop wants it.
         var start: (@Sendable () -> Void)?
+        /// Called when nobody wants it any more.
+        var leave: (@Sendable () -> Void)?
     }
 
     private let state: Mutex<State>
@@ -68,17 +70,27 @@ final class SnapshotStream: Sendable {
 
     /// The connection is gone.
     func cancel() {
-        let start = state.withLock { state in
+        let (start, leave) = state.withLock { state in
             state.isCancelled = true
-            defer { state.start = nil }
-            return state.start
+            defer { (state.start, state.leave) = (nil, nil) }
+            return (state.start, state.leave)
         }
         // With it goes the snapshot of a read that nobody waits for any more.
         _ = consume start
+        leave?()
         granted.signal()
     }
 
     // MARK: The reader
+
+    /// Has `leave` called if the read is cancelled while it waits for a thread.
+    func whenCancelled(_ leave: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.leave = leave }
+            return state.isCancelled
+        }
+        if isCancelled { leave() }
+    }
 
     /// Has `start` called when the loop wants the data, so that no thread waits for reads whose turn has not come.
     func whenBegun(_ start: @escaping @Sendable () -> Void) {

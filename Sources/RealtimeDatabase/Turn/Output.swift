@@ -112,6 +112,10 @@ package struct SnapshotRead: Sendable {
     package var sequence: UInt64
     /// That of `sequence`, for a listener that is told of positions.
     package var position: Position?
+    /// Who reads: the client's number, and the user's name if there is one. Large reads are shared out by both.
+    package var client: UInt64 = 0
+    package var uid: [UInt8] = []
+    package var place: Database.LargeReadPlace?
 }
 
 /// A word of the program text that can be compared.

@@ -34,6 +34,8 @@ package final class Request: Sendable {
     package let number: Int64
     package let principal: Principal
     package let operation: Operation
+    /// The client that makes it, which may have several connections; 0 if that does not matter.
+    package let client: UInt64
     /// Bytes of the values that it sets.
     package let byteCount: Int
     /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
@@ -41,24 +43,29 @@ package final class Request: Sendable {
 
     package init(
         connection: ConnectionID, number: Int64, principal: Principal = .nobody, operation: Operation,
-        claim: (any AnyObject & Sendable)? = nil
+        client: UInt64 = 0, claim: (any AnyObject & Sendable)? = nil
     ) {
         self.connection = connection
         self.number = number
         self.principal = principal
         self.operation = operation
+        self.client = client
         self.claim = claim
         byteCount = operation.byteCount
     }
 
     /// The same request, which keeps a claim.
     package func keeping(_ claim: any AnyObject & Sendable) -> Request {
-        Request(connection: connection, number: number, principal: principal, operation: operation, claim: claim)
+        Request(
+            connection: connection, number: number, principal: principal, operation: operation, client: client,
+            claim: claim)
     }
 
     /// The same request with another operation.
     package func asking(_ operation: Operation) -> Request {
-        Request(connection: connection, number: number, principal: principal, operation: operation, claim: claim)
+        Request(
+            connection: connection, number: number, principal: principal, operation: operation, client: client,
+            claim: claim)
     }
 }
 

@@ -94,12 +94,26 @@ final class HearthProcess: Sendable {
     func signal(_ number: Int32) { kill(process, number) }
 
     /// Lets no file of it grow beyond so many bytes, as if the disk were full; nil for as large as it likes.
-    func limitFiles(to bytes: UInt64?) throws {
+    func limitFiles(to bytes: UInt64?) throws { try limit(RLIMIT_FSIZE, to: bytes) }
+
+    /// Sets a limit of the system for it; nil for as much as the system allows.
+    func limit(_ resource: __rlimit_resource, to value: UInt64?) throws {
         // Glibc's module does not have it.
         typealias Call = @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
-        let symbol = try #require(dlsym(nil, "prlimit"))
-        var limit = rlimit(rlim_cur: rlim_t(bytes ?? .max), rlim_max: .max)
-        try #require(unsafeBitCast(symbol, to: Call.self)(process, Int32(RLIMIT_FSIZE.rawValue), &limit, nil) == 0)
+        let prlimit = unsafeBitCast(try #require(dlsym(nil, "prlimit")), to: Call.self)
+        var limit = rlimit()
+        try #require(prlimit(process, Int32(resource.rawValue), nil, &limit) == 0)
+        limit.rlim_cur = value.map { rlim_t($0) } ?? limit.rlim_max
+        try #require(prlimit(process, Int32(resource.rawValue), &limit, nil) == 0)
+    }
+
+    /// Descriptors that it has open.
+    var descriptorCount: Int { TemporaryFolder.files(in: "/proc/\(process)/fd").count }
+
+    /// Its address space, in bytes.
+    var addressSpace: Int {
+        let pages = String(decoding: TemporaryFolder.contents(of: "/proc/\(process)/statm"), as: UTF8.self)
+        return (Int(pages.prefix { $0 != " " }) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     deinit {

@@ -1,0 +1,117 @@
+import EventLoop
+import Synchronization
+
+/// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share what
+/// a client may use of the server. Any thread.
+final class Client: Sendable {
+    /// Tells clients apart; numbers are not used again.
+    let number: UInt64
+    /// Nil where the address is unknown.
+    let network: SocketAddress?
+    /// The numbers of its sessions and database names are not limited: it is on this machine.
+    let isExempt: Bool
+
+    /// What it has of the ``RequestMemory``.
+    let requestBytes = Atomic<Int>(0)
+    /// Of these, in small claims.
+    let smallRequestBytes = Atomic<Int>(0)
+    /// Realtime sessions and event streams.
+    let sessions = LimitedCount()
+    /// Of these, the sessions that are polled.
+    let polledSessions = LimitedCount()
+    /// Names of databases that it has brought up and that have no files.
+    let unwrittenNames = LimitedCount()
+
+    private let clients: Clients?
+
+    fileprivate init(number: UInt64, network: SocketAddress?, isExempt: Bool, in clients: Clients?) {
+        self.number = number
+        self.network = network
+        self.isExempt = isExempt
+        self.clients = clients
+    }
+
+    /// One that is nobody in particular, without limits.
+    static func unlimited() -> Client { Client(number: 0, network: nil, isExempt: true, in: nil) }
+
+    deinit {
+        if let clients, let network { clients.forget(network) }
+    }
+
+    /// What a limit of this client is: none if it is exempt.
+    func limit(_ countMax: Int) -> Int { isExempt ? .max : countMax }
+}
+
+/// A count that has a limit. Any thread.
+struct LimitedCount: ~Copyable, Sendable {
+    private let value = Atomic<Int>(0)
+
+    var count: Int { value.load(ordering: .relaxed) }
+
+    /// Counts one more; false, and no change, if there are `countMax` already.
+    func enter(max countMax: Int) -> Bool {
+        if value.add(1, ordering: .relaxed).newValue <= countMax { return true }
+        leave()
+        return false
+    }
+
+    func leave() { value.subtract(1, ordering: .relaxed) }
+}
+
+/// The clients that have connections. A client is here for as long as anything refers to it.
+final class Clients: Sendable {
+    private struct Table {
+        var made: UInt64 = 0
+        var clients: [SocketAddress: Entry] = [:]
+    }
+
+    private struct Entry {
+        weak var client: Client?
+    }
+
+    private let table = Mutex(Table())
+    private let proxies: TrustedProxies
+    private let exemptsLoopback: Bool
+    private let unknown = Client.unlimited()
+
+    init(behind proxies: TrustedProxies, exemptsLoopback: Bool) {
+        self.proxies = proxies
+        self.exemptsLoopback = exemptsLoopback
+    }
+
+    /// The client at an address. Costs a lock and a look-up.
+    func client(at address: SocketAddress?) -> Client {
+        guard let address else { return unknown }
+        let network = address.network
+        return table.withLock { table in
+            if let client = table.clients[network]?.client { return client }
+            table.made += 1
+            let client = Client(
+                number: table.made, network: network, isExempt: isLocal(address), in: self)
+            table.clients[network] = Entry(client: client)
+            return client
+        }
+    }
+
+    /// Whether some requests come from clients that a proxy names.
+    var knowsProxies: Bool { !proxies.isEmpty }
+
+    /// The client that a request comes from: that at the peer's address, or the one that trusted proxies name.
+    func client(_ peer: SocketAddress?, forwardedFor list: [UInt8]?) -> Client {
+        client(at: proxies.client(peer, forwardedFor: list))
+    }
+
+    /// Whether the connections of an address are not limited: those of proxies carry the requests of many clients.
+    func isExempt(_ address: SocketAddress) -> Bool { isLocal(address) || proxies.contains(address) }
+
+    private func isLocal(_ address: SocketAddress) -> Bool { exemptsLoopback && address.isLoopback }
+
+    var count: Int { table.withLock { $0.clients.count } }
+
+    fileprivate func forget(_ network: SocketAddress) {
+        table.withLock { table in
+            // Another one may have taken the place of the one that ends.
+            if table.clients[network]?.client == nil { table.clients[network] = nil }
+        }
+    }
+}

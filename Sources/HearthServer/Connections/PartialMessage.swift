@@ -1,0 +1,49 @@
+import EventLoop
+
+/// A message of which a part has come: memory for the part is claimed, and the rest has to come at a least pace.
+///
+/// Belongs to one loop. To be ended with ``end()``, which it cannot do by itself.
+final class PartialMessage {
+    private let memory: RequestMemory
+    private let client: Client
+    private let loop: EventLoop
+    private var claim: MemoryClaim?
+    private var pace: Pace
+    private var timer: Timer?
+
+    /// - parameters:
+    ///   - mayCome: the peer is read at the moment; if not, it is given more time.
+    ///   - fellBehind: called when the peer has been too slow.
+    init(
+        in context: LoopContext, of client: Client, rateMin: Int? = nil, mayCome: @escaping () -> Bool,
+        fellBehind: @escaping () -> Void
+    ) {
+        memory = context.services.requestMemory
+        self.client = client
+        loop = context.loop
+        pace = Pace(context.services.configuration.connectionLimits, rateMin: rateMin, now: loop.now)
+        let timer = loop.makeTimer { [unowned self] in
+            if !mayCome() { pace.restart(now: loop.now) }
+            if pace.deadline > loop.now { arm() } else { fellBehind() }
+        }
+        self.timer = timer
+        arm()
+    }
+
+    private func arm() { timer?.arm(after: pace.deadline - loop.now) }
+
+    /// More has come: the part takes so much memory now. False when there is no room for it.
+    func received(_ bytes: Int, holding held: Int) -> Bool {
+        pace.received(bytes, now: loop.now)
+        if let claim { return claim.resize(to: held) }
+        claim = memory.claim(held, for: client)
+        return claim != nil
+    }
+
+    /// The message is complete, or nobody wants it.
+    func end() {
+        timer?.cancel()
+        timer = nil
+        claim = nil
+    }
+}

@@ -1,0 +1,41 @@
+/// The memory of a connection's small requests that are not answered, each of which is too small to be counted by
+/// itself: beyond a few kilobytes, all of them together are.
+struct SmallRequests {
+    /// What a request takes besides its values, about.
+    private static let overhead = 256
+    /// So much is not counted.
+    private static let freeBytes = 16 << 10
+    /// Claims grow in such steps.
+    private static let stepBytes = 32 << 10
+
+    private var bytes = 0
+    private var claimed = 0
+    private var claim: MemoryClaim?
+
+    /// One more, with values of `valueBytes`. False, and not counted, when there is no room.
+    mutating func add(_ valueBytes: Int, _ memory: RequestMemory, for client: Client) -> Bool {
+        let total = bytes + valueBytes + Self.overhead
+        if total > Self.freeBytes, total > claimed {
+            let wanted = total + Self.stepBytes
+            if let claim {
+                guard claim.resize(to: wanted) else { return false }
+            } else {
+                claim = memory.claim(wanted, for: client)
+                guard claim != nil else { return false }
+            }
+            claimed = wanted
+        }
+        bytes = total
+        return true
+    }
+
+    /// Some of the requests are answered, of so many that were not. Each counts as the average of them.
+    mutating func answered(_ answers: Int, of count: Int) {
+        if bytes == 0 { return }
+        bytes = count > answers ? bytes - bytes / count * answers : 0
+        if claim != nil, bytes <= Self.freeBytes {
+            claim = nil
+            claimed = 0
+        }
+    }
+}
