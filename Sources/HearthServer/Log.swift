@@ -46,6 +46,11 @@ package struct Log: Sendable {
         if level <= .info { write(.info, event, fields()) }
     }
 
+    /// An event whose name is that of a kind.
+    func info(event: String, _ fields: @autoclosure () -> [(StaticString, String)]) {
+        if level <= .info { write(.info, event, fields()) }
+    }
+
     package func warning(_ event: StaticString, _ fields: @autoclosure () -> [(StaticString, String)] = []) {
         if level <= .warning { write(.warning, event, fields()) }
     }
@@ -55,6 +60,10 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ event: StaticString, _ fields: [(StaticString, String)]) {
+        write(level, "\(event)", fields)
+    }
+
+    private func write(_ level: Level, _ event: String, _ fields: [(StaticString, String)]) {
         var line = "\(Timestamp(milliseconds: WallClock.milliseconds)) \(level.name) \(event)"
         for (key, value) in fields { line += " \(key)=\(Self.quoted(value))" }
         recent.add(line)

@@ -50,8 +50,10 @@ package final class Server: Sendable {
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let outbound = OutboundMemory(bytesMax: configuration.outboundBytesTotalMax)
             let group = try EventLoopGroup(count: loopCount, outbound: outbound)
+            let trail = AuditTrail(log)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
             let trust = try Trust(configuration, folder, fetcher: fetcher)
+            trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
             var names = configuration.databaseNames
             if configuration.isDevelopment { names.allowsNew = true }
             let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
@@ -71,12 +73,12 @@ package final class Server: Sendable {
                 readers: readers, readiness: readiness, outbound: outbound
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let identity = try configuration.identity.map {
-                try IdentityService($0, configuration, folder, trust, log: log)
+                try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
             }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
-                clients: clients, log: log)
+                clients: clients, log: log, trail: trail)
             identity?.accounts.observe { contexts.revoke($0) }
             contexts.set(
                 group.loops.enumerated().map {

@@ -11,6 +11,9 @@ extension Database {
         _ entries: [(target: WriteTarget, value: IncomingValue)], for connection: ConnectionID, in turn: inout Turn
     ) throws(Failure) {
         try checkWritable()
+        // Nothing of what was to be dropped comes back with it.
+        if forfeited.contains(connection.raw) { try cancelOwed(.root, of: connection, in: &turn) }
+        forfeited.remove(connection.raw)
         let assignments = entries.map { Assignment(target: $0.target, value: $0.value.json) }
         var writes = owed[connection.raw] ?? OwedWrites()
         writes.principal = turn.principal
@@ -43,6 +46,20 @@ extension Database {
         sequence += 1
     }
 
+    /// Drops what a connection has registered: now, or, while writes are refused, when they are not any more.
+    func forfeit(_ connection: ConnectionID, in turn: inout Turn) {
+        if owed[connection.raw] == nil { return }
+        forfeited.insert(connection.raw)
+        try? cancelOwed(.root, of: connection, in: &turn)
+    }
+
+    /// Forgets what is durably paid.
+    func forgetPaid() {
+        if paid.isEmpty { return }
+        for entry in paid where entry.sequence <= durableSequence { forfeited.remove(entry.connection) }
+        paid.removeAll { $0.sequence <= durableSequence }
+    }
+
     /// The state as the log says it.
     func take(_ writes: OwedWrites, of connection: UInt64) {
         owed[connection] = writes.isEmpty ? nil : writes
@@ -61,7 +78,7 @@ extension Database {
         while let connection = orphans.first, refusal == nil, tornBy == nil, telling == nil {
             if let writes = owed[connection] {
                 do throws(Failure) {
-                    try pay(writes, in: &turn)
+                    if !forfeited.contains(connection) { try pay(writes, in: &turn) }
                 } catch {
                     // Torn: what the log has says whether it is still owed.
                     return

@@ -127,7 +127,10 @@ extension Database {
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
         endListeners(of: connection)
-        if owed[connection.raw] == nil { return }
+        if owed[connection.raw] == nil {
+            forfeited.remove(connection.raw)
+            return
+        }
         if !orphans.contains(connection.raw) { orphans.append(connection.raw) }
         payOrphans(in: &turn)
     }

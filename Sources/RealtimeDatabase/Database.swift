@@ -52,6 +52,8 @@ package final class Database {
     var orphans: [UInt64] = []
     /// Connections whose writes were made by operations that the log may not have yet.
     var paid: [(connection: UInt64, sequence: UInt64)] = []
+    /// Connections whose writes are not to be made, until that is durable.
+    var forfeited: Set<UInt64> = []
     /// What the rules want indexed, nil until they have said it, the indexes there are, and their entries.
     var definitions: [IndexDefinition]?
     var catalog = IndexCatalog()
@@ -198,7 +200,7 @@ package final class Database {
     /// The log now has everything up to `sequence`.
     package func committed(through sequence: UInt64) {
         durableSequence = max(durableSequence, sequence)
-        if !paid.isEmpty { paid.removeAll { $0.sequence <= durableSequence } }
+        forgetPaid()
         if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
@@ -302,6 +304,7 @@ package final class Database {
                 reply = .failed(error)
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .forfeit: forfeit(connection, in: &turn)
         case .disconnect: disconnect(connection, in: &turn)
         }
     }

@@ -19,6 +19,12 @@ extension IdentityConfiguration {
             }
             publicURL = url
         }
+        if let url = arguments["token-url"] {
+            guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
+                throw UsageError(message: "--token-url must be like https://example.com/token, not '\(url)'")
+            }
+            tokenURL = url
+        }
         if let names = list("tenants") {
             guard !names.isEmpty, names.allSatisfy(Realm.isValidName) else {
                 throw UsageError(message: "--tenants must be names between commas, not '\(arguments["tenants"] ?? "")'")

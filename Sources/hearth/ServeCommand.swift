@@ -58,6 +58,9 @@ extension Command {
             .init(name: "no-auth", value: nil, help: "no accounts"),
             .init(
                 name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
+            .init(
+                name: "token-url", value: "URL",
+                help: "the URL of /token that assertions must name, or one of Google's (default: what they asked)"),
             .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
             .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
             .init(

@@ -1,10 +1,11 @@
 import EventLoop
-import HearthServer
 import Identity
 import JSONTree
 import JSONWebTokens
 import TestSupport
 import Testing
+
+@testable import HearthServer
 
 @Suite("Sessions of users with accounts, in production") struct AccountSessionTests {
     private static let rules = """
@@ -64,6 +65,54 @@ import Testing
         #expect(try client.rest.ask("GET", "/\(a.id).json?auth=\(a.token)").status == 401)
         try peers[1].send(2, "g", #"{"p":"\#(b.id)"}"#)
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
+    }
+
+    @Test(
+        "what a user has left for the end of a connection is not done when the account is lost, whoever the client is by then",
+        arguments: ["disabled", "deleted", "revoked"])
+    func owedWrites(loss: String) throws {
+        let client = try IdentityClient(
+            isDevelopment: false, rules: #"{"rules":{".read":true,".write":"auth != null"}}"#)
+        let identity = try #require(client.server.server.services.identity)
+        let realm = Realm(project: "hearth")
+        let (a, b) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+        func connect(_ user: User, _ place: String) throws -> RealtimePeer {
+            let peer = try client.server.connect("/.ws?v=5&ns=default")
+            _ = try peer.receiveMessage()
+            try peer.send(1, "auth", #"{"cred":"\#(user.token)"}"#)
+            try peer.send(2, "o", #"{"p":"/\#(place)","d":true}"#)
+            #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
+            #expect(try peer.receiveMessage() == RealtimePeer.response(2))
+            return peer
+        }
+        let (lost, other, changed) = (try connect(a, "lost"), try connect(b, "other"), try connect(a, "changed"))
+        try changed.send(3, "unauth", "{}")
+        _ = try changed.receiveMessage()
+        switch loss {
+        case "deleted": try identity.accounts.delete(user: a.id, in: realm)
+        default:
+            var change = UserChange()
+            if loss == "disabled" {
+                change.isDisabled = true
+            } else {
+                change.validSince = WallClock.milliseconds / 1000
+            }
+            _ = try identity.accounts.update(.user(a.id), change, in: realm)
+        }
+        #expect(try lost.receiveMessage()?.contains(#""a":"ac""#) == true)
+        #expect(try lost.receive() == .close(1008, reason: "the user's tokens were revoked"))
+        // This one goes on as nobody, and asks behind what was forfeited.
+        try changed.send(4, "g", #"{"p":"/"}"#)
+        #expect(try changed.receiveMessage() == RealtimePeer.response(4, "ok", "null"))
+        let watcher = try client.server.connect("/.ws?v=5&ns=default")
+        _ = try watcher.receiveMessage()
+        try watcher.send(1, "q", #"{"p":"/other","h":""}"#)
+        _ = try watcher.receiveMessage()
+        changed.hangUp()
+        other.hangUp()
+        #expect(try watcher.receiveMessage() == #"{"t":"d","d":{"a":"d","b":{"p":"other","d":true}}}"#)
+        try watcher.send(2, "g", #"{"p":"/"}"#)
+        #expect(try watcher.receiveMessage() == RealtimePeer.response(2, "ok", #"{"other":true}"#))
     }
 
     @Test("what an administrator's key has opened ends with it")

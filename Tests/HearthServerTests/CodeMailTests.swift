@@ -49,6 +49,23 @@ struct MailBox {
         #expect(CodeMail(recover, link: "").recipient == "old@x")
     }
 
+    @Test("nothing is sent to an address that is an option, or holds the end of a line or a field")
+    func unsafeRecipients() throws {
+        let folder = TemporaryFolder()
+        let mailer = try CodeMailer(
+            .command("echo \"$HEARTH_MAIL_TO\" >> \(folder.path)/mail"), log: Log(level: .error))
+        for recipient in [
+            "-oQ/tmp@x", "a@x\r\nRCPT TO:<b@y>", "a@x>\nBcc: b@y", "a b@x", "a\0@x", "a\u{85}@x", "",
+            "good@example.com",
+        ] {
+            let code = OneTimeCode(kind: .resetPassword, user: "u", email: recipient, newEmail: nil, expiresAt: 0)
+            mailer.send(CodeMail(code, link: "https://a.example"))
+        }
+        mailer.stop()
+        let sent = String(decoding: TemporaryFolder.contents(of: folder.path + "/mail"), as: UTF8.self)
+        #expect(sent == "good@example.com\n")
+    }
+
     @Test("a command gets the mail and the address, and its failure is noticed")
     func command() throws {
         let folder = TemporaryFolder()

@@ -20,6 +20,7 @@ final class IdentityClient {
     init(
         isDevelopment: Bool = true, hasAdminListener: Bool = false, folder: String? = nil,
         rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
+        logLevel: Log.Level = .error,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -35,6 +36,7 @@ final class IdentityClient {
             configuration.identity = identity
             if let folder { configuration.dataFolder = folder }
             configuration.trustedProxies = trustedProxies
+            configuration.logLevel = logLevel
         }
         rest = try server.connectREST()
         admin = hasAdminListener ? try server.connectAdminREST() : rest

@@ -63,7 +63,7 @@ struct TokenVerifierTests {
         #expect(throws: TokenError.unsigned) { try verify(unsigned, with: verifier()) }
         for word in ["owner", "ya29.abc", "", "a.b.c", String(repeating: "a", count: 40)] {
             #expect(throws: TokenError.self) { try verify(bytes(word), with: verifier()) }
-            #expect(try !verifier().isAdministrator(bytes(word), now: now))
+            #expect(try verifier().administrator(bytes(word), now: now) == nil)
         }
     }
 
@@ -72,14 +72,14 @@ struct TokenVerifierTests {
         let verifier = try development()
         for word in ["owner", "Owner", "ya29.abc"] {
             #expect(isAdministrator(try verify(bytes(word), with: verifier)))
-            #expect(verifier.isAdministrator(bytes(word), now: now))
+            #expect(verifier.administrator(bytes(word), now: now) != nil)
         }
         let mock = JSONWebToken.unsigned(
             object(#"{"sub":"u7","iat":0,"exp":3600,"firebase":{"sign_in_provider":"custom","identities":{}},"a":[1]}"#)
         )
         let user = try user(try verify(mock, with: verifier))
         #expect(user.uid == bytes("u7") && user.provider == bytes("custom") && user.expiresAt == nil)
-        #expect(!verifier.isAdministrator(mock, now: now))
+        #expect(verifier.administrator(mock, now: now) == nil)
         #expect(throws: TokenError.malformed) { try verify(bytes("owners"), with: verifier) }
     }
 
@@ -137,8 +137,10 @@ struct TokenVerifierTests {
     private func answer(
         _ assertion: [UInt8]?, with verifier: TokenVerifier, grantType: String? = AccessTokens.grantType,
         now: Int64? = nil
-    ) -> (status: Int, body: JSONObject) {
-        verifier.answer(grantType: grantType.map(bytes), assertion: assertion, now: now ?? self.now)
+    ) -> AccessTokens.Answer {
+        verifier.answer(
+            grantType: grantType.map(bytes), assertion: assertion, endpoints: ["https://db.example/token"],
+            now: now ?? self.now)
     }
 
     private func exchange(_ assertion: [UInt8], with verifier: TokenVerifier) throws -> [UInt8] {
@@ -155,10 +157,10 @@ struct TokenVerifierTests {
         let token = try exchange(JSONWebToken.signed(assertionClaims, with: key), with: verifier)
         let caller = try verify(token, with: verifier)
         #expect(isAdministrator(caller) && caller.expiresAt == now + 3600)
-        #expect(verifier.isAdministrator(token, now: now + 3599))
-        #expect(!verifier.isAdministrator(token, now: now + 3600))
+        #expect(verifier.administrator(token, now: now + 3599) != nil)
+        #expect(verifier.administrator(token, now: now + 3600) == nil)
         #expect(throws: TokenError.expired) { try verify(token, with: verifier, now: now + 3600) }
-        #expect(!verifier.isAdministrator(try idToken(), now: now))
+        #expect(verifier.administrator(try idToken(), now: now) == nil)
         // It is no user's token.
         #expect(throws: TokenError.wrongIssuer) { try authority().verifyIDToken(token, now: now) }
     }
@@ -169,11 +171,11 @@ struct TokenVerifierTests {
         let key = try makeAccount().key
         let assertion = try JSONWebToken.signed(assertionClaims, with: key)
         let token = try exchange(assertion, with: verifier)
-        #expect(verifier.isAdministrator(token, now: now))
+        #expect(verifier.administrator(token, now: now) != nil)
         #expect(try accounts().keys.map(\.id) == [key.id])
         #expect(try !accounts().removeKey("other"))
         #expect(try accounts().removeKey(key.id))
-        #expect(!verifier.isAdministrator(token, now: now))
+        #expect(verifier.administrator(token, now: now) == nil)
         #expect(answer(assertion, with: verifier).status == 400)
     }
 
@@ -185,8 +187,8 @@ struct TokenVerifierTests {
             let answer = answer(assertion, with: verifier, now: now)
             #expect(answer.status == 400 && answer.body["error"] == .text("invalid_grant"))
             return [
-                .wrongSignature, .unknownKey, .wrongAudience, .expired, .malformed, .invalidClaim("iss"),
-                .invalidClaim("exp"),
+                .wrongSignature, .unknownKey, .wrongAudience, .expired, .alreadyUsed, .malformed, .invalidClaim("iss"),
+                .invalidClaim("exp"), .invalidClaim("jti"),
             ].first { answer.body["error_description"] == .text("\($0)") }
         }
         func changed(_ name: String, _ value: JSONValue?) throws -> [UInt8] {
@@ -204,10 +206,35 @@ struct TokenVerifierTests {
         #expect(error(try changed("aud", nil)) == .wrongAudience)
         #expect(error(try changed("aud", .text(CustomToken.audience))) == .wrongAudience)
         #expect(error(try changed("uid", .text("u1"))) == .wrongAudience)
+        for other in ["https://evil.example/token", "http://db.example/token", "https://db.example/token/", "/token"] {
+            #expect(error(try changed("aud", .text(other))) == .wrongAudience, "\(other)")
+        }
+        // It is good for an hour at most, whatever it says.
+        #expect(error(try changed("exp", .integer(now + 3601))) == .invalidClaim("exp"))
+        #expect(error(try changed("iat", nil)) == .invalidClaim("exp"))
+        #expect(error(try changed("jti", .integer(1))) == .invalidClaim("jti"))
         #expect(error(try changed("scope", nil), now: now + 3600) == .expired)
         #expect(error(bytes("owner")) == .malformed)
         // A custom token is signed with the same key and given to anybody.
         #expect(error(try JSONWebToken.signed(customClaims, with: key)) == .wrongAudience)
+    }
+
+    @Test("an assertion is for this server or for Google's, and with a name good once")
+    func assertionsThatDo() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        func status(_ changes: KeyValuePairs<String, JSONValue?>) throws -> Int {
+            var claims = assertionClaims
+            claims.merge(JSONObject(changes))
+            return answer(try JSONWebToken.signed(claims, with: key), with: verifier).status
+        }
+        for audience in [
+            "https://db.example/token", "https://oauth2.googleapis.com/token",
+            "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token",
+        ] { #expect(try status(["aud": .text(audience)]) == 200, "\(audience)") }
+        for expected in [200, 400] { #expect(try status(["jti": .text("once")]) == expected) }
+        #expect(try status(["jti": .text("another")]) == 200)
+        for _ in 0..<2 { #expect(try status([:]) == 200) }
     }
 
     @Test("a request for a token that lacks something says what")
@@ -223,7 +250,7 @@ struct TokenVerifierTests {
     func developmentExchange() throws {
         let verifier = try development()
         let token = try exchange(bytes("anything"), with: verifier)
-        #expect(verifier.isAdministrator(token, now: now))
+        #expect(verifier.administrator(token, now: now) != nil)
     }
 
     @Test("a forged access token is no administrator's")
@@ -235,12 +262,13 @@ struct TokenVerifierTests {
             "iat": .integer(now), "exp": .integer(now + 3600),
         ])
         for forger in [key, TestKeys.first] {
-            #expect(!verifier.isAdministrator(try JSONWebToken.signed(claims, with: forger, type: "at+jwt"), now: now))
+            #expect(
+                verifier.administrator(try JSONWebToken.signed(claims, with: forger, type: "at+jwt"), now: now) == nil)
         }
         // Signed by the server's own key, as an ID token is.
         let own = try KeyStore(folder: folder.path, now: now).signingKey(now: now)
-        #expect(!verifier.isAdministrator(try JSONWebToken.signed(claims, with: own), now: now))
-        #expect(verifier.isAdministrator(try JSONWebToken.signed(claims, with: own, type: "at+jwt"), now: now))
+        #expect(verifier.administrator(try JSONWebToken.signed(claims, with: own), now: now) == nil)
+        #expect(verifier.administrator(try JSONWebToken.signed(claims, with: own, type: "at+jwt"), now: now) != nil)
     }
 
     // MARK: Acting as somebody

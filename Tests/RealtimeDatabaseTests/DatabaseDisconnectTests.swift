@@ -63,6 +63,38 @@ struct DatabaseDisconnectTests {
         #expect(try Self.tree(bench) == #"{"p":{"b":3}}"#)
     }
 
+    @Test("are not made when they are forfeited, and what is registered later is")
+    func forfeiting() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a", "1")), .forfeit, .forfeit)
+        bench.process(try Self.onDisconnect(("b", "2")), by: Self.reader)
+        bench.process(.forfeit, .disconnect, by: Self.reader)
+        // No one is answered.
+        #expect(bench.commit() == ["1 done", "4 done"])
+        bench.process(try Self.onDisconnect(("c", "3")), .disconnect)
+        #expect(try Self.tree(bench) == #"{"c":3}"#)
+        _ = bench.commit()
+        #expect(bench.database.forfeited.isEmpty)
+        #expect(try Self.tree(.reopened(MemoryRowStore(), sequence: 0, log: bench.log)) == #"{"c":3}"#)
+    }
+
+    @Test("are not made when they are forfeited while storage refuses writes, nor what is left of them afterwards")
+    func forfeitingWhileRefusing() throws {
+        var bench = DatabaseBench()
+        bench.process(try Self.onDisconnect(("a", "1")))
+        bench.process(try Self.onDisconnect(("b", "2")), by: Self.reader)
+        _ = bench.commit()
+        bench.database.refuse(because: .full)
+        bench.process(.forfeit, .disconnect)
+        bench.process(.forfeit, by: Self.reader)
+        bench.database.accept()
+        bench.process(try Self.onDisconnect(("c", "3")), .disconnect, by: Self.reader)
+        _ = bench.commit()
+        #expect(try Self.tree(bench) == #"{"c":3}"#)
+        #expect(bench.database.owed.isEmpty && bench.database.forfeited.isEmpty)
+        #expect(try Self.tree(.reopened(MemoryRowStore(), sequence: 0, log: bench.log)) == #"{"c":3}"#)
+    }
+
     @Test("of another connection are none of this one's")
     func connections() throws {
         var bench = DatabaseBench()

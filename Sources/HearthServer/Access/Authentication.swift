@@ -25,6 +25,9 @@ final class Authentication: Sendable {
         self.key = key
     }
 
+    /// A name for the administrator that this is; nil for others.
+    var administrator: String? { principal.isAdministrator ? key?.name ?? "administrator" : nil }
+
     static let nobody = Authentication(principal: .nobody)
 
     /// Calls `body` when the credential ends, unless the timer is cancelled before; nil if it does not end.
@@ -60,6 +63,10 @@ struct AccountSession: Hashable, Sendable {
         realm = Realm(project: project, tenant: user.tenant.map { String(decoding: $0, as: UTF8.self) })
         self.user = String(decoding: user.uid, as: UTF8.self)
         issuedAt = user.issuedAt
+    }
+
+    func isSameUser(as other: AccountSession) -> Bool {
+        realm == other.realm && user.utf8.elementsEqual(other.user.utf8)
     }
 
     func ends(with revocation: Revocation) -> Bool {

@@ -12,6 +12,8 @@ struct AdminCall: Sendable {
     let database: String
     let host: [UInt8]
     let services: Services
+    /// The name of whoever asks.
+    let administrator: String
 
     /// Answers `{"status":200,"body":…}`; a body that is no JSON comes as a string.
     func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping Administration.Completion) {
@@ -21,7 +23,8 @@ struct AdminCall: Sendable {
         let finish: @Sendable (HTTPResponse) -> Void = { then(.success(Self.json(of: $0))) }
         switch Route(head, servesAccounts: services.identity != nil) {
         case .settings:
-            let endpoint = SettingsEndpoint(database: database, services: services)
+            let endpoint = SettingsEndpoint(
+                database: database, services: services, administrator: administrator)
             services.helper.post { finish(endpoint.response(to: head, body)) }
         case .databases: finish(HTTPResponse.databases(services.databaseNames))
         case .identity(let route) where route.isAdministrative:
@@ -30,7 +33,7 @@ struct AdminCall: Sendable {
             }
             let request = IdentityRequest(
                 route, head, body: body, from: nil, isSecure: services.configuration.tls != nil,
-                standing: .administrator)
+                standing: .administrator(administrator))
             if services.identity?.post(request, then: finish) != true { finish(HTTPResponse(identity: .busy)) }
         default: finish(RESTError.notFound.response)
         }

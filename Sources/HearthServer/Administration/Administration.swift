@@ -13,10 +13,13 @@ struct Administration: Sendable {
     private let database: UInt32
     /// What the administrator calls this server.
     private let host: [UInt8]
+    /// The name of whoever asks.
+    private let administrator: String
     private var services: Services { context.services }
     private var name: String { services.directory.name(of: database) }
 
-    init(_ context: LoopContext, _ database: UInt32, host: [UInt8]) {
+    init(_ context: LoopContext, _ database: UInt32, host: [UInt8], administrator: String) {
+        self.administrator = administrator
         self.context = context
         self.database = database
         self.host = host
@@ -36,7 +39,8 @@ struct Administration: Sendable {
             then(.success(JSONObject(["lines": .array(Array(lines))]).bytes))
         case .backup: services.backUp(name, then)
         case .rest(let method, let target, let body):
-            AdminCall(database: name, host: host, services: services).make(method, target, body, then)
+            AdminCall(database: name, host: host, services: services, administrator: administrator).make(
+                method, target, body, then)
         // The session has the database answer these.
         case .children, .count, .profile: then(.failure(AdminRefusal(text: "the session has this answered")))
         }

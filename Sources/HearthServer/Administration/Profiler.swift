@@ -213,7 +213,7 @@ extension Operation {
         case .unlisten(let path): ("unlisten", path)
         case .onDisconnect(let entries): ("on disconnect", entries.first?.target.path ?? .root)
         case .cancelOnDisconnect(let path): ("cancel on disconnect", path)
-        case .unlistenQuery, .dropListener, .become, .relay, .explain, .disconnect: nil
+        case .unlistenQuery, .dropListener, .become, .relay, .explain, .forfeit, .disconnect: nil
         }
     }
 }

@@ -18,7 +18,11 @@ extension RealtimeSession {
     private static let countedMax = 5000
 
     func administer(_ number: Int64, _ request: AdminRequest) {
-        guard origin.administers, authentication.principal.isAdministrator else {
+        guard origin.administers, let administrator = authentication.administrator else {
+            context.services.trail.note(
+                AuditEvent(
+                    .denied, client: origin.client.network?.clientNetwork,
+                    [("at", "admin"), ("uid", authentication.account?.user)]))
             let text = origin.administers ? AdminRequest.forAdministrators : AdminRequest.elsewhere
             return submit(number, .relay(.failed(.refused(status: StaticText("permission_denied"), text))))
         }
@@ -34,19 +38,21 @@ extension RealtimeSession {
             case .failure(let error)?:
                 awaitAnswer()
                 finish(number, .success(AdminCall.json(of: error.response)))
-            case nil: askBeside(number, request, bytes: body.count)
+            case nil: askBeside(number, request, of: administrator, bytes: body.count)
             }
-        case .sessions, .kick, .statistics, .databases, .history, .log, .backup: askBeside(number, request)
+        case .sessions, .kick, .statistics, .databases, .history, .log, .backup:
+            askBeside(number, request, of: administrator)
         }
     }
 
     /// What other threads have to be asked for.
-    private func askBeside(_ number: Int64, _ request: AdminRequest, bytes: Int = 0) {
+    private func askBeside(_ number: Int64, _ request: AdminRequest, of administrator: String, bytes: Int = 0) {
         let isCounted = bytes >= RequestMemory.bytesMin
         let claim = isCounted ? context.services.requestMemory.claim(bytes, for: origin.client) : nil
         if isCounted, claim == nil { return submit(number, .relay(.failed(.noRoom))) }
         awaitAnswer(bytes: isCounted ? bytes : 0)
-        let administration = Administration(context, database.index, host: host)
+        let administration = Administration(
+            context, database.index, host: host, administrator: administrator)
         let (loop, context, token) = (context.loop, context, token)
         administration.answer(request) { answer in
             // The memory of the request is in use up to here.

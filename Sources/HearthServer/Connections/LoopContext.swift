@@ -103,7 +103,11 @@ final class LoopContext: @unchecked Sendable {
             guard let account else { return false }
             return byUser[account.user]?.contains { account.ends(with: $0) } ?? false
         }
-        for session in Array(sessions.values) where isRevoked(session.authentication.account) { session.revoke() }
+        for session in Array(sessions.values) {
+            // The client may have become somebody else since.
+            if isRevoked(session.owingAccount) { session.forfeit() }
+            if isRevoked(session.authentication.account) { session.revoke() }
+        }
         for connection in Array(exchanges.values) where isRevoked(connection.follower?.account) {
             connection.end(with: EventStreamWriter.authRevoked)
         }

@@ -14,6 +14,7 @@ final class Services: Sendable {
     /// Does what would keep an event loop too long: reading and writing large texts.
     let helper: Worker<@Sendable () -> Void>
     let log: Log
+    let trail: AuditTrail
     let requestMemory: RequestMemory
     let clients: Clients
     /// Nil if accounts are not served.
@@ -33,7 +34,7 @@ final class Services: Sendable {
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
         identity: IdentityService?, trust: Trust, rules: RulesInForce, denials: DenialLog,
-        readiness: Readiness, clients: Clients, log: Log
+        readiness: Readiness, clients: Clients, log: Log, trail: AuditTrail
     ) throws(SystemError) {
         self.configuration = configuration
         self.folder = folder
@@ -47,6 +48,7 @@ final class Services: Sendable {
         keys = trust.keys
         self.readiness = readiness
         self.log = log
+        self.trail = trail
         self.identity = identity
         requestMemory = RequestMemory(
             bytesMax: configuration.requestBytesTotalMax ?? Memory.requestBytes(of: Memory.byteCount))
@@ -64,7 +66,7 @@ final class Services: Sendable {
         do throws(RulesInForce.LoadError) {
             guard let program = try rules.reload() else { return }
             databases.rulesChanged()
-            log.info("rules.loaded", [("file", rules.file ?? "")])
+            trail.note(AuditEvent(.rules, [("by", "file"), ("file", rules.file ?? "")]))
             warnOfOpenRules(program, in: rules.file ?? "")
         } catch {
             log.error("rules.refused", [("error", error.message), ("in-force", "the rules before")])

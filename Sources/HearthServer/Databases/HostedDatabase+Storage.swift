@@ -66,7 +66,7 @@ extension HostedDatabase {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
             switch request.operation {
-            case .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
+            case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
             case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
                 .explain:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))

@@ -137,7 +137,10 @@ final class HostedDatabases {
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
-            if case .disconnect = request.operation { continue }
+            switch request.operation {
+            case .forfeit, .disconnect: continue
+            default: break
+            }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
         }
         builder.finish(host.deliver)

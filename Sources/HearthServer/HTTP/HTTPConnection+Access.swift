@@ -55,12 +55,19 @@ extension HTTPConnection {
     }
 
     /// Goes on only with an administrator's request.
-    func admit(_ head: RequestHead, _ writer: ResponseWriter, then body: @escaping @Sendable (HTTPConnection) -> Void) {
+    func admit(
+        _ head: RequestHead, _ writer: ResponseWriter,
+        then body: @escaping @Sendable (HTTPConnection, _ administrator: String) -> Void
+    ) {
         identify(head, writer) { connection, authentication in
-            guard authentication.principal.isAdministrator else {
+            guard let administrator = authentication.administrator else {
+                connection.context.services.trail.note(
+                    AuditEvent(
+                        .denied, client: connection.client.network?.clientNetwork,
+                        [("at", String(decoding: head.path, as: UTF8.self)), ("reason", "not an administrator")]))
                 return connection.respond(RESTError.notAdministrator.response, with: writer)
             }
-            body(connection)
+            body(connection, administrator)
         }
     }
 }

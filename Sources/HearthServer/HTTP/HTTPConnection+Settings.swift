@@ -8,14 +8,18 @@ import SecurityRules
 /// `/.settings/….json`, for administrators (rules 1).
 extension HTTPConnection {
     func answerSettings(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
-        admit(head, writer) { connection in connection.answerAdmitted(head, body, writer) }
+        admit(head, writer) { connection, administrator in
+            connection.answer(administrator, head, body, writer)
+        }
     }
 
-    private func answerAdmitted(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
+    private func answer(_ administrator: String, _ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
         let services = context.services
         let endpoint: SettingsEndpoint
         do throws(DatabaseDirectory.LookUpError) {
-            endpoint = SettingsEndpoint(database: try services.directory.name(head.databaseName), services: services)
+            endpoint = SettingsEndpoint(
+                database: try services.directory.name(head.databaseName), services: services,
+                administrator: administrator)
         } catch {
             return respond(RESTError(error).response, with: writer)
         }
@@ -39,6 +43,8 @@ extension HTTPConnection {
 struct SettingsEndpoint: Sendable {
     let database: String
     let services: Services
+    /// The name of whoever asks.
+    let administrator: String
 
     /// A PUT may take long.
     func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
@@ -69,7 +75,7 @@ struct SettingsEndpoint: Sendable {
                 services.log.error("rules.write-failed", [("database", database), ("error", error.description)])
                 return HTTPResponse(.internalServerError, error: "the rules could not be kept: the log says why")
             }
-            services.log.info("rules.set", [("database", database)])
+            services.trail.note(AuditEvent(.rules, [("by", administrator), ("database", database)]))
             services.warnOfOpenRules(program, in: database)
             services.databases.rulesChanged()
             return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))

@@ -260,7 +260,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 }
             }
         case .databases:
-            admit(head, writer) { connection in
+            admit(head, writer) { connection, _ in
                 connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
             }
         case .settings: answerSettings(head, body, writer)

@@ -81,6 +81,10 @@ final class CodeMailer: Sendable {
     }
 
     func send(_ mail: CodeMail) {
+        // Accounts from before may have any.
+        guard AccountNames.isMailable(mail.recipient) else {
+            return log.warning("mail.dropped", [("reason", "the address cannot be written to")])
+        }
         if !worker.post(mail) { log.warning("mail.dropped", [("reason", "too many are waiting")]) }
     }
 

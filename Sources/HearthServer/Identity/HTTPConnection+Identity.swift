@@ -9,10 +9,9 @@ extension HTTPConnection {
     ) {
         guard let identity = context.services.identity else { return }
         let isSecure = context.services.configuration.tls != nil
-        let client = context.services.configuration.trustedProxies.client(
-            stream.peer, forwardedFor: head.headers.combined("x-forwarded-for"))
         let request = IdentityRequest(
-            route, head, body: body, from: client, isSecure: isSecure, standing: administers ? .claimed : .client)
+            route, head, body: body, from: client.network, isSecure: isSecure,
+            standing: administers ? .claimed : .client)
         work = .beside
         // Not for a developer's machine, whose other ports may speak plain HTTP.
         let demandsTLS = isSecure && !context.services.configuration.isDevelopment

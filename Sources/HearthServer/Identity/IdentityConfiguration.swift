@@ -12,7 +12,7 @@ package struct IdentityConfiguration: Sendable {
     /// Hosts to which links may lead on.
     package var authorizedDomains: Set<String> = ["localhost", "127.0.0.1"]
     package var delivery = CodeDelivery.log
-    /// Requests that may hash passwords or ask other servers, at a time.
+    /// Requests that may hash passwords, at a time.
     package var slowThreads = 2
     /// Other requests at a time.
     package var quickThreads = 2
@@ -20,6 +20,12 @@ package struct IdentityConfiguration: Sendable {
     package var slowWaitingMax = 100
     /// How many may wait for each of the others.
     package var quickWaitingMax = 1000
+
+    /// Sign-ins for which an identity provider is being asked, at a time.
+    package var providerQuestionsMax = 200
+    /// Where administrators' programs reach this server's token endpoint: `https://db.example.com/token`. Nil for what
+    /// they call it themselves.
+    package var tokenURL: String?
 
     package init() {}
 

@@ -16,17 +16,20 @@ struct IdentityRequest: Sendable {
     let bearer: String?
     /// Where the client is: what attempts are counted by.
     let client: String
-    /// What the client calls this server.
+    /// What the client calls this server, without and with the scheme.
+    let host: String
     let origin: String
     let standing: Standing
+    /// What a provider says of the credential that a sign-in brings, once it has been asked.
+    var vouched: Result<ProviderIdentity, ProviderError>?
 
     /// What an administrator's credential is worth.
     enum Standing: Sendable {
         /// Nothing: the request came in where administrators are not answered.
         case client
         case claimed
-        /// It was shown before.
-        case administrator
+        /// It was shown before, by the administrator of this name.
+        case administrator(String)
     }
 
     init(
@@ -45,7 +48,8 @@ struct IdentityRequest: Sendable {
         apiKey = key?.isEmpty == false ? key : nil
         bearer = text(head.bearer)
         client = peer?.clientNetwork ?? ""
-        origin = "\(isSecure ? "https" : "http")://\(String(decoding: head.host, as: UTF8.self))"
+        host = String(decoding: head.host, as: UTF8.self)
+        origin = "\(isSecure ? "https" : "http")://\(host)"
     }
 
     /// A parameter of the query.

@@ -194,7 +194,7 @@ struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(operation, project: project, tenant: tenant)
     }
 
-    /// Administrators alone have it. What they share with users is judged by ``IdentityService/isAdministrator(_:)``.
+    /// Administrators alone have it. What they share with users is judged by ``IdentityService/administrator(_:)``.
     var isAdministrative: Bool {
         switch operation {
         case .accessToken, .create, .batchDelete, .batchGet, .batchCreate, .query, .ruleAuth, .createSessionCookie,
@@ -204,11 +204,21 @@ struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// The endpoint may hash a password or ask another server, and takes long.
+    /// The endpoint may hash a password, which takes long.
     var isSlow: Bool {
         switch operation {
-        case .signUp, .signInWithPassword, .signInWithIdp, .update, .resetPassword, .create, .batchCreate, .actionPage,
+        case .signUp, .signInWithPassword, .update, .resetPassword, .create, .batchCreate, .actionPage,
             .emulatorAction:
+            true
+        default: false
+        }
+    }
+
+    /// Somebody proves who they are, or tries to.
+    var isSignIn: Bool {
+        switch operation {
+        case .signUp, .signInWithPassword, .signInWithCustomToken, .signInWithIdp, .signInWithEmailLink, .token,
+            .resetPassword:
             true
         default: false
         }

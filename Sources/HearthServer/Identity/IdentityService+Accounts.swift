@@ -31,31 +31,36 @@ extension IdentityService {
     }
 
     func update(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        let isAdmin = try isAdministrator(request)
+        let administrator = try administrator(request)
         let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: isAdmin)
+        let realm = try realm(request, fields, isAdmin: administrator != nil)
         let update: UserUpdate
         if let code = try fields.text("oobCode") {
+            try count(.signIn, request)
             update = try accounts.apply(code: code, in: realm)
         } else if let idToken = try fields.bytes("idToken") {
-            update = try accounts.update(.idToken(idToken), try change(fields), in: realm)
-        } else if isAdmin {
+            let change = try change(fields)
+            if change.email != nil { try count(.question, request) }
+            update = try accounts.update(.idToken(idToken), change, in: realm)
+        } else if let administrator {
             guard let id = try fields.text("localId") else { throw .refused(.missingLocalID) }
             update = try accounts.update(.user(id), try change(fields), in: realm)
+            noteAdministration("update", id, by: administrator, request)
         } else {
             throw .refused(.invalidRequestType, "Unsupported request parameters.")
         }
+        noteChanges(update.changes, of: update.user, request)
         send(update.recovery, request, realm)
         let user = update.user
-        return Self.answer(
-            JSONObject([
+        return HTTPResponse(
+            identity: JSONObject([
                 "kind": .text("identitytoolkit#SetAccountInfoResponse"), "localId": .text(user.id),
                 "email": user.email.map { .text($0) }, "displayName": user.displayName.map { .text($0) },
                 "photoUrl": user.photoURL.map { .text($0) }, "emailVerified": .bool(user.emailVerified),
                 "providerUserInfo": user.providerInfo,
                 "newEmail": update.emailChanged ? user.email.map { .text($0) } : nil,
                 "passwordHash": user.password.map { _ in .text(User.redactedHash) },
-            ]), update.signIn)
+            ]).merging(update.signIn.map { Self.tokens($0) }))
     }
 
     private func change(_ fields: IdentityFields) throws(AccountFailure) -> UserChange {
@@ -98,12 +103,13 @@ extension IdentityService {
     }
 
     func delete(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        let isAdmin = try isAdministrator(request)
+        let administrator = try administrator(request)
         let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: isAdmin)
-        if isAdmin {
+        let realm = try realm(request, fields, isAdmin: administrator != nil)
+        if let administrator {
             guard let id = try fields.text("localId") else { throw .refused(.missingLocalID) }
             try accounts.delete(user: id, in: realm)
+            noteAdministration("delete", id, by: administrator, request)
         } else {
             try accounts.delete(try fields.bytes("idToken"), in: realm)
         }
@@ -139,8 +145,9 @@ extension IdentityService {
             guard let idToken = try fields.bytes("idToken") else { throw .refused(.missingIDToken) }
             subject = .idToken(idToken)
         }
+        if !isAdmin { try count(.mail, request) }
         let issued = try accounts.issueCode(
-            kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, from: isAdmin ? nil : request.client)
+            kind, for: subject, newEmail: try fields.text("newEmail"), in: realm, isAdmin: isAdmin)
         var email = issued?.code.email
         if case .email(let asked)? = subject { email = email ?? asked }
         var members = JSONObject([
@@ -152,6 +159,8 @@ extension IdentityService {
             members["oobCode"] = .text(issued.text)
             members["oobLink"] = .text(link.text)
             note(issued, link, realm)
+            noteAdministration(
+                "sendOobCode", issued.code.user ?? issued.code.email, by: try administrator(request) ?? "", request)
         } else {
             deliver(issued, link, realm)
         }
@@ -190,6 +199,7 @@ extension IdentityService {
         _ = try isAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: false)
+        try count(.signIn, request)
         let code =
             if let password = try fields.text("newPassword") {
                 try accounts.resetPassword(try fields.text("oobCode"), to: password, in: realm)

@@ -17,9 +17,11 @@ extension IdentityService {
         do throws(AccountFailure) {
             let realm = try accounts.realm(project: nil, tenant: request.parameter("tenantId"))
             if mode == "signIn" { return signInRedirect(request) }
+            try count(.signIn, request)
             if request.method == .post { return try act(mode, code, request, realm) }
             return try ask(mode, code, realm)
         } catch {
+            noteFailure(error, request)
             guard case .refused(let refusal) = error else { return HTTPResponse(identity: error) }
             return refusalPage(refusal)
         }
@@ -55,6 +57,7 @@ extension IdentityService {
             page = ActionPage(title: "Your password is changed", text: "You can sign in with the new one now.")
         } else {
             let update = try accounts.apply(code: code, in: realm)
+            noteChanges(update.changes, of: update.user, request)
             send(update.recovery, request, realm)
             page = ActionPage(title: "Your address is verified", text: update.user.email ?? "")
         }

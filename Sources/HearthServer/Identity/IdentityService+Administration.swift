@@ -6,7 +6,7 @@ import SecurityRules
 /// What only administrators may do (auth 6).
 extension IdentityService {
     func create(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         var new = try newUser(fields)
@@ -14,6 +14,7 @@ extension IdentityService {
         new.emailVerified = try fields.bool("emailVerified") ?? false
         new.isDisabled = try fields.bool("disabled") ?? false
         let user = try accounts.create(new, in: realm)
+        noteAdministration("create", user.id, by: administrator, request)
         return HTTPResponse(
             identity: JSONObject([
                 "kind": .text("identitytoolkit#SignupNewUserResponse"), "localId": .text(user.id),
@@ -24,12 +25,13 @@ extension IdentityService {
     private static let idsMax = 1000
 
     func batchDelete(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         let ids = try fields.texts("localIds")
         guard !ids.isEmpty, ids.count <= Self.idsMax else { throw .refused(.localIDListTooLong) }
         let kept = try accounts.delete(users: ids, force: try fields.bool("force") ?? false, in: realm)
+        noteAdministration("batchDelete", "\(ids.count - kept.count)", by: administrator, request)
         let errors = kept.map { index in
             JSONValue.object(
                 JSONObject([
@@ -41,7 +43,7 @@ extension IdentityService {
     }
 
     func batchGet(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         // The parameters of a GET, or the members that version 3 posts.
@@ -66,9 +68,7 @@ extension IdentityService {
             return JSONValue.object(info)
         }
         if passwordCount > 0 {
-            log.info(
-                "accounts.passwords-exported",
-                [("project", realm.project), ("users", String(passwordCount)), ("client", request.client)])
+            noteAdministration("batchGet with passwords", "\(passwordCount)", by: administrator, request)
         }
         return HTTPResponse(
             identity: JSONObject([
@@ -79,7 +79,7 @@ extension IdentityService {
     }
 
     func query(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        _ = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         let expressions = try fields.objects("expression")
@@ -112,7 +112,7 @@ extension IdentityService {
 
     /// What rules would see of a user in `auth`: an addition of this server's.
     func ruleAuth(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        _ = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         let email = try fields.text("email").map { UserSelector.email($0) }
@@ -127,12 +127,13 @@ extension IdentityService {
     }
 
     func createSessionCookie(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         guard let idToken = try fields.bytes("idToken") else { throw .refused(.missingIDToken) }
         let realm = try accounts.realm(project: request.route.project, tenant: accounts.tenant(of: idToken))
         let seconds = try fields.integer("validDuration") ?? TokenAuthority.sessionCookieSeconds.upperBound
         let cookie = try accounts.sessionCookie(idToken, seconds: seconds, in: realm)
+        noteAdministration("createSessionCookie", "1", by: administrator, request)
         return HTTPResponse(identity: JSONObject(["sessionCookie": .string(cookie)]))
     }
 
@@ -140,7 +141,7 @@ extension IdentityService {
     func projectSettings(
         _ request: IdentityRequest, needsCredential: Bool
     ) throws(AccountFailure) -> HTTPResponse {
-        if needsCredential { try requireAdministrator(request) }
+        if needsCredential { _ = try requireAdministrator(request) }
         if request.method == .patch {
             guard isDevelopment else { throw .request(.notImplemented("Settings are set when the server starts.")) }
             let fields = try request.fields()

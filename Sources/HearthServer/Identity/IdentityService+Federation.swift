@@ -1,20 +1,28 @@
-import EventLoop
 import HTTPCodec
 import Identity
 import JSONWebTokens
-import Synchronization
 
 /// Signing in by way of another provider (auth 5).
 extension IdentityService {
-    func signInWithProvider(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
+    /// What a client brings, if it may bring it now.
+    func admitted(_ request: IdentityRequest) throws(AccountFailure) -> ProviderAssertion {
         _ = try isAdministrator(request)
         let fields = try request.fields()
-        let realm = try realm(request, fields, isAdmin: false)
+        _ = try realm(request, fields, isAdmin: false)
         if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
         let assertion = try ProviderAssertion(fields)
-        // In development mode providers that are not set up are taken at their word.
-        let isFake = isDevelopment && !trust.providers.contains(assertion.provider)
-        let who = isFake ? try assertion.trusted() : try verified(assertion)
+        try count(.signIn, request)
+        return assertion
+    }
+
+    /// Signs in a user for whom the provider has vouched.
+    func signInWithProvider(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
+        let fields = try request.fields()
+        let realm = try realm(request, fields, isAdmin: false)
+        let assertion = try ProviderAssertion(fields)
+        // In development mode providers that are not set up are taken at their word, and have not been asked.
+        let isFake = isDevelopment && request.vouched == nil
+        let who = isFake ? try assertion.trusted() : try vouched(request.vouched)
         let told = Self.members(assertion, who, isFake: isFake)
         let outcome: Accounts.FederatedOutcome
         do throws(AccountFailure) {
@@ -32,10 +40,9 @@ extension IdentityService {
         }
         var members = told
         switch outcome {
-        case .needsConfirmation(let user, let providers):
-            members["localId"] = .text(user)
+        case .needsConfirmation(let providers):
             members["needConfirmation"] = .bool(true)
-            members["verifiedProvider"] = .array(providers.map { .text($0) })
+            if !providers.isEmpty { members["verifiedProvider"] = .array(providers.map { .text($0) }) }
             return HTTPResponse(identity: members)
         case .signedIn(let signIn, let emailRecycled):
             let user = signIn.user
@@ -47,19 +54,15 @@ extension IdentityService {
                     "isNewUser": signIn.isNew ? .bool(true) : nil,
                     "emailRecycled": emailRecycled ? .bool(true) : nil,
                 ]))
-            return Self.answer(members, signIn)
+            return answer(members, signIn, request)
         }
     }
 
     /// Whom the provider has vouched for.
-    private func verified(_ assertion: ProviderAssertion) throws(AccountFailure) -> ProviderIdentity {
-        let answer = Answer()
-        trust.providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
-            answer.result.withLock { $0 = result }
-            answer.done.signal()
-        }
-        // Whoever fetches gives up before this.
-        guard answer.done.wait(atMost: .seconds(25)), let result = answer.result.withLock({ $0 }) else { throw .busy }
+    private func vouched(
+        _ result: Result<ProviderIdentity, ProviderError>?
+    ) throws(AccountFailure) -> ProviderIdentity {
+        guard let result else { throw .busy }
         do throws(ProviderError) { return try result.get() } catch {
             switch error {
             case .unavailable: throw .busy
@@ -71,11 +74,6 @@ extension IdentityService {
             case .refused: throw .refused(.invalidIDPResponse, "The provider does not accept the credential.")
             }
         }
-    }
-
-    private final class Answer: Sendable {
-        let result = Mutex<Result<ProviderIdentity, ProviderError>?>(nil)
-        let done = Semaphore()
     }
 
     private static func members(

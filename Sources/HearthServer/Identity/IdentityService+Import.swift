@@ -7,7 +7,7 @@ extension IdentityService {
     private static let usersMax = 1000
 
     func batchCreate(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
-        try requireAdministrator(request)
+        let administrator = try requireAdministrator(request)
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: true)
         let entries = try fields.objects("users")
@@ -29,6 +29,7 @@ extension IdentityService {
         }
         let problems = try accounts.importUsers(
             users, overwrites: try fields.bool("allowOverwrite") ?? true, in: realm)
+        noteAdministration("batchCreate", "\(users.count - problems.count)", by: administrator, request)
         let errors = problems.map { problem in
             JSONValue.object(
                 JSONObject(["index": .integer(Int64(problem.index)), "message": .text(problem.message)]))
@@ -63,7 +64,7 @@ extension IdentityService {
         user.isDisabled = try entry.bool("disabled") ?? false
         user.claims = try entry.text("customAttributes")
         user.lastLoginAt = try entry.integer("lastLoginAt")
-        user.validSince = min(try entry.integer("validSince") ?? now / 1000, now / 1000) * 1000
+        user.validSince = User.validSince(seconds: try entry.integer("validSince") ?? now / 1000, now: now)
         var problem: String?
         let plainPassword = try entry.text("rawPassword")
         if let hash = try entry.passwordHash {

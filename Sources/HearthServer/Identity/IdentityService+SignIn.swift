@@ -12,9 +12,11 @@ extension IdentityService {
         ])
     }
 
-    static func answer(_ members: JSONObject, _ signIn: SignIn?) -> HTTPResponse {
+    /// The answer to somebody who has signed up or in.
+    func answer(_ members: JSONObject, _ signIn: SignIn, _ request: IdentityRequest) -> HTTPResponse {
+        note(signIn, request)
         var members = members
-        if let signIn { members.merge(tokens(signIn)) }
+        members.merge(Self.tokens(signIn))
         return HTTPResponse(identity: members)
     }
 
@@ -32,6 +34,7 @@ extension IdentityService {
         if try isAdministrator(request) { return try create(request) }
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: false)
+        try count(.newAccount, request)
         let new = try newUser(fields)
         let kind = JSONValue.text("identitytoolkit#SignupNewUserResponse")
         let signIn: SignIn
@@ -47,32 +50,34 @@ extension IdentityService {
             change.photoURL = new.photoURL
             let update = try accounts.update(.idToken(idToken), change, in: realm)
             send(update.recovery, request, realm)
+            noteChanges(update.changes, of: update.user, request)
             guard let renewed = update.signIn else { throw .refused(.invalidIDToken) }
             signIn = renewed
         } else {
-            signIn = try accounts.signUp(new, in: realm, from: request.client)
+            signIn = try accounts.signUp(new, in: realm)
         }
         let user = signIn.user
-        return Self.answer(
+        return answer(
             JSONObject([
                 "kind": kind, "localId": .text(user.id), "email": user.email.map { .text($0) },
                 "displayName": user.displayName.map { .text($0) },
-            ]), signIn)
+            ]), signIn, request)
     }
 
     func signInWithPassword(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         _ = try isAdministrator(request)
         let fields = try request.fields()
+        let realm = try realm(request, fields, isAdmin: false)
+        try count(.signIn, request)
         let signIn = try accounts.signIn(
-            email: try fields.text("email"), password: try fields.text("password"),
-            in: try realm(request, fields, isAdmin: false), from: request.client)
+            email: try fields.text("email"), password: try fields.text("password"), in: realm, from: request.client)
         let user = signIn.user
-        return Self.answer(
+        return answer(
             JSONObject([
                 "kind": .text("identitytoolkit#VerifyPasswordResponse"), "registered": .bool(true),
                 "localId": .text(user.id), "email": user.email.map { .text($0) },
                 "displayName": user.displayName.map { .text($0) },
-            ]), signIn)
+            ]), signIn, request)
     }
 
     func signInWithCustomToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
@@ -80,15 +85,16 @@ extension IdentityService {
         let fields = try request.fields()
         let realm = try realm(request, fields, isAdmin: false)
         guard let text = try fields.bytes("token"), !text.isEmpty else { throw .refused(.missingCustomToken) }
+        try count(.signIn, request)
         let token = try customToken(text)
         guard token.tenant.map({ String(decoding: $0, as: UTF8.self) }) == realm.tenant else {
             throw .refused(.tenantIDMismatch)
         }
         let signIn = try accounts.signIn(token, in: realm)
-        return Self.answer(
+        return answer(
             JSONObject([
                 "kind": .text("identitytoolkit#VerifyCustomTokenResponse"), "isNewUser": .bool(signIn.isNew),
-            ]), signIn)
+            ]), signIn, request)
     }
 
     private func customToken(_ text: [UInt8]) throws(AccountFailure) -> CustomToken {
@@ -114,14 +120,16 @@ extension IdentityService {
     func signInWithEmailLink(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         _ = try isAdministrator(request)
         let fields = try request.fields()
+        let realm = try realm(request, fields, isAdmin: false)
+        try count(.signIn, request)
         let signIn = try accounts.signIn(
             email: try fields.text("email"), code: try fields.text("oobCode"), linkingTo: try fields.bytes("idToken"),
-            in: try realm(request, fields, isAdmin: false))
-        return Self.answer(
+            in: realm)
+        return answer(
             JSONObject([
                 "kind": .text("identitytoolkit#EmailLinkSigninResponse"), "email": signIn.user.email.map { .text($0) },
                 "localId": .text(signIn.user.id), "isNewUser": .bool(signIn.isNew),
-            ]), signIn)
+            ]), signIn, request)
     }
 
     /// A new ID token for a refresh token (auth 4).
@@ -133,7 +141,7 @@ extension IdentityService {
         guard let refreshToken = try fields.bytes("refreshToken"), !refreshToken.isEmpty else {
             throw .refused(.missingRefreshToken)
         }
-        let (_, signIn) = try accounts.refresh(refreshToken)
+        let signIn = try refresh(refreshToken, request)
         return HTTPResponse(
             identity: JSONObject([
                 "access_token": .string(signIn.idToken), "expires_in": .text(String(TokenAuthority.idTokenSeconds)),
@@ -143,13 +151,31 @@ extension IdentityService {
             ]))
     }
 
+    /// Clients renew their tokens once an hour, many of them from one address: what fails is counted alone.
+    private func refresh(_ token: [UInt8], _ request: IdentityRequest) throws(AccountFailure) -> SignIn {
+        do throws(AccountFailure) { return try accounts.refresh(token).signIn } catch {
+            if case .refused = error { try count(.signIn, request) }
+            throw error
+        }
+    }
+
     /// An access token for an assertion that a service account's key has signed (auth 12.1).
     func accessToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let fields = try request.fields(allowsForm: true)
-        let (status, body) = trust.verifier.answer(
-            grantType: try fields.bytes("grantType"), assertion: try fields.bytes("assertion"), now: accounts.now / 1000
-        )
-        return HTTPResponse(HTTPStatus(status), identity: body)
+        let answer = trust.verifier.answer(
+            grantType: try fields.bytes("grantType"), assertion: try fields.bytes("assertion"),
+            endpoints: tokenEndpoints(request), now: accounts.now / 1000)
+        trail.note(
+            AuditEvent(
+                answer.receiver == nil ? .accessTokenRefused : .accessTokenGiven, client: request.client,
+                [("to", answer.receiver), ("reason", answer.body["error_description"]?.text)]))
+        return HTTPResponse(HTTPStatus(answer.status), identity: answer.body)
+    }
+
+    /// What assertions may call this server. Behind a proxy it cannot know whether it is reached over TLS.
+    private func tokenEndpoints(_ request: IdentityRequest) -> [String] {
+        if let url = configuration.tokenURL { return [url] }
+        return ["http", "https"].map { "\($0)://\(request.host)/token" }
     }
 
     /// Projects have no numbers here; clients want one.
@@ -171,6 +197,7 @@ extension IdentityService {
             "sessionId": .text(try fields.text("sessionId") ?? Cryptography.randomName(27)),
         ])
         if !accounts.hidesEmails {
+            try count(.question, request)
             let user = try accounts.lookUp([.email(identifier)], in: realm).first
             let providers = user?.providers.map(\.provider).filter { $0 != ProviderLink.phone } ?? []
             var methods = providers.filter { $0 != ProviderLink.password }

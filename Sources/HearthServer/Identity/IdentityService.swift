@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import Identity
 import RealtimeDatabase
+import Synchronization
 import TreeStorage
 
 /// The endpoints about accounts (auth 1 to 7). Its calls wait; they are made on ``IdentityWorkers``.
@@ -14,14 +15,18 @@ final class IdentityService: Sendable {
     let issued = IssuedCodes()
     private let quick: IdentityWorkers
     private let slow: IdentityWorkers
-    let log: Log
+    private let log: Log
+    let trail: AuditTrail
+    /// Identity providers are being asked for so many sign-ins.
+    private let providerQuestions = Atomic(0)
 
     var isDevelopment: Bool { accounts.options.isDevelopment }
 
     init(
         _ configuration: IdentityConfiguration, _ server: ServerConfiguration, _ folder: DataFolder, _ trust: Trust,
-        log: Log
+        log: Log, trail: AuditTrail
     ) throws {
+        self.trail = trail
         self.configuration = configuration
         self.trust = trust
         self.log = log
@@ -31,6 +36,17 @@ final class IdentityService: Sendable {
         accounts = try Accounts(
             file: folder.path + "/accounts.sqlite", survivesPowerLoss: server.durability == .full, options: options,
             mode: trust.mode)
+        accounts.observe { revocations in
+            for revocation in revocations {
+                trail.note(
+                    AuditEvent(
+                        .revoked,
+                        [
+                            ("user", revocation.user), ("tenant", revocation.realm.tenant),
+                            ("loss", revocation.loss.name),
+                        ]))
+            }
+        }
         mail = try CodeMailer(configuration.delivery, log: log)
         quick = try IdentityWorkers(
             name: "identity", count: configuration.quickThreads, capacity: configuration.quickWaitingMax)
@@ -48,21 +64,46 @@ final class IdentityService: Sendable {
 
     /// Answers a request later, on another thread. False if there is too much to do.
     func post(_ request: IdentityRequest, then: @escaping @Sendable (HTTPResponse) -> Void) -> Bool {
-        (request.route.isSlow ? slow : quick).post { then(self.response(to: request)) }
+        if request.route.operation == .signInWithIdp {
+            return quick.post { self.askProvider(request, then) }
+        }
+        return (request.route.isSlow ? slow : quick).post { then(self.response(to: request)) }
+    }
+
+    /// Nothing waits for the provider but the client.
+    private func askProvider(_ request: IdentityRequest, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
+        let assertion: ProviderAssertion
+        do throws(AccountFailure) { assertion = try admitted(request) } catch {
+            return then(response(to: request, error))
+        }
+        // In development mode those that are not set up are taken at their word.
+        if isDevelopment, !trust.providers.contains(assertion.provider) { return then(response(to: request)) }
+        guard providerQuestions.wrappingAdd(1, ordering: .relaxed).newValue <= configuration.providerQuestionsMax else {
+            providerQuestions.wrappingSubtract(1, ordering: .relaxed)
+            return then(response(to: request, .busy))
+        }
+        trust.providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
+            self.providerQuestions.wrappingSubtract(1, ordering: .relaxed)
+            var vouched = request
+            vouched.vouched = result
+            let answered = vouched
+            if !self.quick.post({ then(self.response(to: answered)) }) { then(self.response(to: request, .busy)) }
+        }
     }
 
     func response(to request: IdentityRequest) -> HTTPResponse {
-        do throws(AccountFailure) {
-            return try answer(request)
-        } catch {
-            switch error {
-            case .storage(let error): log.error("accounts.failed", [("error", error.message)])
-            case .failed(let text): log.error("accounts.failed", [("error", text)])
-            case .busy: log.warning("accounts.busy")
-            case .refused, .request: break
-            }
-            return HTTPResponse(identity: error)
+        do throws(AccountFailure) { return try answer(request) } catch { return response(to: request, error) }
+    }
+
+    private func response(to request: IdentityRequest, _ error: AccountFailure) -> HTTPResponse {
+        noteFailure(error, request)
+        switch error {
+        case .storage(let error): log.error("accounts.failed", [("error", error.message)])
+        case .failed(let text): log.error("accounts.failed", [("error", text)])
+        case .busy: log.warning("accounts.busy")
+        case .refused, .request: break
         }
+        return HTTPResponse(identity: error)
     }
 
     private func answer(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
@@ -111,24 +152,32 @@ final class IdentityService: Sendable {
 
     // MARK: Who asks
 
-    /// Whether an administrator asks, as the credential says (auth 2). A client needs the key of an app.
-    func isAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> Bool {
-        if request.standing == .administrator { return true }
+    /// The name of the administrator who asks, as the credential says (auth 2). Nil for a client, which needs the key of
+    /// an app.
+    func administrator(_ request: IdentityRequest) throws(AccountFailure) -> String? {
+        if case .administrator(let name) = request.standing { return name }
         if let bearer = request.bearer {
-            // Case does not matter to the official emulator.
-            let isOwner = isDevelopment && bearer.lowercased() == "owner"
-            guard request.standing == .claimed,
-                isOwner || trust.verifier.isAdministrator(Array(bearer.utf8), now: accounts.now / 1000)
+            guard case .claimed = request.standing,
+                let name = trust.verifier.administrator(Array(bearer.utf8), now: accounts.now / 1000)
             else {
                 throw .request(.unauthenticated("Invalid Credentials", reason: "authError"))
             }
-            return true
+            return name
         }
         if request.route.project != nil {
             throw .request(.unauthenticated("Login Required.", reason: "required"))
         }
         try checkKey(request)
-        return false
+        return nil
+    }
+
+    func isAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> Bool {
+        try administrator(request) != nil
+    }
+
+    /// Counts what a client does. Administrators have no limits.
+    func count(_ attempt: Accounts.Attempt, _ request: IdentityRequest) throws(AccountFailure) {
+        try accounts.admit(attempt, from: request.client)
     }
 
     func checkKey(_ request: IdentityRequest) throws(AccountFailure) {
@@ -137,10 +186,12 @@ final class IdentityService: Sendable {
         }
     }
 
-    func requireAdministrator(_ request: IdentityRequest) throws(AccountFailure) {
-        guard try isAdministrator(request) else {
+    /// The name of the administrator who asks; nobody else may.
+    func requireAdministrator(_ request: IdentityRequest) throws(AccountFailure) -> String {
+        guard let name = try administrator(request) else {
             throw .request(.unauthenticated("Login Required.", reason: "required"))
         }
+        return name
     }
 
     /// Where a request finds its accounts. A client's tenant is in its body or its token.

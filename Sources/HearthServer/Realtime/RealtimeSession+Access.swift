@@ -32,6 +32,12 @@ extension RealtimeSession {
         become(.nobody, number, .value(CanonicalJSON(string: Array("unauthenticated".utf8))))
     }
 
+    /// What was registered for the end of the connection in the name of a user who has lost the account, or its tokens,
+    /// is not done.
+    func forfeit() {
+        context.submit(Request(connection: id, number: 0, operation: .forfeit), to: database.index)
+    }
+
     /// The user has lost the account, or its tokens: the session ends.
     func revoke() {
         revokeCredential("invalid_token", "The user's tokens were revoked.")

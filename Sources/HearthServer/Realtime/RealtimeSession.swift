@@ -46,6 +46,8 @@ final class RealtimeSession: GroupMember {
     private var sentBytes = 0
     /// In whose name requests are made.
     private(set) var authentication = Authentication.nobody
+    /// The account in whose name the last write for the end of the connection was registered.
+    private(set) var owingAccount: AccountSession?
     /// Who the client is is being found out.
     private var isAuthenticating = false
     private var expiry: Timer?
@@ -120,6 +122,7 @@ final class RealtimeSession: GroupMember {
     /// - parameter principal: in whose name; nil for the session's.
     func submit(_ number: Int64, _ operation: consuming Operation, as principal: Principal? = nil) {
         let reads = operation.reads
+        if case .onDisconnect = operation { owingAccount = authentication.account }
         submit(number, operation, reads: reads, as: principal)
     }
 
@@ -200,6 +203,10 @@ final class RealtimeSession: GroupMember {
     func become(_ authentication: Authentication, _ number: Int64?, _ reply: Reply = .done) {
         self.authentication = authentication
         requests.isAnonymous = authentication.principal == .nobody
+        // A newer token of the same user.
+        if let account = authentication.account, let owing = owingAccount, owing.isSameUser(as: account) {
+            owingAccount = account
+        }
         if !authentication.principal.isAdministrator { profile(false) }
         expiry?.cancel()
         expiry = authentication.schedule(on: context.loop) { [unowned self] in

@@ -74,6 +74,19 @@ extension AccountFile {
         try run("UPDATE refreshTokens SET issuedAt = -1 WHERE realm = ? AND user = ?", [.text(realm.key), .text(user)])
     }
 
+    /// Ends the sessions of a user that began with a provider, but for that of `token`.
+    func revokeGrants(
+        of user: String, begunBy provider: String, except token: IDToken?, in realm: Realm
+    ) throws(AccountFailure) {
+        let kept = token.flatMap { $0.signInProvider?.elementsEqual(provider.utf8) == true ? $0.authTime : nil }
+        try run(
+            """
+            UPDATE refreshTokens SET issuedAt = -1 WHERE realm = ? AND user = ? AND provider = ? AND authenticatedAt <> ?
+            """,
+            // Nobody has signed in before 1970.
+            [.text(realm.key), .text(user), .text(provider), .integer(kept ?? -1)])
+    }
+
     func grant(hash: [UInt8]) throws(AccountFailure) -> (realm: Realm, grant: RefreshGrant)? {
         let sql = "SELECT realm, user, provider, claims, issuedAt, authenticatedAt FROM refreshTokens WHERE hash = ?"
         return try rows(sql, [.blob(hash)]) { row -> (realm: Realm, grant: RefreshGrant) in

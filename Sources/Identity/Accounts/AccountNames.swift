@@ -1,17 +1,31 @@
 import JSONWebTokens
 
 /// What addresses, numbers, passwords and claims have to look like.
-enum AccountNames {
+package enum AccountNames {
     /// The form in which an address is kept and compared: lower case (auth 3).
-    static func email(_ text: String) throws(AccountFailure) -> String {
+    package static func email(_ text: String) throws(AccountFailure) -> String {
         let email = text.lowercased()
         let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-        // Addresses become header fields of mail: nothing in them may end a line.
-        guard email.utf8.count <= 320, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
-            email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace }),
-            !email.utf8.contains(where: { "<>,;\"\\".utf8.contains($0) })
+        guard email.utf8.count <= emailByteCountMax, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+            isMailable(email)
         else { throw .refused(.invalidEmail) }
         return email
+    }
+
+    private static let emailByteCountMax = 320
+
+    /// Whether an address may stand in the fields of a mail, in SMTP and on a command line: nothing in it ends a line,
+    /// a field or a word, is invisible, or makes an option of it.
+    package static func isMailable(_ email: String) -> Bool {
+        !email.isEmpty && email.utf8.count <= emailByteCountMax && email.utf8.first != UInt8(ascii: "-")
+            && email.unicodeScalars.allSatisfy { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .privateUse, .unassigned:
+                    false
+                default: !scalar.properties.isWhitespace
+                }
+            }
+            && !email.utf8.contains { "<>,;\"\\".utf8.contains($0) }
     }
 
     /// E.164: a plus and 1 to 15 digits; spaces, hyphens, dots and brackets are dropped.

@@ -83,6 +83,7 @@ extension Accounts {
     package func deleteAll(in realm: Realm) throws(AccountFailure) {
         try thread.run { (file) throws(AccountFailure) in try file.removeAll(realm) }
         attempts.forgetAll()
+        familiar.removeAll()
     }
 
     /// A page of users by ascending id.

@@ -59,10 +59,10 @@ extension Accounts {
 
     /// Makes a code, to be sent to its address.
     ///
-    /// - parameter address: of the client; nil for an administrator, who has no limits and is told who has no account.
+    /// - parameter isAdmin: an administrator has no limits, and is told who has no account.
     /// - returns: nil if nothing is to be sent, and nobody is to learn it.
     package func issueCode(
-        _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, from address: String?
+        _ kind: OneTimeCode.Kind, for subject: CodeSubject?, newEmail: String?, in realm: Realm, isAdmin: Bool = false
     ) throws(AccountFailure) -> IssuedCode? {
         if kind == .emailSignIn, !options.allowsEmailLinks { throw .refused(.operationNotAllowed) }
         if kind == .verifyAndChangeEmail, newEmail == nil { throw .refused(.missingNewEmail) }
@@ -74,17 +74,16 @@ extension Accounts {
         switch subject {
         case .idToken(let text):
             token = try verify(text, in: realm)
-            if kind == .verifyAndChangeEmail, let token { try checkAge(of: token) }
+            if kind == .verifyAndChangeEmail, let token { try checkRecent(token) }
         case .email(let text): email = try AccountNames.email(text)
         case nil: throw .refused(kind == .verifyAndChangeEmail ? .missingIDToken : .missingEmail)
         }
-        if let address, let name = email ?? token?.userID, !options.isDevelopment {
-            try admitAttempt(.mail, from: address)
+        if !isAdmin, let name = email ?? token?.userID, !options.isDevelopment {
             try admitAttempt(
                 "mail:\(realm.key):\(name)", max: options.mailsPerAccountMax,
                 else: kind == .resetPassword ? .resetPasswordExceedLimit : .tooManyAttempts)
         }
-        let (now, hides, who, asked) = (now, hidesEmails && address != nil, token, email)
+        let (now, hides, who, asked) = (now, hidesEmails && !isAdmin, token, email)
         return try thread.run { (file) throws(AccountFailure) in
             var user: User?
             if let who { user = try file.user(realm, of: who) }
@@ -136,18 +135,20 @@ extension Accounts {
             guard let id = code.user, var user = try file.user(realm, id: id), user.email == code.email else {
                 throw .refused(.invalidCode)
             }
+            let before = user
+            if !before.emailVerified { user.shutOutCreator(now: now) }
             user.emailVerified = true
             user.password = newHash
             user.passwordUpdatedAt = now
             user.links = []
             user.phone = nil
             user.voidTokens(now: now)
-            try file.put(user, in: realm)
-            try file.revokeTokens(of: user, in: realm)
+            _ = try self.settle(
+                user, insteadOf: before, for: before.emailVerified ? .code : .takeover, in: realm, file)
             try file.removeCode(hash: hash)
             return code
         }
-        attempts.forget("password:\(realm.key):\(code.email)")
+        attempts.forget(passwordAttempt(at: code.email, in: realm))
         return code
     }
 }

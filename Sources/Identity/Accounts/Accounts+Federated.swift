@@ -13,8 +13,9 @@ extension Accounts {
     package enum FederatedOutcome: Sendable {
         /// `emailRecycled`: the provider's user of this address was another one before.
         case signedIn(SignIn, emailRecycled: Bool)
-        /// Somebody else may own the address: they have to sign in first, by one of these ways.
-        case needsConfirmation(user: String, providers: [String])
+        /// Somebody else may own the address: they have to sign in first, by one of these ways, unless those are
+        /// nobody's business.
+        case needsConfirmation(providers: [String])
     }
 
     /// - parameter idToken: of the user who wants to add this way to sign in.
@@ -30,8 +31,12 @@ extension Accounts {
             let owner = try file.user(realm, provider: who.provider, rawID: who.rawID)
             if let token {
                 if owner != nil { throw .refused(.federatedUserAlreadyLinked) }
-                let user = try file.link(who, to: try file.user(realm, of: token), in: realm)
-                return Step.admitted(try self.admit(user, by: who.provider, in: realm, file), emailRecycled: false)
+                let before = try file.user(realm, of: token)
+                let user = try file.link(who, to: before, in: realm)
+                let settled = try self.settle(user, insteadOf: before, for: .owner(token), in: realm, file)
+                return Step.admitted(
+                    try self.admit(user, by: who.provider, changes: settled.changes, in: realm, file),
+                    emailRecycled: false)
             }
             if let owner {
                 var user = owner
@@ -40,12 +45,15 @@ extension Accounts {
             }
             if let email = who.email, let user = try file.user(realm, email: email) {
                 guard who.isEmailVerified else {
-                    return .needsConfirmation(user: user.id, providers: user.providers.map(\.provider))
+                    return .needsConfirmation(providers: self.hidesEmails ? [] : user.providers.map(\.provider))
                 }
                 if user.isDisabled { throw .refused(.userDisabled) }
-                let (joined, isRecycled) = try file.join(who, to: user, now: now, in: realm)
+                let (joined, isRecycled) = user.joined(by: who, now: now)
+                let settled = try self.settle(
+                    joined, insteadOf: user, for: user.emailVerified ? .code : .takeover, in: realm, file)
                 return .admitted(
-                    try self.admit(joined, by: who.provider, in: realm, file), emailRecycled: isRecycled)
+                    try self.admit(joined, by: who.provider, changes: settled.changes, in: realm, file),
+                    emailRecycled: isRecycled)
             }
             guard createsAccount else { throw .refused(.userNotFound) }
             var user = User(id: newID, createdAt: now)
@@ -61,14 +69,13 @@ extension Accounts {
         case .admitted(var admission, let emailRecycled):
             admission.signInAttributes = identity.signInAttributes
             return .signedIn(try signIn(admission), emailRecycled: emailRecycled)
-        case .needsConfirmation(let user, let providers):
-            return .needsConfirmation(user: user, providers: providers)
+        case .needsConfirmation(let providers): return .needsConfirmation(providers: providers)
         }
     }
 
     private enum Step: Sendable {
         case admitted(Admission, emailRecycled: Bool)
-        case needsConfirmation(user: String, providers: [String])
+        case needsConfirmation(providers: [String])
     }
 }
 
@@ -91,20 +98,14 @@ extension AccountFile {
         user.links.append(who.link)
         return user
     }
+}
 
+extension User {
     /// The provider says that the address is theirs. Whoever registered it before without proving that loses every way
     /// in.
-    fileprivate func join(
-        _ who: ProviderIdentity, to user: User, now: Int64, in realm: Realm
-    ) throws(AccountFailure) -> (user: User, isRecycled: Bool) {
-        var user = user
-        if !user.emailVerified {
-            user.password = nil
-            user.phone = nil
-            user.links = []
-            user.voidTokens(now: now)
-            try revokeTokens(of: user, in: realm)
-        }
+    fileprivate func joined(by who: ProviderIdentity, now: Int64) -> (user: User, isRecycled: Bool) {
+        var user = self
+        if !emailVerified { user.shutOutCreator(now: now) }
         let isRecycled = user.links.contains { $0.provider == who.provider }
         user.links.removeAll { $0.provider == who.provider }
         user.links.append(who.link)

@@ -17,9 +17,7 @@ package struct NewUser: Sendable {
 /// Making accounts and signing in to them (auth 3).
 extension Accounts {
     /// Makes an account: with an address and a password, or anonymous with neither.
-    ///
-    /// - parameter address: of the client.
-    package func signUp(_ new: NewUser, in realm: Realm, from address: String) throws(AccountFailure) -> SignIn {
+    package func signUp(_ new: NewUser, in realm: Realm) throws(AccountFailure) -> SignIn {
         guard new.id == nil else { throw .refused(.unexpectedParameter, "User ID") }
         let isAnonymous = new.email == nil && new.password == nil
         guard isAnonymous ? options.allowsAnonymous : options.allowsPasswords else {
@@ -30,7 +28,6 @@ extension Accounts {
             guard new.password != nil else { throw .refused(.missingPassword) }
         }
         var user = try checked(new)
-        try admitAttempt(.newAccount, from: address)
         user.password = try new.password.map { (password) throws(AccountFailure) in try hash(password) }
         user.passwordUpdatedAt = user.password.map { _ in user.createdAt }
         let made = user
@@ -80,36 +77,18 @@ extension Accounts {
         }
     }
 
-    /// Counts an attempt, and refuses it if there were too many.
-    func admitAttempt(_ key: String, max: Int, else code: AccountError.Code = .tooManyAttempts) throws(AccountFailure) {
-        guard attempts.admit(key, max: max, now: now) else {
-            throw .refused(
-                code,
-                code == .tooManyAttempts ? "Too many unsuccessful login attempts. Please try again later." : nil)
-        }
-    }
-
-    enum Attempt: String {
-        case newAccount, signIn, mail
-    }
-
-    /// Counts what a client's address does, but in development mode, where all clients have the same one.
-    func admitAttempt(_ attempt: Attempt, from address: String) throws(AccountFailure) {
-        if options.isDevelopment { return }
-        try admitAttempt("\(attempt.rawValue):\(address)", max: options.attemptsPerAddressMax)
-    }
-
     /// Signs in with address and password. Takes as long for an unknown address as for a wrong password.
+    ///
+    /// - parameter client: the network address of whoever tries.
     package func signIn(
-        email: String?, password: String?, in realm: Realm, from address: String
+        email: String?, password: String?, in realm: Realm, from client: String
     ) throws(AccountFailure) -> SignIn {
         guard options.allowsPasswords else { throw .refused(.passwordLoginDisabled) }
         guard let given = email else { throw .refused(.missingEmail) }
         let email = try AccountNames.email(given)
         guard let password, !password.isEmpty else { throw .refused(.missingPassword) }
-        let accountKey = "password:\(realm.key):\(email)"
-        try admitAttempt(.signIn, from: address)
-        try admitAttempt(accountKey, max: options.attemptsPerAccountMax)
+        let attempt = passwordAttempt(at: email, in: realm, from: client)
+        try admitAttempt(attempt, max: options.attemptsPerAccountMax)
         let user = try thread.run { (file) throws(AccountFailure) in try file.user(realm, email: email) }
         let verdict = hasher.verify(Array(password.utf8), against: user?.password)
         guard let user else { throw .refused(hidesEmails ? .invalidLoginCredentials : .emailNotFound) }
@@ -126,7 +105,8 @@ extension Accounts {
             if let newHash { now.password = newHash }
             return try self.admit(now, by: ProviderLink.password, in: realm, file)
         }
-        attempts.forget(accountKey)
+        attempts.forget(attempt)
+        noteFamiliar(client, at: email, in: realm)
         return try signIn(admission)
     }
 
@@ -164,25 +144,29 @@ extension Accounts {
                 throw .refused(.invalidEmail, "The email provided does not match the sign-in email address.")
             }
             let owner = try file.user(realm, email: address)
-            var user: User
+            let before: User
             if let token {
-                user = try file.user(realm, of: token)
-                guard owner == nil || owner?.id == user.id else { throw .refused(.emailExists) }
-            } else {
-                user = owner ?? User(id: newID, createdAt: now)
-                // Whoever made the account did not own the address, and shall not keep a way in.
-                if owner != nil, !user.emailVerified, user.password != nil {
-                    user.password = nil
-                    user.voidTokens(now: now)
-                    try file.revokeTokens(of: user, in: realm)
+                before = try file.user(realm, of: token)
+                guard owner == nil || owner?.id == before.id else { throw .refused(.emailExists) }
+                // An address is changed by a code that names the account, and not by one that was sent to anybody.
+                guard before.email == nil || before.email == address else {
+                    throw .refused(.operationNotAllowed, "Please verify the new email before changing email.")
                 }
+            } else {
+                before = owner ?? User(id: newID, createdAt: now)
             }
+            var user = before
+            let takesOver = token == nil && owner != nil && !before.emailVerified
+            if takesOver { user.shutOutCreator(now: now) }
             user.email = address
             user.emailVerified = true
             user.hasEmailLink = true
             try file.removeCode(hash: hash)
+            let authority: Authority = token.map { .owner($0) } ?? (takesOver ? .takeover : .code)
+            let settled = try self.settle(user, insteadOf: before, for: authority, in: realm, file)
+            let isNew = owner == nil && token == nil
             return try self.admit(
-                user, by: ProviderLink.password, isNew: owner == nil && token == nil, in: realm, file)
+                user, by: ProviderLink.password, isNew: isNew, changes: isNew ? [] : settled.changes, in: realm, file)
         }
         return try signIn(admission)
     }

@@ -7,6 +7,10 @@ package struct SignIn: Sendable {
     package let refreshToken: [UInt8]
     /// The account was made by this.
     package let isNew: Bool
+    /// How the user has signed in: `password`, `anonymous`, `custom` or a provider's id.
+    package let provider: String
+    /// What is different about the ways to sign in: `+password`, `-google.com`, `~email`.
+    package let changes: [String]
 }
 
 /// A session that was begun in the file, and whose tokens are still to be made.
@@ -21,6 +25,7 @@ struct Admission: Sendable {
     var isNew = false
     /// Of the first ID token only.
     var signInAttributes: JSONObject?
+    var changes: [String] = []
 }
 
 /// Tokens and their renewal (auth 4, 7.1).
@@ -29,8 +34,8 @@ extension Accounts {
     ///
     /// - parameter claims: those of a custom token: the text of a JSON object.
     func admit(
-        _ user: User, by provider: String, claims: String? = nil, isNew: Bool = false, in realm: Realm,
-        _ file: AccountFile
+        _ user: User, by provider: String, claims: String? = nil, isNew: Bool = false, changes: [String] = [],
+        in realm: Realm, _ file: AccountFile
     ) throws(AccountFailure) -> Admission {
         guard !user.isDisabled else { throw .refused(.userDisabled) }
         var user = user
@@ -44,7 +49,8 @@ extension Accounts {
         let token = RefreshToken()
         try file.put(grant, hash: token.digest, in: realm)
         return Admission(
-            user: user, realm: realm, grant: grant, refreshToken: token, issuedAt: time, isNew: isNew)
+            user: user, realm: realm, grant: grant, refreshToken: token, issuedAt: time, isNew: isNew,
+            changes: changes)
     }
 
     func signIn(_ admission: Admission) throws(AccountFailure) -> SignIn {
@@ -52,7 +58,8 @@ extension Accounts {
             for: admission.user, admission.grant, issuedAt: admission.issuedAt,
             attributes: admission.signInAttributes, in: admission.realm)
         return SignIn(
-            user: admission.user, idToken: idToken, refreshToken: admission.refreshToken.text, isNew: admission.isNew)
+            user: admission.user, idToken: idToken, refreshToken: admission.refreshToken.text, isNew: admission.isNew,
+            provider: admission.grant.provider, changes: admission.changes)
     }
 
     private func idToken(
@@ -113,7 +120,10 @@ extension Accounts {
             return (realm, user, grant, now)
         }
         let idToken = try idToken(for: user, grant, issuedAt: issuedAt, in: realm)
-        return (realm, SignIn(user: user, idToken: idToken, refreshToken: refreshToken, isNew: false))
+        let signIn = SignIn(
+            user: user, idToken: idToken, refreshToken: refreshToken, isNew: false, provider: grant.provider,
+            changes: [])
+        return (realm, signIn)
     }
 
     /// A cookie that stands for an ID token (auth 6).

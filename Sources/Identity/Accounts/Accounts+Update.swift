@@ -20,6 +20,16 @@ package struct UserChange: Sendable {
     package var link: ProviderLink?
 
     package init() {}
+
+    /// Drops what is an administrator's to set: it changes nothing, and tells nothing either.
+    fileprivate mutating func keepWhatOwnersMaySet() {
+        emailVerified = nil
+        phone = nil
+        createdAt = nil
+        lastLoginAt = nil
+        validSince = nil
+        link = nil
+    }
 }
 
 /// What has become of an account.
@@ -30,6 +40,8 @@ package struct UserUpdate: Sendable {
     package let emailChanged: Bool
     /// By which the owner of the former address can have it back.
     package let recovery: IssuedCode?
+    /// What is different about the ways to sign in: `+password`, `-google.com`, `~email`.
+    package let changes: [String]
 }
 
 /// Changes of accounts (auth 3.1).
@@ -44,46 +56,49 @@ extension Accounts {
     package func update(
         _ subject: UpdateSubject, _ change: UserChange, in realm: Realm
     ) throws(AccountFailure) -> UserUpdate {
-        var token: IDToken?
+        var change = change
+        var owner: IDToken?
         if case .idToken(let text) = subject {
-            token = try verify(text, in: realm)
+            let token = try verify(text, in: realm)
+            owner = token
             guard change.isDisabled == nil else { throw .refused(.operationNotAllowed) }
             guard change.claims == nil else { throw .refused(.insufficientPermission) }
+            change.keepWhatOwnersMaySet()
+            if change.email != nil || change.password != nil {
+                // Each tells whether an address is taken, or costs a hash.
+                try admitAttempt("update:\(realm.key):\(token.userID)", max: options.attemptsPerAccountMax)
+            }
+            if change.password != nil, !token.isAnonymous { try checkRecent(token) }
         }
-        let change = try normalized(change)
-        if let token, change.password != nil {
-            // Hashing is dear.
-            try checkAge(of: token)
-            try admitAttempt(
-                "update:\(realm.key):\(token.userID)", max: options.attemptsPerAccountMax, else: .tooManyAttempts)
-        }
-        let newHash = try change.password.map { (password) throws(AccountFailure) in try hash(password) }
-        let owner = token
+        let asked = try normalized(change)
+        let newHash = try asked.password.map { (password) throws(AccountFailure) in try hash(password) }
+        let token = owner
         let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in
             let before: User
             switch subject {
             case .idToken:
-                guard let owner else { throw .refused(.invalidIDToken) }
-                before = try file.user(realm, of: owner)
-                try self.check(change, of: before, by: owner)
+                guard let token else { throw .refused(.invalidIDToken) }
+                before = try file.user(realm, of: token)
+                try self.check(asked, of: before, by: token)
             case .user(let id):
                 guard let user = try file.user(realm, id: id) else { throw .refused(.userNotFound) }
                 before = user
             }
-            try file.check(change, of: before.id, in: realm)
+            try file.check(asked, of: before.id, in: realm)
             var user = before
-            user.apply(change, hash: newHash, now: self.now, byOwner: owner != nil)
+            user.apply(asked, hash: newHash, now: self.now)
             return try self.commit(
-                user, before: before, voidsTokens: newHash != nil || change.validSince != nil,
-                by: owner?.signInProvider.map { String(decoding: $0, as: UTF8.self) }, in: realm, file)
+                user, insteadOf: before, for: token.map { .owner($0) } ?? .administrator,
+                by: token?.signInProvider.map { String(decoding: $0, as: UTF8.self) }, in: realm, file)
         }
         return try outcome.finished(self)
     }
 
-    /// What users themselves may change only if they have just signed in, or not at all.
+    /// Nobody learns whether an address is taken before it is known that they may change theirs.
     private func check(_ change: UserChange, of user: User, by token: IDToken) throws(AccountFailure) {
-        if change.email != nil || change.password != nil { try checkAge(of: token) }
-        if hidesEmails, let email = change.email, let former = user.email, former != email {
+        guard let email = change.email, email != user.email else { return }
+        try checkRecent(token, of: user)
+        if hidesEmails, user.email != nil {
             throw .refused(.operationNotAllowed, "Please verify the new email before changing email.")
         }
     }
@@ -107,7 +122,7 @@ extension Accounts {
                 user.changeEmail(to: email, now: now)
                 user.emailVerified = true
             case .recoverEmail:
-                if let owner = try file.user(realm, email: code.email), owner.id != id { throw .refused(.emailExists) }
+                if user.email != code.email { try self.free(code.email, in: realm, file) }
                 user.email = code.email
                 user.emailVerified = true
                 user.voidTokens(now: now)
@@ -115,9 +130,8 @@ extension Accounts {
             }
             try file.removeCode(hash: hash)
             return try self.commit(
-                user, before: before, voidsTokens: false,
-                by: code.kind == .verifyEmail ? ProviderLink.password : nil, isRecovery: code.kind == .recoverEmail,
-                in: realm, file)
+                user, insteadOf: before, for: code.kind == .recoverEmail ? .recovery : .code,
+                by: code.kind == .verifyEmail ? ProviderLink.password : nil, in: realm, file)
         }
         return try outcome.finished(self)
     }
@@ -126,45 +140,30 @@ extension Accounts {
     struct Outcome: Sendable {
         let user: User
         let admission: Admission?
-        let emailChanged: Bool
-        let recovery: IssuedCode?
+        let settled: Settled
 
         func finished(_ accounts: Accounts) throws(AccountFailure) -> UserUpdate {
             let signIn = try admission.map { (admission) throws(AccountFailure) in try accounts.signIn(admission) }
             return UserUpdate(
-                user: signIn?.user ?? user, signIn: signIn, emailChanged: emailChanged, recovery: recovery)
+                user: signIn?.user ?? user, signIn: signIn, emailChanged: settled.emailChanged,
+                recovery: settled.recovery, changes: settled.changes)
         }
     }
 
-    /// Writes a changed user. Old sessions end where the change says so, and who made the change gets new tokens.
+    /// Writes a changed user, and begins a new session where the change has made the old ones void.
+    ///
+    /// - parameter provider: how the client that asks has signed in, if that is known.
     private func commit(
-        _ user: User, before: User, voidsTokens: Bool, by provider: String?, isRecovery: Bool = false, in realm: Realm,
+        _ user: User, insteadOf before: User, for authority: Authority, by provider: String?, in realm: Realm,
         _ file: AccountFile
     ) throws(AccountFailure) -> Outcome {
-        try file.put(user, in: realm)
-        let emailChanged = user.email != nil && user.email != before.email
-        let voidsTokens = voidsTokens || emailChanged
-        if voidsTokens { try file.revokeTokens(of: user, in: realm) }
-        var recovery: IssuedCode?
-        // Whoever lost an address that was not theirs gets no way back to it.
-        if emailChanged, !isRecovery, let former = before.email {
-            recovery = try file.issue(
-                .recoverEmail, to: former, newEmail: user.email, user: user.id, now: now, in: realm)
-        }
+        let settled = try settle(user, insteadOf: before, for: authority, in: realm, file)
         var admission: Admission?
-        if voidsTokens || user.emailVerified && !before.emailVerified, let provider, !user.isDisabled {
+        if settled.voidsTokens || user.emailVerified && !before.emailVerified, let provider, !user.isDisabled {
             let isUpgrade = provider == "anonymous" && user.password != nil
             admission = try admit(user, by: isUpgrade ? ProviderLink.password : provider, in: realm, file)
         }
-        return Outcome(user: user, admission: admission, emailChanged: emailChanged, recovery: recovery)
-    }
-
-    /// Who takes over a device shall not take over the account: what decides about it needs a recent sign-in (auth
-    /// 3.1).
-    func checkAge(of token: IDToken) throws(AccountFailure) {
-        guard options.isDevelopment || token.authTime >= nowSeconds - options.recentSignInSeconds else {
-            throw .refused(.credentialTooOld)
-        }
+        return Outcome(user: user, admission: admission, settled: settled)
     }
 
     private func normalized(_ change: UserChange) throws(AccountFailure) -> UserChange {
@@ -182,7 +181,7 @@ extension Accounts {
         let token = try verify(idToken, in: realm)
         try thread.run { (file) throws(AccountFailure) in
             let user = try file.user(realm, of: token)
-            try self.checkAge(of: token)
+            try self.checkRecent(token, of: user)
             try file.removeUser(realm, id: user.id)
         }
     }
@@ -214,7 +213,7 @@ extension User {
         voidTokens(now: now)
     }
 
-    fileprivate mutating func apply(_ change: UserChange, hash: String?, now: Int64, byOwner: Bool) {
+    fileprivate mutating func apply(_ change: UserChange, hash: String?, now: Int64) {
         if let name = change.displayName { displayName = name }
         if let url = change.photoURL { photoURL = url }
         if let email = change.email, email != self.email { changeEmail(to: email, now: now) }
@@ -223,22 +222,24 @@ extension User {
             passwordUpdatedAt = now
             voidTokens(now: now)
         }
-        if !byOwner {
-            if let isVerified = change.emailVerified { emailVerified = isVerified }
-            if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
-            if let phone = change.phone { self.phone = phone }
-            if let claims = change.claims { self.claims = claims == "{}" ? nil : claims }
-            if let time = change.createdAt { createdAt = time }
-            if let time = change.lastLoginAt { lastLoginAt = time }
-        }
-        if let link = change.link, !byOwner {
+        if let isVerified = change.emailVerified { emailVerified = isVerified }
+        if let isDisabled = change.isDisabled { self.isDisabled = isDisabled }
+        if let phone = change.phone { self.phone = phone }
+        if let claims = change.claims { self.claims = claims == "{}" ? nil : claims }
+        if let time = change.createdAt { createdAt = time }
+        if let time = change.lastLoginAt { lastLoginAt = time }
+        if let link = change.link {
             links.removeAll { $0.provider == link.provider }
             links.append(link)
         }
         if let time = change.validSince {
             // Backends say "now" in whole seconds, by their own clocks; that includes what this server has issued until
             // it hears of it. Tokens of the future are not to be void.
-            if time < now / 1000 - 5 { validSince = time * 1000 } else { voidTokens(now: now) }
+            if time < now / 1000 - 5 {
+                validSince = Self.validSince(seconds: time, now: now)
+            } else {
+                voidTokens(now: now)
+            }
         }
         remove(change)
     }

@@ -18,14 +18,15 @@ package struct AccountOptions: Sendable {
     /// The project's tenants.
     package var tenants: Set<String> = []
     package var passwordCost = PasswordHasher.Cost.standard
-    /// Wrong passwords for one account in ``attemptWindow``.
+    /// Wrong passwords for one account in ``attemptWindow``; changes of its password or address too.
     package var attemptsPerAccountMax = 10
-    /// Sign-ins from one address in ``attemptWindow``; and as many new accounts, and requests for mails.
+    /// Sign-ins of any kind from one address in ``attemptWindow``; and as many new accounts, requests for mails, and
+    /// questions that tell whether an account is there.
     package var attemptsPerAddressMax = 300
     /// Mails to one account in ``attemptWindow``.
     package var mailsPerAccountMax = 5
     package var attemptWindow = Duration.seconds(15 * 60)
-    /// A change of address or password, and the end of an account, need a sign-in within this time.
+    /// A change of the ways to sign in, and the end of an account, need a sign-in within this time.
     package var recentSignInSeconds: Int64 = 300
 
     package init() {}
@@ -39,6 +40,8 @@ package final class Accounts: Sendable {
     package let hasher: PasswordHasher
     private let mode: TokenAuthority.Mode
     let attempts: AttemptLimiter
+    /// Which clients have signed in to which accounts with a password.
+    let familiar = ExpiringSet()
     private let protectsEmails: Mutex<Bool>
     private let observers: Observers
     private let clock: @Sendable () -> Int64

@@ -71,6 +71,9 @@ package struct User: Hashable, Sendable {
     /// Makes all tokens void that were issued until now.
     mutating func voidTokens(now: Int64) { validSince = max(validSince, now) + 1 }
 
+    /// ``validSince`` for a time that a request names, in seconds since 1970: any number, but none of the future.
+    package static func validSince(seconds: Int64, now: Int64) -> Int64 { max(0, min(seconds, now / 1000)) * 1000 }
+
     /// Nobody could sign in again as this user.
     package var isAnonymous: Bool {
         email == nil && password == nil && phone == nil && links.isEmpty && !hasCustomAuth

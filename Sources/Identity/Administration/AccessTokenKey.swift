@@ -11,6 +11,9 @@ package struct AccessTokenKey: Sendable {
         self.accounts = accounts
     }
 
+    /// For people: the service account and its key.
+    package var name: String { "\(String(decoding: email, as: UTF8.self))/\(String(decoding: id, as: UTF8.self))" }
+
     /// Costs some microseconds.
     package var isRegistered: Bool { accounts.contains(keyID: id, email: email) }
 }

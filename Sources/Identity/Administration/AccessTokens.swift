@@ -15,6 +15,8 @@ package struct AccessTokens: Sendable {
     private static let issuer = "hearth"
     private let authority: TokenAuthority
     private let accounts: ServiceAccounts
+    /// Names of assertions that were exchanged and have not ended.
+    private let used = ExpiringSet(countMax: 10_000)
 
     package init(authority: TokenAuthority, accounts: ServiceAccounts) {
         self.authority = authority
@@ -26,11 +28,17 @@ package struct AccessTokens: Sendable {
     /// Exchanges an assertion, which a service account's key has signed (RFC 7523, section 3), for an access token.
     /// About 0.4 ms.
     ///
+    /// - parameter endpoints: the URLs of this server's token endpoint. An assertion is for one of them or for Google's,
+    /// which most libraries write whatever they post to.
     /// - parameter now: seconds since 1970, everywhere here.
-    package func exchange(assertion: [UInt8], now: Int64) throws(AccessTokenError) -> [UInt8] {
-        guard case .production(let keys) = authority.mode else { return Self.owner }
+    package func exchange(
+        assertion: [UInt8], endpoints: [String], now: Int64
+    ) throws(AccessTokenError) -> (token: [UInt8], key: AccessTokenKey?) {
+        guard case .production(let keys) = authority.mode else { return (Self.owner, nil) }
         let (keyID, email): ([UInt8], [UInt8])
-        do throws(TokenError) { (keyID, email) = try verify(assertion: assertion, now: now) } catch {
+        do throws(TokenError) {
+            (keyID, email) = try verify(assertion: assertion, endpoints: endpoints, now: now)
+        } catch {
             throw .invalidGrant(error)
         }
         let claims = JSONObject([
@@ -38,33 +46,56 @@ package struct AccessTokens: Sendable {
             "key": .string(keyID), "iat": .integer(now), "exp": .integer(now + Self.seconds),
         ])
         do throws(CryptographyError) {
-            return try JSONWebToken.signed(claims, with: keys.signingKey(now: now), type: Self.type)
+            let token = try JSONWebToken.signed(claims, with: keys.signingKey(now: now), type: Self.type)
+            return (token, AccessTokenKey(keyID, of: email, in: accounts))
         } catch { throw .cannotSign(error) }
     }
 
-    private func verify(assertion: [UInt8], now: Int64) throws(TokenError) -> (keyID: [UInt8], email: [UInt8]) {
+    /// Where Google's libraries have assertions exchanged, over the years.
+    private static let googleEndpoints = [
+        "https://oauth2.googleapis.com/token", "https://accounts.google.com/o/oauth2/token",
+        "https://www.googleapis.com/oauth2/v4/token",
+    ]
+
+    private func verify(
+        assertion: [UInt8], endpoints: [String], now: Int64
+    ) throws(TokenError) -> (keyID: [UInt8], email: [UInt8]) {
         let token = try JSONWebToken(parsing: assertion)
         let email = try token.name("iss", byteCountMax: 1024)
         guard let keyID = token.keyID else { throw .unknownKey }
         try token.verify { accounts.verificationKeys($0, issuer: email) }
-        try checkAudience(token)
+        try token.check(audiences: endpoints + Self.googleEndpoints)
+        // The same key signs custom tokens, which are given to anybody.
+        guard token.claims["uid"] == nil else { throw .wrongAudience }
         try token.checkTimes(now: now)
+        guard let start = try token.seconds("iat"), let end = try token.seconds("exp"), end - start <= Self.seconds
+        else { throw .invalidClaim("exp") }
+        try remember(token, end: end, now: now)
         return (keyID, email)
     }
 
-    /// Libraries write Google's address or the one they post to, which the server does not know for sure. But the same
-    /// key signs custom tokens, which are given to anybody: those must not do.
-    private func checkAudience(_ token: JSONWebToken) throws(TokenError) {
-        guard let audience = token.claims["aud"]?.utf8, audience.suffix(6).elementsEqual("/token".utf8),
-            token.claims["uid"] == nil
-        else { throw .wrongAudience }
+    /// An assertion with a name is good once (RFC 7523, section 3).
+    private func remember(_ token: JSONWebToken, end: Int64, now: Int64) throws(TokenError) {
+        guard token.claims["jti"] != nil else { return }
+        let name = Cryptography.hexadecimal(Cryptography.sha256(try token.name("jti", byteCountMax: 1024)))
+        guard used.insertNew(String(decoding: name, as: UTF8.self), until: end, now: now) else { throw .alreadyUsed }
+    }
+
+    /// The answer to a request to the token endpoint.
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: JSONObject
+        /// Whom an access token was given: service account and key. Nil when it was refused.
+        package let receiver: String?
     }
 
     /// Answers a request to the token endpoint: the parameters of its form, and what goes back (RFC 6749, sections 5.1
     /// and 5.2), which nobody may store.
-    package func answer(grantType: [UInt8]?, assertion: [UInt8]?, now: Int64) -> (status: Int, body: JSONObject) {
-        func failure(_ status: Int, _ code: String, _ text: String) -> (status: Int, body: JSONObject) {
-            (status, JSONObject(["error": .text(code), "error_description": .text(text)]))
+    package func answer(grantType: [UInt8]?, assertion: [UInt8]?, endpoints: [String], now: Int64) -> Answer {
+        func failure(_ status: Int, _ code: String, _ text: String) -> Answer {
+            Answer(
+                status: status, body: JSONObject(["error": .text(code), "error_description": .text(text)]),
+                receiver: nil)
         }
         guard let grantType else { return failure(400, "invalid_request", "grant_type is missing") }
         guard grantType.elementsEqual(Self.grantType.utf8) else {
@@ -72,13 +103,11 @@ package struct AccessTokens: Sendable {
         }
         guard let assertion else { return failure(400, "invalid_request", "assertion is missing") }
         do throws(AccessTokenError) {
-            let token = try exchange(assertion: assertion, now: now)
-            return (
-                200,
-                JSONObject([
-                    "access_token": .string(token), "expires_in": .integer(Self.seconds), "token_type": .text("Bearer"),
-                ])
-            )
+            let (token, key) = try exchange(assertion: assertion, endpoints: endpoints, now: now)
+            let body = JSONObject([
+                "access_token": .string(token), "expires_in": .integer(Self.seconds), "token_type": .text("Bearer"),
+            ])
+            return Answer(status: 200, body: body, receiver: key?.name ?? "owner")
         } catch {
             switch error {
             case .invalidGrant(let error): return failure(400, "invalid_grant", "\(error)")

@@ -11,6 +11,9 @@ package struct ServiceAccountPublicKey: Sendable {
     /// When it was made, in seconds since 1970.
     package let createdAt: Int64
     let key: VerificationKey
+
+    /// For people: the service account and its key.
+    var name: String { "\(email)/\(id)" }
 }
 
 /// The public halves of the service accounts' keys, in a file of the data folder. Any thread.
@@ -32,11 +35,17 @@ package final class ServiceAccounts: Sendable {
 
     private let path: String
     private let state = Mutex(State())
+    private let observer = Mutex<(@Sendable (_ before: [String], _ now: [String]) -> Void)?>(nil)
 
     /// Reads the keys in `folder`; there may be none.
     package init(folder: String) throws(KeyStoreError) {
         path = folder + "/service-accounts.json"
         try reloadIfChanged()
+    }
+
+    /// Calls `body` with the names of the keys before and after each change, when it is noticed.
+    package func observe(_ body: @escaping @Sendable (_ before: [String], _ now: [String]) -> Void) {
+        observer.withLock { $0 = body }
     }
 
     // MARK: Reading
@@ -68,7 +77,11 @@ package final class ServiceAccounts: Sendable {
         // A file that is broken leaves what was known, and is read again when it changes.
         state.withLock { $0.version = version }
         let keys = try read()
-        state.withLock { $0.keys = keys }
+        let before = state.withLock { state in
+            defer { state.keys = keys }
+            return state.keys
+        }
+        if let observer = observer.withLock({ $0 }) { observer(before.map(\.name), keys.map(\.name)) }
     }
 
     private func read() throws(KeyStoreError) -> [ServiceAccountPublicKey] {

@@ -89,17 +89,18 @@ package final class TokenVerifier: Sendable {
         }
     }
 
-    /// Whether a bearer is an administrator's, for calls that only administrators may make.
-    package func isAdministrator(_ credential: [UInt8], now: Int64) -> Bool {
-        if case .development = authority.mode, case .administrator? = try? trust(credential) { return true }
-        guard let token = try? JSONWebToken(parsing: credential) else { return false }
-        return (try? accessTokens.verify(token, now: now)) != nil
+    /// The name of the administrator whose bearer this is, for calls that only administrators may make; nil if it is
+    /// nobody's.
+    package func administrator(_ credential: [UInt8], now: Int64) -> String? {
+        if case .development = authority.mode, case .administrator? = try? trust(credential) { return "owner" }
+        guard let token = try? JSONWebToken(parsing: credential) else { return nil }
+        return (try? accessTokens.verify(token, now: now))?.key.name
     }
 
-    /// Answers a request to the server's `/token`; see ``AccessTokens/answer(grantType:assertion:now:)``.
+    /// Answers a request to the server's `/token`; see ``AccessTokens/answer(grantType:assertion:endpoints:now:)``.
     package func answer(
-        grantType: [UInt8]?, assertion: [UInt8]?, now: Int64
-    ) -> (status: Int, body: JSONObject) {
-        accessTokens.answer(grantType: grantType, assertion: assertion, now: now)
+        grantType: [UInt8]?, assertion: [UInt8]?, endpoints: [String], now: Int64
+    ) -> AccessTokens.Answer {
+        accessTokens.answer(grantType: grantType, assertion: assertion, endpoints: endpoints, now: now)
     }
 }

@@ -15,6 +15,8 @@ package enum TokenError: Error, Hashable, Sendable {
     case wrongIssuer
     case wrongAudience
     case wrongNonce
+    /// It has a name, and one of that name was shown before.
+    case alreadyUsed
     /// The keys of whoever signed it cannot be had at the moment: the token may be good.
     case keysUnavailable
     /// A claim is missing, or is not what it has to be.
@@ -42,6 +44,7 @@ extension TokenError: CustomStringConvertible {
         case .wrongIssuer: "the token is from another issuer"
         case .wrongAudience: "the token is for another audience"
         case .wrongNonce: "the token is for another sign-in"
+        case .alreadyUsed: "the token was used before"
         case .keysUnavailable: "the keys of the token's issuer cannot be fetched at the moment"
         case .invalidClaim(let name): "the token's claim \"\(name.text)\" is missing or invalid"
         }

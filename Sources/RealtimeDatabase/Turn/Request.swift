@@ -119,6 +119,9 @@ package enum Operation: Sendable {
     case relay(Reply)
     /// Tells what the rules say of a read or write of somebody, which is not made.
     indirect case explain(Operation, as: Principal)
+    /// Nothing is to be written at the end of the connection: whoever registered it has lost the right to write. Not
+    /// answered.
+    case forfeit
     /// The connection ended; nothing is answered.
     case disconnect
 }
@@ -131,7 +134,7 @@ extension Operation {
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
-            .become, .relay, .disconnect:
+            .become, .relay, .forfeit, .disconnect:
             0
         case .explain(let operation, _): operation.byteCount
         }
@@ -143,7 +146,7 @@ extension Operation {
         case .get, .describe, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
         case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
-            .relay, .disconnect, .explain:
+            .relay, .forfeit, .disconnect, .explain:
             false
         }
     }
@@ -152,7 +155,7 @@ extension Operation {
         switch self {
         case .set, .update, .onDisconnect: true
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
-            .become, .relay, .disconnect, .explain:
+            .become, .relay, .forfeit, .disconnect, .explain:
             false
         }
     }

@@ -45,12 +45,15 @@ final class AccountsFixture {
         var new = NewUser()
         new.email = email
         new.password = email == nil ? nil : password
-        return try accounts.signUp(new, in: realm, from: "test")
+        return try accounts.signUp(new, in: realm)
     }
 
-    func signIn(_ email: String, _ password: String = "secret1") throws -> SignIn {
-        try accounts.signIn(email: email, password: password, in: realm, from: "test")
+    func signIn(_ email: String, _ password: String = "secret1", from client: String = "test") throws -> SignIn {
+        try accounts.signIn(email: email, password: password, in: realm, from: client)
     }
+
+    /// The user as it is now.
+    func user(_ id: String) throws -> User { try #require(try accounts.lookUp([.id(id)], in: realm).first) }
 
     /// The members of an ID token.
     func claims(_ signIn: SignIn) throws -> JSONObject { try JSONWebToken(parsing: signIn.idToken).claims }

@@ -26,7 +26,10 @@ import Testing
             ("", "secret1", AccountError.Code.invalidEmail), ("ann", "secret1", .invalidEmail),
             ("@b", "secret1", .invalidEmail), ("a@", "secret1", .invalidEmail), ("a@b@c", "secret1", .invalidEmail),
             ("a@b\r\nBcc: c@d", "secret1", .invalidEmail), ("a b@c", "secret1", .invalidEmail),
-            ("a@b>,<c", "secret1", .invalidEmail), ("a@b", "12345", .weakPassword), ("a@b", "", .weakPassword),
+            ("a@b>,<c", "secret1", .invalidEmail), ("-oQ/tmp@b", "secret1", .invalidEmail),
+            ("a\u{85}b@c", "secret1", .invalidEmail), ("a\u{202E}b@c", "secret1", .invalidEmail),
+            ("a\u{2028}b@c", "secret1", .invalidEmail), ("a\0b@c", "secret1", .invalidEmail),
+            ("a@b", "12345", .weakPassword), ("a@b", "", .weakPassword),
             ("a@b", String(repeating: "x", count: 4097), .weakPassword),
         ])
     func names(email: String, password: String, code: AccountError.Code) throws {
@@ -47,7 +50,7 @@ import Testing
         expectRefusal(.userDisabled) { try fixture.signIn("ann@example.com") }
         #expect(
             try fixture.accounts.issueCode(
-                .resetPassword, for: .email("nobody@example.com"), newEmail: nil, in: fixture.realm, from: "test")
+                .resetPassword, for: .email("nobody@example.com"), newEmail: nil, in: fixture.realm)
                 == nil)
     }
 
@@ -66,18 +69,58 @@ import Testing
         _ = try fixture.signIn("ann@example.com")
     }
 
-    @Test("an address that makes too many attempts, or accounts, is stopped in production")
+    @Test("an address that makes too many attempts is stopped in production, kind by kind; others are not")
     func addresses() throws {
         let fixture = try AccountsFixture {
             $0.isDevelopment = false
             $0.attemptsPerAddressMax = 2
         }
-        for name in ["ann@example.com", "bob@example.com"] { _ = try fixture.signUp(name) }
-        expectRefusal(.tooManyAttempts) { try fixture.signUp() }
-        for name in ["a@b", "c@d"] { expectRefusal(.emailNotFound) { try fixture.signIn(name) } }
-        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com") }
-        _ = try fixture.accounts.signIn(
-            email: "ann@example.com", password: "secret1", in: fixture.realm, from: "elsewhere")
+        for kind in [Accounts.Attempt.newAccount, .signIn, .mail, .question] {
+            for _ in 0..<2 { try fixture.accounts.admit(kind, from: "here") }
+            expectRefusal(.tooManyAttempts) { try fixture.accounts.admit(kind, from: "here") }
+            try fixture.accounts.admit(kind, from: "elsewhere")
+        }
+        fixture.clock.advance(seconds: 15 * 60)
+        try fixture.accounts.admit(.signIn, from: "here")
+        let development = try AccountsFixture { $0.attemptsPerAddressMax = 0 }
+        try development.accounts.admit(.signIn, from: "here")
+    }
+
+    @Test("strangers who guess a password do not keep out who has signed in from a place before")
+    func familiarAddresses() throws {
+        let fixture = try AccountsFixture { $0.attemptsPerAccountMax = 3 }
+        _ = try fixture.signUp("ann@example.com")
+        _ = try fixture.signIn("ann@example.com", from: "home")
+        for _ in 0..<3 {
+            expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com", "wrong!", from: "afar") }
+        }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com", from: "afar") }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com", from: "elsewhere") }
+        _ = try fixture.signIn("ann@example.com", from: "home")
+        // Neither does that help the strangers, nor is it without a limit itself.
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com", from: "afar") }
+        for _ in 0..<3 {
+            expectRefusal(.invalidPassword) { try fixture.signIn("ann@example.com", "wrong!", from: "home") }
+        }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("ann@example.com", from: "home") }
+        // Another account is not theirs.
+        _ = try fixture.signUp("bob@example.com")
+        for _ in 0..<3 {
+            expectRefusal(.invalidPassword) { try fixture.signIn("bob@example.com", "wrong!", from: "afar") }
+        }
+        expectRefusal(.tooManyAttempts) { try fixture.signIn("bob@example.com", from: "home") }
+    }
+
+    @Test("names are known until they end, and beyond a limit those are forgotten that end first")
+    func expiringSet() {
+        let set = ExpiringSet(countMax: 10)
+        for index in 0..<10 { #expect(set.insertNew("n\(index)", until: Int64(100 + index), now: 0)) }
+        #expect(!set.insertNew("n5", until: 200, now: 104))
+        #expect(set.insertNew("n5", until: 200, now: 105))
+        #expect(!set.contains("n9", now: 109) && set.contains("n9", now: 108))
+        set.insert("new", until: 300)
+        #expect(!set.contains("n0", now: 1) && !set.contains("n1", now: 1))
+        #expect(set.contains("n2", now: 1) && set.contains("new", now: 1))
     }
 
     @Test("sessions outlive the server; what was read from the file is of no use as a token")
@@ -258,7 +301,7 @@ import Testing
         var new = NewUser()
         new.email = "ann@example.com"
         new.password = "secret1"
-        let other = try fixture.accounts.signUp(new, in: tenant, from: "test")
+        let other = try fixture.accounts.signUp(new, in: tenant)
         #expect(other.user.id != ann.user.id)
         #expect(try fixture.claims(other)["firebase"]?.object?["tenant"]?.text == "t-1")
         #expect(fixture.accounts.tenant(of: other.idToken) == "t-1")

@@ -79,7 +79,7 @@ struct NaiveDatabase {
         case .relay(let reply): return reply
         // Without rules.
         case .explain: return .explained(.withoutRules)
-        case .dropListener, .disconnect: return nil
+        case .dropListener, .forfeit, .disconnect: return nil
         }
     }
 

@@ -30,7 +30,7 @@ struct SimulatedClient {
     mutating func request(_ operation: Operation) -> Request {
         requestsMade += 1
         switch operation {
-        case .disconnect, .dropListener: break
+        case .disconnect, .forfeit, .dropListener: break
         default: waiting.append((requestsMade, operation))
         }
         return Request(connection: connection, number: requestsMade, operation: operation)

@@ -1,0 +1,81 @@
+import EventLoop
+import Identity
+
+/// Something that an operator wants to look up after an attack: who got in, who tried, and who changed what decides
+/// about it. Its fields hold no password, token or code.
+struct AuditEvent: Sendable {
+    enum Kind: String, Sendable {
+        case signedUp = "auth.signed-up"
+        case signedIn = "auth.signed-in"
+        case signInFailed = "auth.sign-in-failed"
+        /// There were too many attempts.
+        case lockedOut = "auth.locked-out"
+        /// How a user signs in.
+        case methodsChanged = "auth.methods-changed"
+        /// A user has lost the account or tokens.
+        case revoked = "auth.revoked"
+        case accessTokenGiven = "auth.access-token-given"
+        case accessTokenRefused = "auth.access-token-refused"
+        /// An administrator has changed accounts, or was shown what is secret of them.
+        case accounts = "admin.accounts"
+        case keys = "admin.keys"
+        case rules = "admin.rules"
+        /// Somebody without an administrator's credential asked for what is theirs.
+        case denied = "admin.denied"
+
+        /// Strangers can cause as many as they like.
+        fileprivate var isUnbounded: Bool {
+            switch self {
+            case .signInFailed, .lockedOut, .accessTokenRefused, .denied: true
+            default: false
+            }
+        }
+    }
+
+    var kind: Kind
+    /// The network address of whoever asked, as attempts are counted by it; nil if there was none.
+    var client: String?
+    var fields: [(StaticString, String)]
+
+    init(_ kind: Kind, client: String? = nil, _ fields: [(StaticString, String?)]) {
+        self.kind = kind
+        self.client = client
+        self.fields = fields.compactMap { name, value in value.map { (name, $0) } }
+    }
+}
+
+/// Where these events go. Any thread.
+struct AuditTrail: Sendable {
+    private let write: @Sendable (AuditEvent) -> Void
+
+    init(_ write: @escaping @Sendable (AuditEvent) -> Void) { self.write = write }
+
+    /// To the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's address in 15
+    /// minutes.
+    init(_ log: Log, eventsMax: Int = 300) {
+        let limiter = AttemptLimiter(windowMilliseconds: 15 * 60_000, keysMax: 10_000)
+        self.init { event in
+            if event.kind.isUnbounded {
+                let (key, now) = ("\(event.kind.rawValue) \(event.client ?? "")", WallClock.milliseconds)
+                guard limiter.admit(key, max: eventsMax, now: now) else {
+                    if limiter.admit("more \(key)", max: 1, now: now) {
+                        log.info(
+                            "auth.more-not-shown", [("event", event.kind.rawValue), ("client", event.client ?? "")])
+                    }
+                    return
+                }
+            }
+            var fields = event.fields
+            if let client = event.client { fields.insert(("client", client), at: 0) }
+            log.info(event: event.kind.rawValue, fields)
+        }
+    }
+
+    func note(_ event: AuditEvent) { write(event) }
+
+    /// The keys of service accounts have changed.
+    func noteKeys(_ before: [String], _ now: [String]) {
+        for name in now where !before.contains(name) { note(AuditEvent(.keys, [("added", name)])) }
+        for name in before where !now.contains(name) { note(AuditEvent(.keys, [("removed", name)])) }
+    }
+}
