@@ -49,7 +49,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "Identity",
+            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "TreeStorage", "Identity", "HearthServer",
         ]),
 ]
 

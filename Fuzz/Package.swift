@@ -5,7 +5,7 @@ import PackageDescription
 /// starts from the files in `Corpus/HTTPRequests`.
 let names = [
     "HTTPRequests", "HTTPResponses", "EventStreams", "WebSocketFrames", "JSONValues", "Paths", "WireMessages", "Tokens",
-    "RulesFiles", "RulesTests",
+    "RulesFiles", "RulesTests", "AccountRequests", "AdminMessages",
 ]
 
 let package = Package(

@@ -20,7 +20,7 @@ final class IdentityClient {
     init(
         isDevelopment: Bool = true, hasAdminListener: Bool = false, folder: String? = nil,
         rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
-        logLevel: Log.Level = .error,
+        logLevel: Log.Level = .error, trustFile: String? = nil,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
     ) throws {
         let rules = ownFolder.path + "/rules.json"
@@ -37,6 +37,7 @@ final class IdentityClient {
             if let folder { configuration.dataFolder = folder }
             configuration.trustedProxies = trustedProxies
             configuration.logLevel = logLevel
+            configuration.trustFile = trustFile
         }
         rest = try server.connectREST()
         admin = hasAdminListener ? try server.connectAdminREST() : rest

@@ -175,6 +175,9 @@ extension Accounts {
             guard let phone = try? AccountNames.phone(phone) else { return "phone number format is invalid" }
             user.phone = phone
         }
+        // One that comes twice is one.
+        var seen: Set<ProviderLink> = []
+        user.links.removeAll { !seen.insert(ProviderLink(provider: $0.provider, rawID: $0.rawID)).inserted }
         guard user.links.allSatisfy({ !$0.provider.isEmpty && !$0.rawID.isEmpty }) else {
             return "federatedId or (providerId & rawId) is required"
         }

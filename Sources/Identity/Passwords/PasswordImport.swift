@@ -10,6 +10,8 @@ package struct PasswordImport: Sendable {
     }
 
     private let scheme: KeptPassword.Scheme
+    /// The product of scrypt's parameters: about 3 s.
+    private static let scryptWorkMax = 1 << 23
 
     /// - parameter request: the members of the import beside its users: `hashAlgorithm` and what belongs to it.
     package init(_ request: JSONObject) throws(Failure) {
@@ -32,10 +34,15 @@ package struct PasswordImport: Sendable {
         case "STANDARD_SCRYPT":
             let cost = try fields.number("cpuMemCost", 2...1 << 20)
             guard cost & (cost - 1) == 0 else { throw .invalidParameter("cpuMemCost") }
+            let blockSize = try fields.number("blockSize", 1...64)
+            let rounds = try fields.number("parallelization", 1...64)
+            // Whoever tries to sign in has it computed.
+            guard 128 * cost * blockSize <= KeptPassword.memoryByteCountMax else {
+                throw .invalidParameter("cpuMemCost")
+            }
+            guard cost * blockSize * rounds <= Self.scryptWorkMax else { throw .invalidParameter("parallelization") }
             scheme = .scrypt(
-                PasswordHasher.Cost(
-                    logarithm: cost.trailingZeroBitCount, blockSize: try fields.number("blockSize", 1...64),
-                    rounds: try fields.number("parallelization", 1...64)))
+                PasswordHasher.Cost(logarithm: cost.trailingZeroBitCount, blockSize: blockSize, rounds: rounds))
         case "BCRYPT": scheme = .bcrypt
         default: throw .unsupportedAlgorithm
         }

@@ -166,7 +166,7 @@ struct AuthTests {
         let database = try server.client(auth)
         let result = try await auth.signIn(with: google("g1", "ann@example.com"))
         #expect(result.additionalUserInfo?.isNewUser == true && result.additionalUserInfo?.providerID == "google.com")
-        #expect(result.additionalUserInfo?.profile?["sub"] == "g1")
+        #expect(result.additionalUserInfo?.profile?["id"] == "g1")
         #expect(result.user.displayName == "Ann & Co" && result.user.isEmailVerified)
         #expect(try await database.access(result.user.uid) == .allowed)
         #expect(

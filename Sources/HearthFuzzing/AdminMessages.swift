@@ -1,0 +1,45 @@
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+/// Bodies of the action `admin`, one a line, of an administrator of a whole server. Those that can be read are the same
+/// when they are written again, and each is answered.
+public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
+    let connection = FuzzedServer.shared.connect()
+    connection.upgrade()
+    var waiting: Set<Int64> = []
+    for (index, line) in bytes.split(separator: 0x0A).prefix(20).enumerated() {
+        let number = Int64(index) + 1
+        let message = Array(#"{"t":"d","d":{"r":\#(number),"a":"admin","b":"#.utf8) + line + Array("}}".utf8)
+        guard
+            let parsed = try? message.withUnsafeBytes({ bytes throws(MessageError) in try ClientMessage.parse(bytes) })
+        else { continue }
+        switch parsed {
+        case .request(number, .admin(let request)):
+            rewrite(request)
+            // Backups would fill the disk.
+            if request == .backup { continue }
+        case .invalidRequest(number, _): break
+        default: continue
+        }
+        waiting.insert(number)
+        connection.send(message: message)
+    }
+    while !waiting.isEmpty {
+        // Whoever ends all sessions ends this one too.
+        guard let frames = connection.receiveFrames() else { return }
+        for frame in frames {
+            let answer = (try? JSONValue(parsing: frame))?.object?["d"]?.object
+            if let number = answer?["r"]?.integer { waiting.remove(number) }
+        }
+    }
+}
+
+private func rewrite(_ request: AdminRequest) {
+    var message: [UInt8] = []
+    ClientMessageWriter.append(.admin(request), number: 1, to: &message)
+    let copy = try? message.withUnsafeBytes { bytes throws(MessageError) in try ClientMessage.parse(bytes) }
+    guard case .request(1, .admin(request))? = copy else {
+        preconditionFailure("a request that was written is another")
+    }
+}

@@ -1,0 +1,79 @@
+import EventLoop
+import Glibc
+import HearthServer
+import Identity
+import JSONWebTokens
+import TestSupport
+import Testing
+
+/// An identity provider that takes connections and says nothing.
+private final class SilentProvider {
+    private let descriptor: Int32
+    let port: UInt16
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.descriptor = descriptor
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withUnsafeMutablePointer(to: &address) { address -> UInt16? in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard bind(descriptor, generic, length) == 0, listen(descriptor, 16) == 0,
+                    getsockname(descriptor, generic, &length) == 0
+                else { return nil }
+                return UInt16(bigEndian: UnsafeRawPointer(generic).load(as: sockaddr_in.self).sin_port)
+            }
+        }
+        self.port = try #require(port)
+    }
+
+    /// Hangs up on everybody.
+    func end() { close(descriptor) }
+}
+
+@Suite("Identity providers that take their time") struct SlowProviderTests {
+    @Test("keep nobody from signing in with a password, and no more of them are asked than may be")
+    func slowProvider() throws {
+        let provider = try SilentProvider()
+        let issuer = "http://127.0.0.1:\(provider.port)"
+        let folder = TemporaryFolder()
+        let trust = folder.path + "/trust.json"
+        TemporaryFolder.write(
+            Array(#"{"providers":[{"id":"oidc.slow","issuer":"\#(issuer)","clientIDs":["app"]}]}"#.utf8), to: trust)
+        let client = try IdentityClient(isDevelopment: false, trustFile: trust) {
+            $0.slowThreads = 1
+            $0.quickThreads = 1
+            $0.providerQuestionsMax = 3
+        }
+        _ = try client.signUp("ann@example.com")
+        let now = WallClock.milliseconds / 1000
+        let claims = JSONObject([
+            "iss": .text(issuer), "aud": .text("app"), "sub": .text("1"), "iat": .integer(now),
+            "exp": .integer(now + 60),
+        ])
+        let token = String(decoding: try JSONWebToken.signed(claims, with: TestKeys.first), as: UTF8.self)
+        let body = #"{"requestUri":"http://localhost","postBody":"id_token=\#(token)&providerId=oidc.slow"}"#
+        func ask() throws -> RESTClient {
+            let connection = try client.server.connectREST()
+            try connection.send(
+                RESTClient.request("POST", "/v1/accounts:signInWithIdp?key=k", body: Array(body.utf8)))
+            return connection
+        }
+        // One too many, which is refused at once.
+        let all = try (0..<4).map { _ in try ask() }
+        var answered: RESTClient?
+        while answered == nil {
+            answered = all.first { $0.hasInput }
+            usleep(1000)
+        }
+        let refused = try #require(answered)
+        #expect(try refused.receive().status == 503)
+        #expect(try client.signIn("ann@example.com").status == 200)
+        let others = all.filter { $0 !== refused }
+        #expect(others.allSatisfy { !$0.hasInput })
+        provider.end()
+        for connection in others { #expect(try connection.receive().status == 503) }
+    }
+}
