@@ -80,7 +80,7 @@ import Testing
     }
 }
 
-@Suite("What a client's address may ask for") struct ClientLimitTests {
+@Suite("What a client's address may ask for") struct AttemptLimitTests {
     @Test(
         "every kind of sign-in counts, and refused refresh tokens, and questions that tell whether there is an account",
         arguments: [
