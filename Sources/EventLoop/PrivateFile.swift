@@ -10,6 +10,9 @@ package enum PrivateFile {
         init(_ description: String) { self.description = description }
     }
 
+    /// The largest file that is read.
+    package static let byteCountMax = 1 << 20
+
     /// The whole file, nil if there is none. One that others may read or write is an error, as is one above 1 MiB.
     package static func read(_ path: String) throws(Failure) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -21,7 +24,7 @@ package enum PrivateFile {
         guard information.st_mode & 0o077 == 0 else {
             throw Failure("others may read \(path), which holds secrets: chmod 600 it")
         }
-        guard information.st_size <= 1 << 20 else { throw Failure("\(path) is too large") }
+        guard information.st_size <= byteCountMax else { throw Failure("\(path) is too large") }
         var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
         var count = 0
         while count < bytes.count {

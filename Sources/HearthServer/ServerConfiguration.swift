@@ -22,6 +22,9 @@ package struct ServerConfiguration: Sendable {
     package var allowsOpenRules = false
     /// Whose users sign in here: what tokens name as their audience.
     package var project = "hearth"
+    /// In development mode: clients of accounts are of the project that somebody names to the server, of `project` only
+    /// while nobody does.
+    package var learnsProjects = false
     /// The database that a client means who names none.
     package var defaultDatabase = "default"
     package var databaseNames = DatabaseNameLimits()

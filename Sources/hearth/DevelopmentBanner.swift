@@ -19,7 +19,8 @@ struct DevelopmentBanner {
             case .memory: "nothing is kept"
             }
         let rules = configuration.rulesFile ?? "none: everybody may read and write everything"
-        let accounts = configuration.identity.map { _ in "\(rest) (project \(configuration.project))" } ?? "none"
+        let project = configuration.learnsProjects ? "of any project" : "of the project \(configuration.project)"
+        let accounts = configuration.identity.map { _ in "\(rest), \(project)" } ?? "none"
         let isUsual = ServerAddress.usual == socket
         // In development mode any bearer is an administrator.
         let (watcher, writer) = isOpen ? ("", "") : (" --auth owner", " -H 'Authorization: Bearer owner'")

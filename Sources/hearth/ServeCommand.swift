@@ -25,7 +25,8 @@ extension Command {
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
             .init(
-                name: "project", value: "NAME", help: "the project of the accounts and their tokens (default 'hearth')"),
+                name: "project", value: "NAME",
+                help: "the project of the accounts and their tokens (default 'hearth'; with --dev any that apps name)"),
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
@@ -171,8 +172,9 @@ extension ServerConfiguration {
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
         allowsOpenRules = arguments.flag("allow-open-rules")
+        learnsProjects = isDevelopment && arguments["project"] == nil
         if let name = arguments["project"] {
-            guard Realm.isValidName(name) else {
+            guard Realm.isValidName(name), name != "-" else {
                 throw UsageError(message: "--project must be 1 to 64 letters, digits, -, _, . and :, not '\(name)'")
             }
             project = name

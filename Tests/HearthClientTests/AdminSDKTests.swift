@@ -40,6 +40,17 @@ struct AdminSDKTests {
                 environment: ["REQUESTS_CA_BUNDLE": certificate]))
     }
 
+    @Test("in development, for projects that nobody named to the server: accounts, tokens and data of each")
+    func projects() async throws {
+        let server = try await ServerProcess(folder.path)
+        try await expectSuccess(
+            of: PythonProcess.start(
+                "admin_sdk_projects.py",
+                environment: [
+                    "FIREBASE_AUTH_EMULATOR_HOST": server.address, "FIREBASE_DATABASE_EMULATOR_HOST": server.address,
+                ]))
+    }
+
     @Test("in development: users, claims, custom tokens, revocation, session cookies, links, imports")
     func development() async throws {
         let server = try await ServerProcess(folder.path)

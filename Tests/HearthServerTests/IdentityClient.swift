@@ -18,7 +18,7 @@ final class IdentityClient {
     private let ownFolder = TemporaryFolder()
 
     init(
-        isDevelopment: Bool = true, hasAdminListener: Bool = false, folder: String? = nil,
+        isDevelopment: Bool = true, hasAdminListener: Bool = false, learnsProjects: Bool = false, folder: String? = nil,
         rules text: String = #"{"rules":{}}"#, trustedProxies: TrustedProxies = TrustedProxies(),
         logLevel: Log.Level = .error, trustFile: String? = nil,
         _ configure: (inout IdentityConfiguration) -> Void = { _ in }
@@ -28,6 +28,7 @@ final class IdentityClient {
         server = try RealtimeTestServer { configuration in
             var identity = IdentityConfiguration()
             configuration.isDevelopment = isDevelopment
+            configuration.learnsProjects = learnsProjects
             if hasAdminListener { configuration.adminAddress = .loopback(port: 0) }
             configuration.rulesFile = rules
             identity.options.protectsEmails = false

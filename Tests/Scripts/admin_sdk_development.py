@@ -181,6 +181,38 @@ def _():
     assert not [user.uid for user in auth.list_users().iterate_all() if user.uid.startswith("list")]
 
 
+@check("OpenID providers are set up, read, listed, changed and removed")
+def _():
+    made = auth.create_oidc_provider_config(
+        "oidc.sdk", "CLIENT", "https://oidc.com/issuer", display_name="Example", enabled=True, id_token_response_type=True)
+    equal((made.provider_id, made.client_id, made.issuer, made.display_name, made.enabled),
+          ("oidc.sdk", "CLIENT", "https://oidc.com/issuer", "Example", True))
+    equal((made.id_token_response_type, made.code_response_type, made.client_secret), (True, False, None))
+    equal(auth.get_oidc_provider_config("oidc.sdk").issuer, "https://oidc.com/issuer")
+    equal([config.provider_id for config in auth.list_oidc_provider_configs().iterate_all()], ["oidc.sdk"])
+    changed = auth.update_oidc_provider_config(
+        "oidc.sdk", client_id="OTHER", issuer="https://oidc.com/other", display_name=auth.DELETE_ATTRIBUTE, enabled=False,
+        client_secret="SECRET", id_token_response_type=False, code_response_type=True)
+    equal((changed.client_id, changed.issuer, changed.display_name, changed.enabled),
+          ("OTHER", "https://oidc.com/other", None, False))
+    equal((changed.id_token_response_type, changed.code_response_type, changed.client_secret), (False, True, "SECRET"))
+    auth.delete_oidc_provider_config("oidc.sdk")
+    refused(lambda: auth.get_oidc_provider_config("oidc.sdk"), auth.ConfigurationNotFoundError)
+    refused(lambda: auth.delete_oidc_provider_config("oidc.sdk"), auth.ConfigurationNotFoundError)
+
+
+@check("SAML providers are none")
+def _():
+    equal(list(auth.list_saml_provider_configs().iterate_all()), [])
+    refused(lambda: auth.get_saml_provider_config("saml.sdk"), auth.ConfigurationNotFoundError)
+
+
+@check("hashes of passwords are listed, with their salts")
+def _():
+    listed = {user.uid: user for user in auth.list_users().iterate_all()}["imp3"]
+    assert listed.password_hash and listed.password_salt, (listed.password_hash, listed.password_salt)
+
+
 @check("the database, as the emulator's")
 def _():
     place = db.reference("sdk")

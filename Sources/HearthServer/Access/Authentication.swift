@@ -59,8 +59,11 @@ struct AccountSession: Hashable, Sendable {
     /// Of the token, in milliseconds since 1970.
     var issuedAt: Int64
 
+    /// - parameter project: of tokens that name none, as tools make them.
     init(_ user: TokenUser, project: String) {
-        realm = Realm(project: project, tenant: user.tenant.map { String(decoding: $0, as: UTF8.self) })
+        realm = Realm(
+            project: user.project.map { String(decoding: $0, as: UTF8.self) } ?? project,
+            tenant: user.tenant.map { String(decoding: $0, as: UTF8.self) })
         self.user = String(decoding: user.uid, as: UTF8.self)
         issuedAt = user.issuedAt
     }

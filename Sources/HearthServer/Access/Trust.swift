@@ -7,7 +7,7 @@ struct Trust: Sendable {
     let mode: TokenAuthority.Mode
     let serviceAccounts: ServiceAccounts
     /// Whose users may sign in to accounts here.
-    let providers: IdentityProviders
+    let providers: ProviderDirectory
     let verifier: TokenVerifier
 
     /// Nil in development mode, where tokens are not signed.
@@ -21,7 +21,8 @@ struct Trust: Sendable {
         mode = configuration.isDevelopment ? .development : .production(try KeyStore(folder: folder.path, now: now))
         serviceAccounts = try ServiceAccounts(folder: folder.path)
         let file = try configuration.trustFile.map { try Self.read($0, fetcher) }
-        providers = file?.providers ?? IdentityProviders([])
+        providers = try ProviderDirectory(
+            folder: folder.path, fixed: file?.providers ?? IdentityProviders([]), fetcher: fetcher)
         let legacySecrets = try configuration.legacySecretFile.map {
             (path) throws(Server.StartError) in
             do throws(LegacySecrets.Failure) { return try LegacySecrets(file: path) } catch {

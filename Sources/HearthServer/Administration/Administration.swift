@@ -1,4 +1,5 @@
 import EventLoop
+import Identity
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
@@ -93,7 +94,7 @@ struct Administration: Sendable {
             services.databases.ask { databases in
                 let usage = ProcessUsage.current
                 let figures = JSONObject([
-                    "project": .text(services.configuration.project),
+                    "project": .text(services.identity?.accounts.projects.current ?? services.configuration.project),
                     "uptime": .integer((WallClock.milliseconds - services.startedAt) / 1000),
                     "connections": .integer(reports.reduce(0) { $0 + Int64($1.connections) }),
                     "sessions": .integer(reports.reduce(0) { $0 + Int64($1.sessions) }),

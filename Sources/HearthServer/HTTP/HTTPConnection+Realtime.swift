@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPCodec
+import Identity
 import WebSocketCodec
 import WireProtocol
 
@@ -82,6 +83,7 @@ extension HTTPConnection {
                 respond(RESTError.crowded.response, with: ResponseWriter())
                 return true
             }
+            noteProject(head)
             leaveHTTP(handshake)
             let session = RealtimeSession(context: context, database: database, origin: origin)
             transport = WebSocketTransport(stream, session, deflate: handshake.deflate)
@@ -93,6 +95,16 @@ extension HTTPConnection {
             bytes.withUnsafeMutableBytes { transport.received($0, on: stream) }
         }
         return true
+    }
+
+    /// A database may tell the project of the client's app, which its requests about accounts do not.
+    private func noteProject(_ head: RequestHead) {
+        guard let identity = context.services.identity, identity.accounts.projects.isLearning else { return }
+        let app = (head.query.first("p") ?? head.headers.first("x-firebase-gmpid")).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        let naming = ClientProjects.Naming.database(head.databaseName, app: app)
+        if identity.accounts.projects.isNews(naming) { context.services.helper.post { identity.learn(naming) } }
     }
 
     private var origin: SessionOrigin {
@@ -203,6 +215,7 @@ extension HTTPConnection {
             context.release(database)
             return respond(RESTError.crowded.response, with: writer)
         }
+        noteProject(head)
         let session = RealtimeSession(context: context, database: database, origin: origin)
         let polls = LongPollTransport(session)
         work = .polling(polls, writer)

@@ -12,6 +12,8 @@ struct IdentityRequest: Sendable {
     /// The body is a form, not JSON.
     let isForm: Bool
     let apiKey: String?
+    /// The id of the app that SDKs send.
+    let app: String?
     /// The bearer token; another scheme is as good as none (auth 2).
     let bearer: String?
     /// Where the client is: what attempts are counted by.
@@ -46,6 +48,7 @@ struct IdentityRequest: Sendable {
         isForm = type.hasPrefix("application/x-www-form-urlencoded")
         let key = text(head.query.first("key") ?? head.headers.first("x-goog-api-key"))
         apiKey = key?.isEmpty == false ? key : nil
+        app = text(head.headers.first("x-firebase-gmpid"))
         bearer = text(head.bearer)
         client = peer?.clientNetwork ?? ""
         host = String(decoding: head.host, as: UTF8.self)

@@ -13,6 +13,8 @@ struct IdentityRoute: Hashable, Sendable {
         case projectConfiguration, recaptchaParameters, passwordPolicy
         // Of administrators.
         case create, batchDelete, batchGet, batchCreate, query, ruleAuth, createSessionCookie, configuration
+        /// Providers of a kind, or the one of an id.
+        case openIDProviders(id: String?), samlProviders(id: String?)
         // Of everybody.
         case certificates, webKeys, actionPage
         // Of tools, in development mode.
@@ -108,7 +110,23 @@ struct IdentityRoute: Hashable, Sendable {
         if let (project, tenant, name) = inProject(parts), name == "config", method == .get || method == .patch {
             return IdentityRoute(.configuration, project: project, tenant: tenant)
         }
-        return IdentityRoute(.notImplemented)
+        return providers(parts) ?? IdentityRoute(.notImplemented)
+    }
+
+    /// `projects/P[/tenants/T]/KIND[/ID]`
+    private static func providers(_ parts: ArraySlice<Substring>) -> IdentityRoute? {
+        for (kind, rest) in [(parts.last, parts), (parts.dropLast().last, parts.dropLast())] {
+            let id = rest.count == parts.count ? nil : parts.last.map { String($0) }
+            guard let (project, tenant, _) = inProject(rest) else { continue }
+            switch kind {
+            case "oauthIdpConfigs":
+                return IdentityRoute(.openIDProviders(id: id), project: project, tenant: tenant)
+            case "inboundSamlConfigs":
+                return IdentityRoute(.samlProviders(id: id), project: project, tenant: tenant)
+            default: continue
+            }
+        }
+        return nil
     }
 
     /// The parts of `projects/P[/tenants/T]/NAME`.

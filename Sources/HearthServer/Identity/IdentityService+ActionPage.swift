@@ -15,7 +15,7 @@ extension IdentityService {
                     .badRequest)
         }
         do throws(AccountFailure) {
-            let realm = try accounts.realm(project: nil, tenant: request.parameter("tenantId"))
+            let realm = try realm(ofCode: code, tenant: request.parameter("tenantId"))
             if mode == "signIn" { return signInRedirect(request) }
             try count(.signIn, request)
             if request.method == .post { return try act(mode, code, request, realm) }

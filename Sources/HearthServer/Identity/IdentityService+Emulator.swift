@@ -6,7 +6,7 @@ import JSONWebTokens
 extension IdentityService {
     func emulate(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard isDevelopment else { throw .request(.notFound) }
-        let realm = try accounts.realm(project: request.route.project, tenant: request.route.tenant)
+        let realm = try namedRealm(request.route.project, request.route.tenant)
         switch request.route.operation {
         case .ready:
             let state = JSONObject(["ready": .bool(true), "docs": .text("Protocol.md")])
@@ -29,7 +29,7 @@ extension IdentityService {
     private func emulateAction(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard request.method == .get, let mode = request.parameter("mode"), let code = request.parameter("oobCode")
         else { return actionPage(request) }
-        let realm = try accounts.realm(project: nil, tenant: request.parameter("tenantId"))
+        let realm = try realm(ofCode: code, tenant: request.parameter("tenantId"))
         do throws(AccountFailure) {
             switch mode {
             case "resetPassword":

@@ -4,15 +4,23 @@ import JSONWebTokens
 
 /// Signing in by way of another provider (auth 5).
 extension IdentityService {
-    /// What a client brings, if it may bring it now.
-    func admitted(_ request: IdentityRequest) throws(AccountFailure) -> ProviderAssertion {
+    /// What a client brings, if it may bring it now, and who is to be asked about it: nobody about what development mode
+    /// takes at its word, because the provider is not set up.
+    func admitted(
+        _ request: IdentityRequest
+    ) throws(AccountFailure) -> (assertion: ProviderAssertion, providers: IdentityProviders?) {
         _ = try isAdministrator(request)
         let fields = try request.fields()
-        _ = try realm(request, fields, isAdmin: false)
+        let realm = try realm(request, fields, isAdmin: false)
         if fields.has("pendingToken") { throw .request(.notImplemented("There are no pending tokens here.")) }
         let assertion = try ProviderAssertion(fields)
         try count(.signIn, request)
-        return assertion
+        switch trust.providers.standing(of: assertion.provider, in: realm) {
+        case .enabled(let providers): return (assertion, providers)
+        case .disabled: throw .refused(.operationNotAllowed, "The identity provider configuration is disabled.")
+        case .unknown where isDevelopment: return (assertion, nil)
+        case .unknown: throw .refused(.operationNotAllowed, "The identity provider configuration is not found.")
+        }
     }
 
     /// Signs in a user for whom the provider has vouched.

@@ -32,6 +32,7 @@ final class IdentityService: Sendable {
         self.log = log
         var options = configuration.options
         options.project = server.project
+        if server.learnsProjects { options.projectsFile = folder.path + "/client-projects.json" }
         options.isDevelopment = server.isDevelopment
         accounts = try Accounts(
             file: folder.path + "/accounts.sqlite", survivesPowerLoss: server.durability == .full, options: options,
@@ -72,17 +73,16 @@ final class IdentityService: Sendable {
 
     /// Nothing waits for the provider but the client.
     private func askProvider(_ request: IdentityRequest, _ then: @escaping @Sendable (HTTPResponse) -> Void) {
-        let assertion: ProviderAssertion
-        do throws(AccountFailure) { assertion = try admitted(request) } catch {
+        let (assertion, asked): (ProviderAssertion, IdentityProviders?)
+        do throws(AccountFailure) { (assertion, asked) = try admitted(request) } catch {
             return then(response(to: request, error))
         }
-        // In development mode those that are not set up are taken at their word.
-        if isDevelopment, !trust.providers.contains(assertion.provider) { return then(response(to: request)) }
+        guard let providers = asked else { return then(response(to: request)) }
         guard providerQuestions.wrappingAdd(1, ordering: .relaxed).newValue <= configuration.providerQuestionsMax else {
             providerQuestions.wrappingSubtract(1, ordering: .relaxed)
             return then(response(to: request, .busy))
         }
-        trust.providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
+        providers.verify(assertion.credential, of: assertion.provider, now: accounts.now / 1000) { result in
             self.providerQuestions.wrappingSubtract(1, ordering: .relaxed)
             var vouched = request
             vouched.vouched = result
@@ -97,13 +97,18 @@ final class IdentityService: Sendable {
 
     private func response(to request: IdentityRequest, _ error: AccountFailure) -> HTTPResponse {
         noteFailure(error, request)
-        switch error {
+        report(error)
+        return HTTPResponse(identity: error)
+    }
+
+    /// Says in the log what is not the client's fault.
+    func report(_ failure: AccountFailure) {
+        switch failure {
         case .storage(let error): log.error("accounts.failed", [("error", error.message)])
         case .failed(let text): log.error("accounts.failed", [("error", text)])
         case .busy: log.warning("accounts.busy")
         case .refused, .request: break
         }
-        return HTTPResponse(identity: error)
     }
 
     private func answer(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
@@ -132,6 +137,8 @@ final class IdentityService: Sendable {
         case .ruleAuth: try ruleAuth(request)
         case .createSessionCookie: try createSessionCookie(request)
         case .configuration: try projectSettings(request, needsCredential: true)
+        case .openIDProviders(let id): try openIDProviders(request, id: id)
+        case .samlProviders(let id): try samlProviders(request, id: id)
         case .certificates: keyDocument(trust.keys?.certificates)
         case .webKeys: keyDocument(trust.keys?.jwks ?? Array(#"{"keys":[]}"#.utf8))
         case .actionPage: actionPage(request)
@@ -192,19 +199,5 @@ final class IdentityService: Sendable {
             throw .request(.unauthenticated("Login Required.", reason: "required"))
         }
         return name
-    }
-
-    /// Where a request finds its accounts. A client's tenant is in its body or its token.
-    func realm(
-        _ request: IdentityRequest, _ fields: IdentityFields, isAdmin: Bool
-    ) throws(AccountFailure) -> Realm {
-        let named = try fields.text("targetProjectId")
-        if named != nil, !isAdmin {
-            throw .refused(
-                .insufficientPermission, "Only authenticated requests can specify target_project_id.")
-        }
-        var tenant = try fields.text("tenantId")
-        if tenant == nil, !isAdmin { tenant = try fields.bytes("idToken").flatMap { accounts.tenant(of: $0) } }
-        return try accounts.realm(project: request.route.project ?? named, tenant: request.route.tenant ?? tenant)
     }
 }

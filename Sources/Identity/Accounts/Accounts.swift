@@ -7,6 +7,8 @@ import Synchronization
 package struct AccountOptions: Sendable {
     /// The project of clients, which name none.
     package var project = "hearth"
+    /// Where to keep what development mode learns of the projects of clients; nil if all are of `project`.
+    package var projectsFile: String?
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
     /// limits are off.
     package var isDevelopment = false
@@ -38,6 +40,7 @@ package final class Accounts: Sendable {
     package let options: AccountOptions
     let thread: AccountThread
     package let hasher: PasswordHasher
+    package let projects: ClientProjects
     private let mode: TokenAuthority.Mode
     let attempts: AttemptLimiter
     /// Which clients have signed in to which accounts with a password.
@@ -70,6 +73,8 @@ package final class Accounts: Sendable {
         do throws(StorageError) {
             file = try AccountFile(path: path, survivesPowerLoss: survivesPowerLoss)
         } catch { throw .storage(error) }
+        projects = ClientProjects(
+            options.project, learningIn: options.isDevelopment ? options.projectsFile : nil, known: try file.projects())
         do throws(SystemError) {
             thread = try AccountThread(file) { revocations in
                 for observe in observers.all.withLock({ $0 }) { observe(revocations) }
@@ -93,9 +98,9 @@ package final class Accounts: Sendable {
         set { protectsEmails.withLock { $0 = newValue } }
     }
 
-    /// The realm that a request names, by project and tenant; nil for the project of clients.
+    /// The realm that a request names, by project and tenant; nil or `-` for the project of clients.
     package func realm(project: String?, tenant: String?) throws(AccountFailure) -> Realm {
-        let project = project ?? options.project
+        let project = project == nil || project == "-" ? projects.current : project ?? ""
         guard project.utf8.elementsEqual(options.project.utf8) || options.isDevelopment && Realm.isValidName(project)
         else { throw .refused(.invalidProjectID) }
         if let tenant {

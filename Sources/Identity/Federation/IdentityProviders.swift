@@ -26,6 +26,10 @@ package struct IdentityProviders: Sendable {
         self.providers = Dictionary(grouping: providers, by: \.id).mapValues { $0.map(\.provider) }
     }
 
+    var openIDProviders: [OpenIDProvider] {
+        providers.values.joined().compactMap { if case .openID(let provider) = $0 { provider } else { nil } }
+    }
+
     package func contains(_ id: String) -> Bool { providers[id] != nil }
 
     /// Finds out whom a provider vouches for. An ID token counts before an access token. Never waits.

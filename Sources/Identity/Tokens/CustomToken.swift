@@ -7,6 +7,8 @@ package struct CustomToken: Sendable {
     /// What goes into the user's ID tokens. No reserved names.
     package let claims: JSONObject
     package let tenant: [UInt8]?
+    /// The project of the service account, if its name is like Google's.
+    package let project: String?
 
     package static let audience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
@@ -56,5 +58,14 @@ package struct CustomToken: Sendable {
         default: throw .invalidClaim("claims")
         }
         tenant = members["tenant_id"]?.utf8
+        project = members["iss"]?.text.flatMap(Self.project)
+    }
+
+    /// `NAME@PROJECT.iam.gserviceaccount.com`.
+    private static func project(ofAccount name: String) -> String? {
+        let suffix = ".iam.gserviceaccount.com"
+        guard name.hasSuffix(suffix), let at = name.firstIndex(of: "@") else { return nil }
+        let project = String(name[name.index(after: at)...].dropLast(suffix.utf8.count))
+        return Realm.isValidName(project) ? project : nil
     }
 }

@@ -47,6 +47,8 @@ package struct TokenUser: Sendable {
     package let provider: [UInt8]?
     /// `auth.token`: all claims, a JSON object without white space.
     package let claims: [UInt8]
+    /// The project that the token is for.
+    package let project: [UInt8]?
     /// The tenant of the project in which the user is.
     package let tenant: [UInt8]?
     /// Milliseconds since 1970; 0 if the token does not say.
@@ -61,6 +63,7 @@ package struct TokenUser: Sendable {
         uid = token.uid
         provider = token.signInProvider
         claims = token.claims.bytes
+        project = token.claims["aud"]?.utf8
         tenant = token.tenant
         issuedAt = token.issuedAt
         expiresAt = token.expiresAt

@@ -15,7 +15,7 @@ struct UserDirectory: Sendable {
     init(_ arguments: Arguments) throws(UsageError) {
         run = try ClientRun("users", arguments)
         let tenant = arguments["tenant"].map { "/tenants/" + Self.encoded($0) } ?? ""
-        let project = Self.encoded(arguments["project"] ?? "hearth")
+        let project = Self.encoded(arguments["project"] ?? "-")
         place = "/identitytoolkit.googleapis.com/v1/projects/\(project)\(tenant)/accounts"
     }
 

@@ -30,7 +30,9 @@ extension Command {
             .init(
                 name: "url", value: "URL",
                 help: "where the server answers administrators (default: that of --key, or \(ServerAddress.usual))"),
-            .init(name: "project", value: "NAME", help: "the project of the accounts (default 'hearth')"),
+            .init(
+                name: "project", value: "NAME",
+                help: "the project of the accounts (default: that of the server's clients)"),
             .init(name: "tenant", value: "NAME", help: "the tenant of the project that has them (default: none)"),
             .init(name: "json", value: nil, help: "list: each line is all about a user"),
             .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
