@@ -7,7 +7,7 @@ struct MixedBenchmark {
     private static let goals = (p99: 25.0, longest: 250.0)
 
     private enum Large: CaseIterable {
-        case nothing, read, delete, write, query
+        case nothing, read, delete, write, set, query
 
         var title: String {
             switch self {
@@ -15,6 +15,7 @@ struct MixedBenchmark {
             case .read: "beside reads of everything"
             case .delete: "beside deletes of everything, and writing it anew"
             case .write: "beside an import of updates of 1 MB"
+            case .set: "beside sets of 14 MB of tiny children"
             case .query: "beside queries without an index"
             }
         }
@@ -61,6 +62,7 @@ struct MixedBenchmark {
         let objects = Array(ChildSets.objects(isWide: true, children: stage.settings.children))
         try bulk.update(Self.path, objects)
         let updates = Self.updates(objects)
+        let set = large == .set ? Self.tinyChildren() : []
         let beside = try WebSocketLoad(actor.target)
         try beside.open(1)
         actor.target.process.map { ProcessUsage(process: $0) }?.waitUntilIdle()
@@ -79,6 +81,7 @@ struct MixedBenchmark {
             case .delete:
                 try largeLoad.ask(LargeLoad.frame(#""a":"p","b":{"p":"\#(Self.path)","d":null}"#))
                 for update in updates { try largeLoad.ask(update) }
+            case .set: try largeLoad.ask(set)
             case .write:
                 for update in updates { try largeLoad.ask(update) }
             }
@@ -89,6 +92,12 @@ struct MixedBenchmark {
             } while !largeLoad.isDone && Clock.now < end
         }
         return probe.measurement(operations: small.answered, latency: small.latency)
+    }
+
+    /// As many rows as a message can bring.
+    private static func tinyChildren() -> [UInt8] {
+        let children = (10_000_000..<10_900_000).map { #""k\#($0)":1"# }.joined(separator: ",")
+        return LargeLoad.frame(#""a":"p","b":{"p":"/bench/tiny","d":{\#(children)}}"#)
     }
 
     /// Updates with ten thousand children each.

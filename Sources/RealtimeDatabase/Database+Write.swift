@@ -23,6 +23,7 @@ extension Database {
         }
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
+        turn.record.storedValue = value.stored
         if listeners.isEmpty {
             try apply([assignment], value.rows)
             turn.record.append(assignment, uid: turn.principal.uid)
@@ -57,6 +58,7 @@ extension Database {
         try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
         let rows = entries.lazy.compactMap(\.value.rows).first
+        turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
         try commit(.merge(base: base, assignments), rows, in: &turn)
     }
 

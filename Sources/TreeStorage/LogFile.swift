@@ -8,14 +8,17 @@ import SQLite
 /// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
 /// meta(name TEXT PRIMARY KEY, value)                                           used by `probe`
 /// ```
+/// Large texts are beside it (``LogParts``).
+///
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it. The database thread opens it and reads it while the committer is at
     // rest; otherwise it is the committer's. They hand it over through their mailboxes.
 
-    private let connection: Connection
+    let connection: Connection
     private let insert: Statement
     private let durability: Durability
+    var parts: LogParts
     /// The number of the last operation in the log, 0 for an empty one.
     package private(set) var lastSequence: UInt64
     /// Which positions are of this log. The current epoch is recorded with the first operation of it.
@@ -38,6 +41,7 @@ package final class LogFile: @unchecked Sendable {
                 first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
                 body BLOB NOT NULL);
             CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+            \(LogParts.tables)
             CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             DELETE FROM meta WHERE name IN ('epoch', 'unsynced');
             """)
@@ -51,6 +55,7 @@ package final class LogFile: @unchecked Sendable {
         }
         epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
+        parts = try LogParts(connection)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
     }
 
@@ -80,8 +85,10 @@ package final class LogFile: @unchecked Sendable {
                 insert.bind(4, Int64(bitPattern: record.checksum))
                 insert.bind(5, record.body)
                 try insert.run()
+                try parts.refer(record)
             }
         }
+        if records.contains(where: { $0.stored != nil }) { parts.end() }
         lastSequence = last.lastSequence
         isEpochRecorded = true
     }
@@ -112,9 +119,10 @@ package final class LogFile: @unchecked Sendable {
             WHERE first >= \(LogFile.firstAfter) AND first + count > ?1 + 1 ORDER BY first
             """)
         select.bind(1, Int64(sequence))
+        let parts = try LogParts.Reader(connection)
         var next = sequence + 1
         while try select.step() {
-            let record = try record(of: select)
+            let record = try record(of: select, parts)
             guard record.firstSequence <= next else { throw .damaged("log row \(next) is missing") }
             next = record.lastSequence + 1
             try body(record)
@@ -122,15 +130,21 @@ package final class LogFile: @unchecked Sendable {
     }
 
     /// The record of a row with the columns first, count, time, checksum and body.
-    static func record(of select: borrowing Statement) throws(StorageError) -> LogRecord {
-        let record = LogRecord(
+    static func record(of select: borrowing Statement, _ parts: LogParts.Reader?) throws(StorageError) -> LogRecord {
+        var record = LogRecord(
             firstSequence: UInt64(bitPattern: select.integer(0)), count: Int(select.integer(1)),
             time: select.integer(2), body: select.blob(4))
-        guard record.count > 0, record.checksum == UInt64(bitPattern: select.integer(3)) else {
+        let checksum = UInt64(bitPattern: select.integer(3))
+        let sum = try parts.map { (parts) throws(StorageError) in try parts.complete(&record) } ?? record.checksum
+        guard record.count > 0, sum == checksum else {
             throw .damaged("log row \(record.firstSequence)")
         }
         return record
     }
+
+    /// The bytes of a row of the log.
+    static let byteCount =
+        "length(body) + coalesce((SELECT bytes FROM large WHERE large.first = log.first), 0)"
 
     /// The row that holds the operation after `?1`, or the one before it.
     static let firstAfter = "coalesce((SELECT max(first) FROM log WHERE first <= ?1 + 1), 0)"
@@ -147,7 +161,8 @@ package final class LogFile: @unchecked Sendable {
         var bytesAbove = (pages - free) * pageSize - bytesMax
         let limit = min(appliedSequence, lastSequence)
         // The rows that go have no gaps between them, even if the clock once went back.
-        let select = try connection.prepare("SELECT first, count, time, length(body) FROM log ORDER BY first LIMIT ?")
+        let select = try connection.prepare(
+            "SELECT first, count, time, \(LogFile.byteCount) FROM log ORDER BY first LIMIT ?")
         select.bind(1, rowsMax)
         var end: Int64?
         var rows: Int64 = 0
@@ -158,17 +173,23 @@ package final class LogFile: @unchecked Sendable {
             bytesAbove -= select.integer(3)
         }
         select.reset()
-        guard let end else { return false }
+        guard let end else {
+            try parts.removeStrays()
+            return parts.hasStrays
+        }
         let delete = try connection.prepare("DELETE FROM log WHERE first <= ?")
-        delete.bind(1, end)
-        try delete.run()
+        try connection.transaction { () throws(StorageError) in
+            delete.bind(1, end)
+            try delete.run()
+            try parts.removeReferences(through: end)
+        }
         // Of the epochs those stay that have numbers from where the log begins now.
         try connection.execute(
             """
             DELETE FROM epoch
             WHERE start < (SELECT max(start) FROM epoch WHERE start < (SELECT min(first) - 1 FROM log))
             """)
-        return rows == rowsMax
+        return rows == rowsMax || parts.hasStrays
     }
 
     /// When the last record was made, in milliseconds since 1970; 0 for an empty log.

@@ -30,10 +30,14 @@ package final class LogReader: @unchecked Sendable {
     package func forEachRecordBackwards(
         before sequence: UInt64?, _ body: (LogRecord) throws(StorageError) -> Bool, end: () -> Void
     ) throws(StorageError) {
-        let select = try open().prepare(
+        let connection = try open()
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        let parts = try LogParts.Reader(connection)
+        let select = try connection.prepare(
             "SELECT first, count, time, checksum, body FROM log WHERE first < ?1 ORDER BY first DESC")
         select.bind(1, sequence.map { Int64(clamping: $0) } ?? .max)
-        while try select.step() { if try !body(try LogFile.record(of: select)) { return } }
+        while try select.step() { if try !body(try LogFile.record(of: select, parts)) { return } }
         end()
     }
 
@@ -49,7 +53,8 @@ package final class LogReader: @unchecked Sendable {
     private func start(after sequence: UInt64, bytesMax: Int, in connection: Connection) throws(StorageError) -> UInt64
     {
         let select = try connection.prepare(
-            "SELECT first, count, length(body) FROM log WHERE first >= \(LogFile.firstAfter) ORDER BY first DESC")
+            "SELECT first, count, \(LogFile.byteCount) FROM log WHERE first >= \(LogFile.firstAfter) ORDER BY first DESC"
+        )
         select.bind(1, Int64(sequence))
         var first: Int64?
         var bytesLeft = Int64(bytesMax)

@@ -1,9 +1,9 @@
 import JSONTree
-import RealtimeDatabase
 import SQLite
 import TestSupport
 import Testing
 
+@testable import RealtimeDatabase
 @testable import TreeStorage
 
 @Suite("a log file")
@@ -249,6 +249,105 @@ struct LogFileTests {
             let log = try open()
             #expect(try records(log).count == 1)
             try log.append([Self.record(2)])
+        }
+    }
+
+    // MARK: Texts in parts
+
+    /// A record of one operation whose value has been stored in parts, and what it says.
+    private static func largeRecord(_ first: UInt64, bytes: Int, in log: LogFile) throws -> LogRecord {
+        let children = (0..<bytes / 12).map { #""k\#(100_000 + $0)":\#($0 % 10)"# }.joined(separator: ",")
+        let value = CanonicalJSON(stringLiteral: "{\(children)}")
+        let batch = log.beginParts()
+        var checksums: [UInt64] = []
+        while let range = StoredText.part(checksums.count, of: value) {
+            checksums.append(try log.append(range, of: value, number: checksums.count, batch: batch))
+        }
+        var record = LogRecord(firstSequence: first, time: 5)
+        record.append(.set(Assignment(target: WriteTarget(path: "before"), value: "1")), uid: [])
+        record.storedValue = StoredText(value, batch: batch, checksums: checksums)
+        record.append(.set(Assignment(target: WriteTarget(path: "large"), value: value)), uid: Array("ada".utf8))
+        record.append(.set(Assignment(target: WriteTarget(path: "behind"), value: "2")), uid: [])
+        return record
+    }
+
+    private func partCount() throws -> Int64? {
+        try Connection(path: path, mode: .readWrite).integer("SELECT count(*) FROM part")
+    }
+
+    @Test("gives back a record whose text was stored in parts before it as if it were one piece")
+    func parts() throws {
+        let written: [LogRecord]
+        do {
+            let log = try open()
+            let large = try Self.largeRecord(2, bytes: 3 << 20, in: log)
+            // The record itself is small.
+            #expect(large.body.count < 100 && large.byteCount > 3 << 20)
+            written = [Self.record(1), large, Self.record(5)]
+            try log.append(written)
+        }
+        let log = try open()
+        #expect(try records(log) == written)
+        #expect(try records(log)[1].operations() == written[1].operations())
+        var backwards: [LogRecord] = []
+        try log.makeReader().forEachRecordBackwards(before: nil) { record in
+            backwards.append(record)
+            return true
+        } end: {
+        }
+        #expect(backwards == written.reversed())
+        // It counts as all that it says.
+        var start: UInt64 = 0
+        try log.makeReader().forEachRecord(after: 0, bytesMax: 1 << 20, begin: { start = $0 }) { _ in }
+        #expect(start == 4)
+        #expect(try partCount() == 4)
+        while try log.prune(before: 100, keepingBytes: .max, appliedSequence: 5) {}
+        while try log.prune(before: 100, keepingBytes: .max, appliedSequence: 5) {}
+        #expect(try partCount() == 0)
+        #expect(try records(log, after: 4) == [written[2]])
+    }
+
+    @Test("removes parts for which no record came, and none while it may come")
+    func strayParts() throws {
+        do {
+            let log = try open()
+            _ = try Self.largeRecord(1, bytes: 10 << 20, in: log)
+            #expect(try !log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
+            #expect(try partCount() == 10)
+        }
+        // As after a crash.
+        let log = try open()
+        let kept = try Self.largeRecord(1, bytes: 2 << 20, in: log)
+        #expect(try log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
+        #expect(try partCount() == 10 + 2 - 8)
+        #expect(try !log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
+        #expect(try partCount() == 2)
+        try log.append([kept])
+        _ = try Self.largeRecord(4, bytes: 1 << 20, in: log)
+        log.dropParts()
+        while try log.prune(before: 0, keepingBytes: .max, appliedSequence: 0) {}
+        #expect(try partCount() == 2)
+        #expect(try records(log) == [kept])
+    }
+
+    @Test("notices a part that was changed or is missing")
+    func damagedPart() throws {
+        do {
+            let log = try open()
+            try log.append([try Self.largeRecord(1, bytes: 2 << 20, in: log)])
+        }
+        let connection = try Connection(path: path, mode: .readWrite)
+        let changes = [
+            "UPDATE part SET data = replace(data, 'k10', 'k20')", "UPDATE part SET checksum = checksum + 1",
+            "UPDATE large SET offset = offset + 1", "DELETE FROM part WHERE id = (SELECT max(id) FROM part)",
+            "DELETE FROM large",
+        ]
+        for change in changes {
+            try connection.execute("SAVEPOINT before; \(change)")
+            #expect(throws: StorageError.damaged("log row 1"), "\(change)") {
+                try LogFile.forEachRecord(in: connection, after: 0) { _ in }
+            }
+            try connection.execute("ROLLBACK TO before; RELEASE before")
         }
     }
 }

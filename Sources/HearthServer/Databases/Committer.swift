@@ -10,6 +10,10 @@ import TreeStorage
 final class Committer: Sendable {
     enum Job: Sendable {
         case append(database: UInt32, LogFile, LogRecord)
+        /// Stores a part of a text for which a record comes later; what waits is committed first.
+        case store(database: UInt32, LogFile, TextParts)
+        /// No record comes for the text that was stored last.
+        case dropParts(LogFile)
         /// All records before it are written or dropped; records are taken again.
         case resume(database: UInt32)
         /// Finds out whether commits succeed again.
@@ -38,6 +42,7 @@ private struct CommitGroup {
     let report: @Sendable (DatabaseThread.Message) -> Void
     private var waiting: [UInt32: (log: LogFile, records: [LogRecord])] = [:]
     private var failed: Set<UInt32> = []
+    private var storing: [(database: UInt32, log: LogFile, parts: TextParts)] = []
 
     init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) { self.report = report }
 
@@ -47,6 +52,8 @@ private struct CommitGroup {
             case .append(let database, let log, let record):
                 if failed.contains(database) { continue }
                 waiting[database, default: (log, [])].records.append(record)
+            case .store(let database, let log, let parts): storing.append((database, log, parts))
+            case .dropParts(let log): log.dropParts()
             case .resume(let database):
                 commit(database)
                 failed.remove(database)
@@ -69,6 +76,14 @@ private struct CommitGroup {
             }
         }
         for database in waiting.keys.sorted() { commit(database) }
+        for (database, log, parts) in storing {
+            do throws(StorageError) {
+                report(.stored(database, try parts.storingNext(in: log), nil))
+            } catch {
+                report(.stored(database, parts, error))
+            }
+        }
+        storing = []
     }
 
     private mutating func commit(_ database: UInt32) {

@@ -20,6 +20,8 @@ package final class DatabaseThread: Sendable {
         case applied(UInt32, FrozenRows, StorageError?)
         /// Some rows of a large value are in the tree file, and there are more to write.
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
+        /// The log has a part more of a large text, or could not take it.
+        case stored(UInt32, TextParts, StorageError?)
         /// The rows of a large value are made.
         case prepared(UInt32, Request)
         case cleared(UInt32, StorageError?)

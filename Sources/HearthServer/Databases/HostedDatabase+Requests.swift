@@ -43,14 +43,20 @@ extension HostedDatabase {
 
     /// In one turn, unless the requests hold a lot.
     private func perform(_ requests: [Request]) {
-        if held.isEmpty, mayRun, requests.areShort(bytesMax: host.limits.turnBytesMax) { return runShort(requests) }
+        if held.isEmpty, mayRun, requests.areShort(bytesMax: host.limits.turnBytesMax) {
+            runShort(requests)
+            return
+        }
         for request in requests { held.append(request) }
         runHeld()
     }
 
-    private func runShort(_ requests: [Request]) {
+    /// Answers whether all of them are done.
+    @discardableResult
+    private func runShort(_ requests: [Request]) -> Bool {
         let count = runTurn(requests)
         if count < requests.count { held.giveBack(Array(requests[count...])) }
+        return count == requests.count
     }
 
     /// A turn of small requests that wait, and one of a large one; the rest comes with the next step.
@@ -67,7 +73,9 @@ extension HostedDatabase {
         if case .ready(let request) = largeWrite {
             largeWrite = .none
             _ = held.takeBegun()
-            runShort([request])
+            let sequence = database.sequence
+            // Given back, it keeps its parts.
+            if runShort([request]), database.sequence == sequence { host.committer.post(.dropParts(logFile)) }
             // What it has changed is not to wait for more: the next one waits for it.
             freeze(behindOthers: true)
         } else if mayRunLarge, let request = held.beginLarge() {
@@ -86,7 +94,26 @@ extension HostedDatabase {
     func prepared(_ request: Request) {
         // It may have been refused meanwhile.
         guard case .preparing = largeWrite else { return }
-        largeWrite = .ready(request)
+        if let text = request.textToStore {
+            largeWrite = .storing(request)
+            host.committer.post(.store(database: database.index, logFile, TextParts(text)))
+        } else {
+            largeWrite = .ready(request)
+            runHeld()
+        }
+    }
+
+    /// The log has a part more of the text of a large write. If it could not take it, the turn will find out why.
+    func stored(_ parts: TextParts, _ error: StorageError?) {
+        guard case .storing(let request) = largeWrite else { return host.committer.post(.dropParts(logFile)) }
+        if let text = parts.stored {
+            largeWrite = .ready(request.storing(text))
+        } else if error != nil || database.refusal != nil {
+            host.committer.post(.dropParts(logFile))
+            largeWrite = .ready(request)
+        } else {
+            return host.committer.post(.store(database: database.index, logFile, parts))
+        }
         runHeld()
     }
 

@@ -22,6 +22,8 @@ final class HostedDatabase {
         case none
         /// Its rows are being made on another thread.
         case preparing
+        /// Its text goes to the log.
+        case storing(Request)
         /// Its turn comes next.
         case ready(Request)
     }

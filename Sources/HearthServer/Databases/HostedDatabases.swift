@@ -60,6 +60,7 @@ final class HostedDatabases {
         case .probed(let index, let error): open[index]?.probed(error)
         case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
         case .wroteSome(let index, let frozen, let streams): open[index]?.wroteSome(of: frozen, streams)
+        case .stored(let index, let parts, let error): open[index]?.stored(parts, error)
         case .prepared(let index, let request): open[index]?.prepared(request)
         case .cleared(let index, let error): open[index]?.cleared(error)
         case .history(let index, let answers): open[index]?.received(answers)

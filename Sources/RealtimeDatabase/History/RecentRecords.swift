@@ -15,7 +15,7 @@ struct RecentRecords {
 
     mutating func append(_ record: LogRecord) {
         records.append(record)
-        byteCount += record.body.count
+        byteCount += record.byteCount
         // Half of it at a time, so that the rest is seldom moved.
         if byteCount > Self.bytesMax { removeFirst { $0 > Self.bytesMax / 2 } }
     }
@@ -23,7 +23,7 @@ struct RecentRecords {
     /// The log has everything up to `sequence`, and nobody wants it here.
     mutating func removeAll(through sequence: UInt64) {
         let count = records.partitioningIndex { $0.lastSequence > sequence }
-        byteCount -= records[..<count].reduce(0) { $0 + $1.body.count }
+        byteCount -= records[..<count].reduce(0) { $0 + $1.byteCount }
         records.removeFirst(count)
         start = max(start, sequence)
     }
@@ -31,7 +31,7 @@ struct RecentRecords {
     private mutating func removeFirst(while isTooMuch: (Int) -> Bool) {
         var count = 0
         while count < records.count, isTooMuch(byteCount) {
-            byteCount -= records[count].body.count
+            byteCount -= records[count].byteCount
             start = records[count].lastSequence
             count += 1
         }
@@ -49,7 +49,7 @@ struct RecentRecords {
     /// What came after `sequence` did not happen.
     mutating func forget(after sequence: UInt64) {
         while let last = records.last, last.lastSequence > sequence {
-            byteCount -= last.body.count
+            byteCount -= last.byteCount
             records.removeLast()
         }
         start = min(start, sequence)

@@ -16,12 +16,17 @@ package import JSONTree
 /// ```
 /// Paths are in their encoded form, values canonical with server values resolved, so replaying a record needs no clock
 /// and gives the same tree again.
-package struct LogRecord: Hashable, Sendable {
+package struct LogRecord: Sendable {
     package var firstSequence: UInt64
     package var count: Int
     /// Milliseconds since 1970 at which the turn ran.
     package var time: Int64
+    /// Without the text of ``stored``.
     package var body: [UInt8]
+    /// A text that the log has in parts, and where in the body it belongs.
+    package private(set) var stored: (text: StoredText, offset: Int)?
+    /// The same for a value that is still to be appended.
+    var storedValue: StoredText?
 
     package init(firstSequence: UInt64, count: Int = 0, time: Int64, body: [UInt8] = []) {
         self.firstSequence = firstSequence
@@ -30,11 +35,37 @@ package struct LogRecord: Hashable, Sendable {
         self.body = body
     }
 
+    /// Bytes of all that it says.
+    package var byteCount: Int { body.count + (stored?.text.text.bytes.count ?? 0) }
+
+    /// The body with the stored text in it.
+    package var wholeBody: [UInt8] {
+        guard let stored else { return body }
+        var whole: [UInt8] = []
+        whole.reserveCapacity(byteCount)
+        whole += body[..<stored.offset]
+        whole += stored.text.text.bytes
+        whole += body[stored.offset...]
+        return whole
+    }
+
     package var lastSequence: UInt64 { firstSequence + UInt64(count) - 1 }
 
     /// Differs between two records that differ (but for one pair in 2^64), so that a log can tell a damaged row.
-    /// O(bytes), eight at a time.
+    /// O(bytes), eight at a time. Of a stored text it counts the checksums of its parts.
     package var checksum: UInt64 {
+        guard let stored else { return ownChecksum }
+        return checksum(ofParts: stored.text.checksums, at: stored.offset)
+    }
+
+    /// The same for a record whose body lacks a text, given where that belongs and the checksums of its parts.
+    package func checksum(ofParts checksums: [UInt64], at offset: Int) -> UInt64 {
+        var sums = LogRecord(firstSequence: ownChecksum, count: checksums.count, time: Int64(offset))
+        for checksum in checksums { withUnsafeBytes(of: checksum.littleEndian) { sums.body += $0 } }
+        return sums.ownChecksum
+    }
+
+    private var ownChecksum: UInt64 {
         var sum: UInt64 = 0
         // Both steps can be undone, so a change of one word always shows.
         func add(_ word: UInt64) {
@@ -53,6 +84,11 @@ package struct LogRecord: Hashable, Sendable {
             add(last)
         }
         return sum
+    }
+
+    /// That of a part of a text, so that a log can tell a damaged one.
+    package static func checksum(ofPart part: UnsafeRawBufferPointer) -> UInt64 {
+        LogRecord(firstSequence: 0, time: 0, body: Array(part)).ownChecksum
     }
 
     /// Adds an operation; `uid` is that of the writer, empty for nobody.
@@ -99,7 +135,12 @@ package struct LogRecord: Hashable, Sendable {
     private mutating func append(_ assignment: Assignment) {
         body.append(assignment.target.isPriority ? 1 : 0)
         appendBytes(assignment.target.path.encoded)
-        appendBytes(assignment.value.bytes)
+        if let text = storedValue, stored == nil, text.text.isSameText(as: assignment.value) {
+            appendVarint(UInt(text.text.bytes.count))
+            stored = (text, body.count)
+        } else {
+            appendBytes(assignment.value.bytes)
+        }
     }
 
     private mutating func appendBytes(_ bytes: [UInt8]) {
@@ -135,7 +176,7 @@ package struct LogRecord: Hashable, Sendable {
 
     /// The operations, decoded. Throws ``StorageError/damaged(_:)`` when the body is not what `append` wrote.
     package func operations() throws(StorageError) -> [Operation] {
-        var reader = Reader(bytes: body)
+        var reader = Reader(bytes: wholeBody)
         var operations: [Operation] = []
         operations.reserveCapacity(count)
         while let next = try reader.operation(sequence: firstSequence + UInt64(operations.count)) {
@@ -222,6 +263,12 @@ package struct LogRecord: Hashable, Sendable {
             }
             throw .damaged("log row has a number that is too large")
         }
+    }
+}
+
+extension LogRecord: Equatable {
+    package static func == (a: LogRecord, b: LogRecord) -> Bool {
+        a.firstSequence == b.firstSequence && a.count == b.count && a.time == b.time && a.wholeBody == b.wholeBody
     }
 }
 

@@ -1,4 +1,4 @@
-import JSONTree
+package import JSONTree
 
 /// How the rows of large values are made beforehand.
 package struct RowPreparation: Sendable {
@@ -21,6 +21,36 @@ package struct RowPreparation: Sendable {
             entries[index].value.rows = PreparedRows(entries[index].value.json, packing)
             return request.asking(.update(base: base, entries))
         default: return request
+        }
+    }
+}
+
+extension Request {
+    /// The value whose rows are made, if its text is so large that the log should have it before the turn.
+    package var textToStore: CanonicalJSON? {
+        guard let json = preparedValue?.json, json.bytes.count >= StoredText.bytesMin else { return nil }
+        return json
+    }
+
+    /// The same request, and the log has the text of its prepared value.
+    package func storing(_ text: StoredText) -> Request {
+        switch operation {
+        case .set(let target, var value, let expected, let echoes) where value.rows != nil:
+            value.stored = text
+            return asking(.set(target, value, expecting: expected, echoes: echoes))
+        case .update(let base, var entries):
+            guard let index = entries.firstIndex(where: { $0.value.rows != nil }) else { return self }
+            entries[index].value.stored = text
+            return asking(.update(base: base, entries))
+        default: return self
+        }
+    }
+
+    private var preparedValue: IncomingValue? {
+        switch operation {
+        case .set(_, let value, _, _): value.rows == nil ? nil : value
+        case .update(_, let entries): entries.first { $0.value.rows != nil }?.value
+        default: nil
         }
     }
 }

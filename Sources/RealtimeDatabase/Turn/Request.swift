@@ -75,11 +75,12 @@ package struct IncomingValue: Sendable {
     package var hasServerValues: Bool
     /// The rows of a large value, if they were made beforehand (``RowPreparation``).
     package var rows: PreparedRows?
+    /// The same text, if the log has it already.
+    package var stored: StoredText?
 
-    package init(json: CanonicalJSON, hasServerValues: Bool = false, rows: PreparedRows? = nil) {
+    package init(json: CanonicalJSON, hasServerValues: Bool = false) {
         self.json = json
         self.hasServerValues = hasServerValues
-        self.rows = rows
     }
 }
 

@@ -67,6 +67,9 @@ extension Backup {
         let connection = try Connection(path: path, mode: .joining)
         try attach(backup, to: connection)
         try connection.execute("INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log")
+        if try LogParts.areKnown(in: "source", of: connection) {
+            try connection.execute(LogParts.copy(from: "source"))
+        }
         try connection.execute("DETACH source")
         // Everything in the main file, none beside it.
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -8,6 +8,7 @@ import SQLite
 /// ```
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
+/// part, large                                   what belongs to them (see LogParts)
 /// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; time: ms since 1970;
 ///                                               checksum: of the rows; reached: the last operation that they include
 /// ```
@@ -30,7 +31,7 @@ package struct Backup: Sendable {
     static let version: Int64 = 1
 
     /// Tables that are not the tree's.
-    static let ownTables: Set<String> = ["log", "backup"]
+    static let ownTables: Set<String> = ["log", "part", "large", "backup"]
 
     static let isAlive = """
         NOT EXISTS (
@@ -118,9 +119,13 @@ extension Backup {
                 body BLOB NOT NULL);
             INSERT INTO main.log SELECT first, count, time, checksum, body FROM history.log
                 WHERE first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0);
+            \(LogParts.tables)
             CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT INTO backup VALUES ('version', \(version));
             """)
+        if try LogParts.areKnown(in: "history", of: connection) {
+            try connection.execute(LogParts.copy(from: "history"))
+        }
         try connection.execute("COMMIT")
         let rows = try sum(connection) { _ in }
         let time = now
