@@ -25,7 +25,7 @@ extension Database {
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         turn.record.storedValue = value.stored
         if listeners.isEmpty {
-            try apply([assignment], value.rows)
+            if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
             sequence += 1
         } else {
@@ -136,18 +136,30 @@ extension Database {
                         made ?? PreparedRows(assignment.value, rows.packing), at: assignment.target.path)
                 }
             }
-            for (index, assignment) in assignments.enumerated() where index != large {
-                try keepingIndexes(assignment) { () throws(StorageError) in
-                    if assignment.target.isPriority {
-                        _ = try rows.setPriority(assignment.value, at: assignment.target.path)
-                    } else {
-                        try rows.set(assignment.value, at: assignment.target.path)
-                    }
-                }
-            }
+            for (index, assignment) in assignments.enumerated() where index != large { try change(assignment) }
         } catch {
             tornBy = error
             throw .unavailable(error)
+        }
+    }
+
+    /// The same for one assignment of a value that is not large.
+    private func applySmall(_ assignment: Assignment) throws(Failure) {
+        do throws(StorageError) {
+            try change(assignment)
+        } catch {
+            tornBy = error
+            throw .unavailable(error)
+        }
+    }
+
+    private func change(_ assignment: Assignment) throws(StorageError) {
+        try keepingIndexes(assignment) { () throws(StorageError) in
+            if assignment.target.isPriority {
+                _ = try rows.setPriority(assignment.value, at: assignment.target.path)
+            } else {
+                try rows.set(assignment.value, at: assignment.target.path)
+            }
         }
     }
 
