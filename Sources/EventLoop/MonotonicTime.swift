@@ -14,6 +14,9 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// Milliseconds since the same start.
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// Stops at the far end of time instead of overflowing.

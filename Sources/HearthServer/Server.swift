@@ -4,6 +4,7 @@ import Identity
 import JSONTree
 package import RealtimeDatabase
 import SecurityRules
+import Synchronization
 import TreeStorage
 
 /// A running server: listener, event loops, database thread.
@@ -14,6 +15,9 @@ package final class Server: Sendable {
     /// Where administrators are answered: `address`, unless that has a listener of its own.
     package let adminAddress: SocketAddress
     private let listeners: [Listener]
+    let contexts: LoopContexts
+    /// What became of the seed file; nil if there is none.
+    package let seeding: Seeding?
     let services: Services
     /// What waits to be sent.
     let outbound: OutboundMemory
@@ -79,7 +83,18 @@ package final class Server: Sendable {
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
                 clients: clients, log: log, trail: trail)
+            self.contexts = contexts
+            self.group = group
+            self.services = services
             identity?.accounts.observe { contexts.revoke($0) }
+            identity?.accounts.observeStorage { error in
+                readiness.accounts(error)
+                if let error {
+                    log.error("accounts.unavailable", [("error", error.message)])
+                } else {
+                    log.info("accounts.available")
+                }
+            }
             contexts.set(
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
@@ -87,6 +102,9 @@ package final class Server: Sendable {
             tls = try configuration.tls.map {
                 try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
             }
+            // Clients find the databases open, and the seed in its place.
+            databases.openServed()
+            seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
             options.connectionsPerNetworkMax = connectionLimits.connectionsPerClientMax
@@ -108,9 +126,7 @@ package final class Server: Sendable {
                 }
             }
             listeners = [listener, adminListener].compactMap { $0 }
-            self.group = group
             self.outbound = outbound
-            self.services = services
             address = listener.address
             adminAddress = adminListener?.address ?? address
             let url = AdminURL(adminAddress, isSecure: tls != nil)
@@ -213,11 +229,14 @@ package final class Server: Sendable {
     }
 
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
-    /// close. Not from an event loop.
+    /// close. What realtime clients ask from now on gets no answer, so that they ask it again of the next server;
+    /// requests over HTTP are refused. Not from an event loop.
     package func stop() {
         services.log.info("server.stopping")
         services.readiness.stop()
         for listener in listeners { listener.close() }
+        // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
+        contexts.beginStopping()
         services.databases.finish()
         group.shutDown(grace: .seconds(5))
         group.join()
@@ -245,8 +264,22 @@ package final class Server: Sendable {
         }
     }
 
-    /// Fills the default database with the JSON of a file, if there is nothing in it.
-    package func seed(from path: String) throws(StartError) {
+    package enum Seeding: Sendable {
+        case done
+        /// There is data already.
+        case skipped
+    }
+
+    /// Fills the default database with the JSON of a file, unless there is something in it, and waits until that is
+    /// durable. Not from an event loop.
+    @discardableResult
+    package func seed(from path: String) throws(StartError) -> Seeding {
+        try Self.seed(from: path, services, contexts)
+    }
+
+    private static func seed(
+        from path: String, _ services: Services, _ contexts: LoopContexts
+    ) throws(StartError) -> Seeding {
         guard let text = FileBytes.read(path) else { throw .configuration("cannot read the seed file \(path)") }
         let value: CanonicalJSON
         do throws(JSONError) {
@@ -255,16 +288,25 @@ package final class Server: Sendable {
             let (line, column) = error.position(in: text)
             throw .configuration("\(path):\(line):\(column): \(error)")
         }
-        // The reply goes to a connection that never was.
-        let nobody = ConnectionID(loop: 0, kind: .http, serial: 0)
+        // The empty hash is that of no data.
         let write = Operation.set(WriteTarget(path: .root), IncomingValue(json: value), expecting: [])
-        let database = try? services.directory.use("", by: services.clients.client(at: nil), mayCreate: true)
-        if let database {
-            services.databases.post(
-                database.index,
-                [
-                    Request(connection: nobody, number: 0, principal: .administrator, operation: write)
-                ])
+        let nobody = services.clients.client(at: nil)
+        guard let database = try? services.directory.use("", by: nobody, mayCreate: true), let context = contexts[0]
+        else { return .skipped }
+        let answer = Mutex<Reply?>(nil)
+        let isAnswered = Semaphore()
+        context.loop.execute {
+            context.ask(write, of: database.index) { reply in
+                answer.withLock { $0 = reply }
+                isAnswered.signal()
+            }
+        }
+        isAnswered.wait()
+        switch answer.withLock({ $0 }) {
+        case .failed(.stale): return .skipped
+        case .failed(.unavailable(let error)): throw .storage(error)
+        case .failed(let failure): throw .configuration("\(path): \(failure.message)")
+        default: return .done
         }
     }
 
@@ -287,13 +329,14 @@ package final class Server: Sendable {
         }
     }
 
-    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts) {
+    private static func tick(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts, ticks: Int = 1) {
         loop.execute {
             services.databases.tick()
             services.tick()
             contexts.relieve()
+            if ticks.isMultiple(of: 5) { services.identity?.accounts.lookAtFile() }
             if services.rules.file != nil { services.helper.post { services.reloadRules() } }
-            loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts) }
+            loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts, ticks: ticks + 1) }
         }
     }
 

@@ -194,6 +194,13 @@ package final class Database {
         return (turn.record, count)
     }
 
+    /// Connections whose requests are in turns that wait for the log: what they asked later is answered later.
+    package var connectionsWithPendingTurns: Set<ConnectionID> {
+        pending.reduce(into: []) { connections, turn in
+            for request in turn.requests { connections.insert(request.connection) }
+        }
+    }
+
     /// Bytes of the values that were read by turns which wait for the log.
     package var pendingReadBytes: Int { pending.reduce(0) { $0 + $1.readBytes } }
 

@@ -27,6 +27,8 @@ package final class Connection {
     }
 
     private let handle: OpaquePointer
+    /// The file.
+    package let path: String
 
     /// Settings of the library for the whole process.
     private static let library: Void = { _ = sqlite3_config_no_memory_statistics() }()
@@ -55,6 +57,7 @@ package final class Connection {
             throw error
         }
         self.handle = handle
+        self.path = path
         sqlite3_extended_result_codes(handle, 1)
         // Another connection of this process may be checkpointing.
         sqlite3_busy_timeout(handle, 10_000)

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import SQLite
 package import RealtimeDatabase
 
 /// The folder that holds everything: one pair of files per database, and a lock that keeps a second server out.
@@ -7,6 +8,7 @@ package final class DataFolder: Sendable {
     package let path: String
     package let durability: Durability
     private let lock: Int32
+    private let identities: [FileIdentity]
 
     /// Makes the folder if it is missing, and takes its lock for the life of the object. With ``Durability/memory`` it
     /// is a temporary one instead, which goes with the object.
@@ -30,6 +32,15 @@ package final class DataFolder: Sendable {
         self.path = path
         self.durability = durability
         self.lock = lock
+        identities = [path, path + "/lock"].compactMap(FileIdentity.init)
+    }
+
+    /// Throws if the folder, or its lock, is not under its name any more: another server could start there.
+    package func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
+
+    /// Throws if no file can be made in the folder.
+    package func verifyWritable() throws(StorageError) {
+        guard access(path, W_OK | X_OK) == 0 else { throw Self.error("cannot write \(path)") }
     }
 
     deinit {
@@ -40,41 +51,26 @@ package final class DataFolder: Sendable {
     }
 
     private func removeAll() {
-        for file in files { unlink("\(path)/\(file)") }
+        for file in FolderContents(path).files { unlink("\(path)/\(file)") }
         rmdir(path)
     }
 
     /// Names of the databases that have files here, sorted.
     package var databases: [String] {
-        let suffixes = [".tree", ".log", ".restoring"]
-        let names = files.compactMap { file in
-            suffixes.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
-        }
-        return Set(names.filter(Self.isValidName)).sorted()
+        FolderContents(path).databases
     }
 
     /// Names of the databases that have rules of their own here, sorted.
     package var databasesWithRules: [String] {
-        files.filter { $0.hasSuffix(".rules") }.map { String($0.dropLast(6)) }.filter(Self.isValidName).sorted()
+        FolderContents(path).files.filter { $0.hasSuffix(".rules") }.map { String($0.dropLast(6)) }.filter(
+            Self.isValidName
+        ).sorted()
     }
 
     /// Where the rules of a database are kept, if it has its own.
     package func rulesPath(of name: String) -> String {
         precondition(Self.isValidName(name))
         return "\(path)/\(name).rules"
-    }
-
-    private var files: [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let file = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if file != ".", file != ".." { names.append(file) }
-        }
-        return names
     }
 
     /// Whether a string may name a database: letters, digits, `-` and `_`, at most 64 of them, so that it is safe as a
@@ -126,19 +122,30 @@ package final class DataFolder: Sendable {
     /// Opens the two files of a database, and makes them if there are none.
     ///
     /// - parameter newEpoch: a random number, see ``LogFile``.
-    package func open(_ name: String, newEpoch: UInt64) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
+    /// - parameter warn: told what an operator should know about them.
+    /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
+    package func open(
+        _ name: String, newEpoch: UInt64, warn: (String) -> Void = { _ in },
+        reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
+    ) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))
         let files = DatabaseFiles(name: name, folder: path)
         guard access(files.restoring, F_OK) != 0 else { throw .interruptedRestore(database: name) }
+        for file in [files.log, files.tree] where WriteAheadFile.hasLostCommits(file + "-wal") {
+            warn("\(file)-wal is damaged: commits that were on the disk are lost")
+        }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
-        let tree = try TreeFile(path: files.tree, durability: durability)
+        let tree = try TreeFile(path: files.tree, durability: durability, reportDamage: reportDamage)
         // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
         guard tree.sequence <= log.lastSequence || durability != .full else {
             throw .damaged(
                 "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"
                     + " --durability process opens it")
         }
-        if tree.sequence > log.lastSequence { log.goOn(behind: tree.sequence) }
+        if tree.sequence > log.lastSequence {
+            warn("the log ends at \(log.lastSequence) and the tree at \(tree.sequence): the end of the log is lost")
+            log.goOn(behind: tree.sequence)
+        }
         return (log, tree)
     }
 

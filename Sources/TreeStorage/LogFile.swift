@@ -25,6 +25,8 @@ package final class LogFile: @unchecked Sendable {
     package private(set) var epochs: Epochs
     private var isEpochRecorded = false
     private let path: String
+    /// The files, as they were opened.
+    private var identities: [FileIdentity] = []
 
     /// - parameter newEpoch: the name of the epoch that begins with the next operation.
     package init(path: String, durability: Durability, newEpoch: UInt64) throws(StorageError) {
@@ -57,6 +59,12 @@ package final class LogFile: @unchecked Sendable {
         insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
         parts = try LogParts(connection)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
+        identities = [path, path + "-wal"].compactMap(FileIdentity.init)
+    }
+
+    /// Throws if the files are not under their names any more: what is written to them would be lost.
+    package func verify() throws(StorageError) {
+        for identity in identities { try identity.verify() }
     }
 
     /// The log has lost its end: it goes on behind an operation that it does not have, and knows no positions before.
@@ -76,6 +84,7 @@ package final class LogFile: @unchecked Sendable {
     /// is not known which: a crash before the next commit may bring them back.
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
+        try verify()
         try connection.transaction { () throws(StorageError) in
             if !isEpochRecorded { try recordEpoch() }
             for record in records {
@@ -152,8 +161,12 @@ package final class LogFile: @unchecked Sendable {
     /// Removes the rows at the beginning that are older than `time`, or all while the log is larger than `bytesMax`;
     /// but none that the tree file has not got (`appliedSequence`), and never the last one, which carries the sequence
     /// number on. At most `rowsMax` rows a call; answers whether there may be more.
+    ///
+    /// - parameter now: rows from later than that were made while the clock was wrong, and are as old as those after
+    ///   them.
     package func prune(
-        before time: Int64, keepingBytes bytesMax: Int64, appliedSequence: UInt64, rowsMax: Int64 = 4096
+        before time: Int64, now: Int64 = .max, keepingBytes bytesMax: Int64, appliedSequence: UInt64,
+        rowsMax: Int64 = 4096
     ) throws(StorageError) -> Bool {
         let pages = try connection.integer("PRAGMA page_count") ?? 0
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
@@ -165,11 +178,15 @@ package final class LogFile: @unchecked Sendable {
             "SELECT first, count, time, \(LogFile.byteCount) FROM log ORDER BY first LIMIT ?")
         select.bind(1, rowsMax)
         var end: Int64?
+        var looked: Int64 = 0
         var rows: Int64 = 0
-        while try select.step(), bytesAbove > 0 || select.integer(2) < time {
+        while try select.step(), bytesAbove > 0 || select.integer(2) < time || select.integer(2) > now {
             guard UInt64(bitPattern: select.integer(0) + select.integer(1) - 1) < limit else { break }
-            end = select.integer(0)
-            rows += 1
+            looked += 1
+            if bytesAbove > 0 || select.integer(2) < time {
+                end = select.integer(0)
+                rows = looked
+            }
             bytesAbove -= select.integer(3)
         }
         select.reset()
@@ -199,6 +216,7 @@ package final class LogFile: @unchecked Sendable {
 
     /// Finds out whether the disk takes commits again, by making one that changes nothing.
     package func probe() throws(StorageError) {
+        try verify()
         try connection.transaction { () throws(StorageError) in
             try connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', randomblob(16384))")
         }

@@ -15,7 +15,8 @@ struct Command: Sendable {
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
     static let all: [Command] = [
-        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, rules, users, admin,
+        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, rules, users,
+        admin,
         bench,
         echo,
         version,

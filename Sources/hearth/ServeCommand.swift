@@ -100,7 +100,6 @@ extension Command {
         do {
             server = try Server(configuration)
             try server.onSignals { ended.signal() }
-            if let seed = arguments["seed"] { try server.seed(from: seed) }
         } catch let error as Server.StartError {
             StandardError.write("hearth serve: \(error.message)\n")
             if case .configuration = error { return .usage }
@@ -108,6 +107,11 @@ extension Command {
         } catch {
             StandardError.write("hearth serve: \(error)\n")
             return .failure
+        }
+        if server.seeding == .skipped, let seed = configuration.seedFile {
+            StandardError.write(
+                "hearth serve: \(seed) was not applied: the database '\(configuration.defaultDatabase)' in "
+                    + "\(configuration.dataFolder) is not empty\n")
         }
         if configuration.isDevelopment {
             let isOpen = server.letsNobodyTry(DevelopmentBanner.place)
@@ -171,6 +175,7 @@ extension ServerConfiguration {
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
+        seedFile = arguments["seed"]
         allowsOpenRules = arguments.flag("allow-open-rules")
         learnsProjects = isDevelopment && arguments["project"] == nil
         if let name = arguments["project"] {

@@ -194,6 +194,12 @@ final class RESTClient {
         return input.isEmpty && (count == 0 || count < 0 && errno == ECONNRESET)
     }
 
+    /// Whether the server ends the connection in good order, without another byte.
+    func receivesCleanEnd() -> Bool {
+        var byte: UInt8 = 0
+        return input.isEmpty && recv(descriptor, &byte, 1, 0) == 0
+    }
+
     /// Whether bytes, or the end, can be received at once.
     var hasInput: Bool {
         var byte: UInt8 = 0

@@ -5,20 +5,40 @@ import Testing
 
 @Suite("Readiness")
 struct ReadinessTests {
-    @Test("a server is ready while all its databases take writes")
-    func databases() {
+    @Test("a server is ready while its folder, its databases and its accounts can be read and written")
+    func troubles() {
         let readiness = Readiness()
         #expect(readiness.problem == nil)
-        readiness.database("b", refusesWrites: .full)
-        readiness.database("a", refusesWrites: .readOnly("why"))
-        #expect(readiness.problem == "the database 'a' refuses writes: the data folder cannot be written: why")
-        readiness.database("a", refusesWrites: nil)
-        let text = "the database 'b' refuses writes: no space left on the device that holds the data folder"
-        #expect(readiness.problem == text)
-        #expect(HTTPResponse.readiness(readiness).status == .serviceUnavailable)
-        readiness.database("b", refusesWrites: nil)
+        readiness.accounts(.full)
+        let full = "no space left on the device that holds the data folder"
+        #expect(readiness.problem == "accounts cannot be read and written: \(full)")
+        readiness.database("b", .refusesWrites(.full))
+        readiness.database("a", .cannotBeOpened(.readOnly("why")))
+        #expect(readiness.problem == "the database 'a' cannot be opened: the data folder cannot be written: why")
+        readiness.database("a", nil)
+        #expect(readiness.problem == "the database 'b' refuses writes: \(full)")
+        readiness.folder(.replaced("/x/lock is gone"))
+        #expect(readiness.problem == "the data folder is not the one that was opened: /x/lock is gone")
+        #expect(HTTPResponse.readiness(readiness, isDetailed: true).status == .serviceUnavailable)
+        readiness.folder(nil)
+        readiness.database("b", nil)
+        readiness.accounts(nil)
         #expect(readiness.problem == nil)
-        #expect(HTTPResponse.readiness(readiness).status == .ok)
+        #expect(HTTPResponse.readiness(readiness, isDetailed: true).status == .ok)
+    }
+
+    @Test("everybody is told as much, but no name of a database or a file")
+    func publicText() {
+        let readiness = Readiness()
+        #expect(readiness.publicProblem == nil)
+        readiness.database("secret", .cannotBeOpened(.readOnly("/var/lib/hearth")))
+        #expect(readiness.publicProblem == "a database cannot be opened: the data folder cannot be written")
+        readiness.database("secret", .refusesWrites(.inputOutput("/var/lib/hearth")))
+        #expect(readiness.publicProblem == "a database refuses writes: the disk reported an error")
+        readiness.folder(.replaced("/var/lib/hearth"))
+        #expect(readiness.publicProblem == "the data folder is not the one that was opened")
+        readiness.stop()
+        #expect(readiness.publicProblem == "the server is shutting down")
     }
 
     @Test("a server that ends is not ready")

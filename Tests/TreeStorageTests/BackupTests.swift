@@ -172,7 +172,7 @@ struct BackupTests {
             "DELETE FROM log WHERE first = (SELECT max(first) FROM log)",
             "UPDATE meta SET value = value - 1 WHERE name = 'sequence'",
             "UPDATE meta SET value = value + 10 WHERE name = 'sequence'",
-            "UPDATE backup SET value = 2 WHERE name = 'version'",
+            "UPDATE backup SET value = 3 WHERE name = 'version'",
             "PRAGMA application_id = 1", "DROP TABLE log", "DROP TABLE row",
         ])
     func changed(sql: String) throws {

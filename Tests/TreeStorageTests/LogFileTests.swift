@@ -1,3 +1,4 @@
+import Glibc
 import JSONTree
 import SQLite
 import TestSupport
@@ -85,6 +86,34 @@ struct LogFileTests {
         #expect(try !log.prune(before: 100, keepingBytes: .max, appliedSequence: 100))
         #expect(try records(log, after: 5).map(\.firstSequence) == [6])
         #expect(try open().lastSequence == 6)
+    }
+
+    @Test("loses what was made while the clock was ahead, once what was made later is old")
+    func pruneFuture() throws {
+        let log = try open()
+        for (index, time) in ([10, 9000, 9001, 15, 60, 70] as [Int64]).enumerated() {
+            try log.append([Self.record(UInt64(index) + 1, time: time)])
+        }
+        #expect(try !log.prune(before: 12, now: 100, keepingBytes: .max, appliedSequence: 6))
+        #expect(try records(log, after: 1).map(\.firstSequence) == [2, 3, 4, 5, 6])
+        #expect(try !log.prune(before: 20, now: 100, keepingBytes: .max, appliedSequence: 6))
+        #expect(try records(log, after: 4).map(\.firstSequence) == [5, 6])
+    }
+
+    @Test("takes nothing once its file was moved or removed, and goes on when it is back")
+    func moved() throws {
+        let log = try open()
+        try log.append([Self.record(1)])
+        for suffix in ["", "-wal"] {
+            #expect(rename(path + suffix, path + suffix + ".away") == 0)
+            #expect(throws: StorageError.replaced("\(path)\(suffix) is gone")) { try log.append([Self.record(2)]) }
+            #expect(throws: StorageError.self) { try log.probe() }
+            TemporaryFolder.write([], to: path + suffix)
+            #expect(throws: StorageError.replaced("\(path)\(suffix) is another one")) { try log.probe() }
+            #expect(rename(path + suffix + ".away", path + suffix) == 0)
+            try log.probe()
+        }
+        try log.append([Self.record(2)])
     }
 
     @Test("loses its oldest records when it is too large, a few at a time")

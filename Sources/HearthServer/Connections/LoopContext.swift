@@ -30,6 +30,10 @@ final class LoopContext: @unchecked Sendable {
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
     private var isHandOverPosted = false
+    /// Questions of the server itself to databases, by the connection that stands for each of them.
+    private var questions: [UInt64: (Reply) -> Void] = [:]
+    /// The server takes no more requests.
+    private(set) var isStopping = false
     private weak var contexts: LoopContexts?
 
     init(index: Int, loop: EventLoop, services: Services, contexts: LoopContexts) {
@@ -170,12 +174,27 @@ final class LoopContext: @unchecked Sendable {
         isHandOverPosted = false
         let batches = requests
         requests.removeAll(keepingCapacity: true)
-        for (database, batch) in batches { services.databases.post(database, batch) }
+        for (database, batch) in batches where !services.databases.post(database, batch) {
+            for request in batch { exchanges[request.connection.raw]?.answer(.failed(.unavailable(.stopping))) }
+        }
         for database in released { services.databases.release(database) }
         released.removeAll()
         let polls = pollsToFlush
         pollsToFlush.removeAll()
         for polls in polls { polls.flush() }
+    }
+
+    /// Asks a database something in the name of the server itself.
+    func ask(_ operation: Operation, of database: UInt32, then: @escaping (Reply) -> Void) {
+        let id = makeID(.http)
+        questions[id.raw] = then
+        submit(Request(connection: id, number: 0, principal: .administrator, operation: operation), to: database)
+    }
+
+    /// The server takes no more requests: connections answer what they have and end.
+    func beginStopping() {
+        isStopping = true
+        for connection in Array(exchanges.values) { connection.serverStops() }
     }
 
     /// A new push id; those of one loop grow.
@@ -226,7 +245,12 @@ final class LoopContext: @unchecked Sendable {
                 streamGroups.forEachMember(of: group) { $0.send(events: delivery.pushes, range) }
             case .join(let group, let connection): join(group, connection)
             case .leave(let group, let connection): leave(group, connection)
-            case .reply(let connection, let reply): exchanges[connection.raw]?.answer(reply)
+            case .reply(let connection, let reply):
+                if let exchange = exchanges[connection.raw] {
+                    exchange.answer(reply)
+                } else {
+                    questions.removeValue(forKey: connection.raw)?(reply)
+                }
             case .stream(let stream): begin(stream)
             }
         }

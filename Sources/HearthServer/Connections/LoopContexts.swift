@@ -18,6 +18,18 @@ final class LoopContexts: Sendable {
 
     var all: [LoopContext] { contexts.withLock { $0 } }
 
+    /// Tells all loops that the server takes no more requests, and waits until they know. Not from an event loop.
+    func beginStopping() {
+        let known = Semaphore()
+        for context in all {
+            let isTold = context.loop.execute {
+                context.beginStopping()
+                known.signal()
+            }
+            if isTold { known.wait() }
+        }
+    }
+
     /// From the thread of the accounts.
     func revoke(_ revocations: [Revocation]) {
         for context in contexts.withLock({ $0 }) { context.loop.execute { context.revoke(revocations) } }

@@ -18,7 +18,7 @@ final class Committer: Sendable {
         case resume(database: UInt32)
         /// Finds out whether commits succeed again.
         case probe(database: UInt32, LogFile)
-        case prune(database: UInt32, LogFile, before: Int64, keepingBytes: Int64, appliedSequence: UInt64)
+        case prune(database: UInt32, LogFile, before: Int64, now: Int64, keepingBytes: Int64, appliedSequence: UInt64)
         /// Nothing more is appended.
         case close(LogFile)
     }
@@ -65,10 +65,10 @@ private struct CommitGroup {
                 } catch {
                     report(.probed(database, error))
                 }
-            case .prune(let database, let log, let time, let bytes, let applied):
+            case .prune(let database, let log, let time, let now, let bytes, let applied):
                 commit(database)
                 // Nobody waits for this, and the next call tries again.
-                let isMore = try? log.prune(before: time, keepingBytes: bytes, appliedSequence: applied)
+                let isMore = try? log.prune(before: time, now: now, keepingBytes: bytes, appliedSequence: applied)
                 report(.pruned(database, isMore: isMore ?? false))
             case .close(let log):
                 // What an orderly end leaves shall survive a loss of power, if that can be had.

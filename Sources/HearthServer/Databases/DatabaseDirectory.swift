@@ -119,6 +119,9 @@ package final class DatabaseDirectory: Sendable {
         }
     }
 
+    /// The default database and those that the configuration names.
+    var served: [UInt32] { ([defaultName] + limits.names.sorted()).map { keep($0).index } }
+
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }
 

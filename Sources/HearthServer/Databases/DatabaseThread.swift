@@ -45,6 +45,8 @@ package final class DatabaseThread: Sendable {
         case ask(@Sendable (HostedDatabases) -> Void)
         /// Time has passed: freeze, probe, prune.
         case tick
+        /// Open what is to be served from the start, then call back.
+        case openServed(@Sendable () -> Void)
         /// Finish what is under way, write everything to the tree files, then call back.
         case finish(@Sendable () -> Void)
     }
@@ -90,7 +92,17 @@ package final class DatabaseThread: Sendable {
         address.worker.withLock { $0 = worker }
     }
 
-    func post(_ database: UInt32, _ requests: [Request]) { worker.post(.requests(database, requests)) }
+    /// False once the thread has ended: nobody will work on the requests.
+    @discardableResult
+    func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
+
+    /// Waits until the databases that are served from the start are open, or it is known why they cannot be. Not from
+    /// an event loop.
+    func openServed() {
+        let isDone = Semaphore()
+        worker.post(.openServed { isDone.signal() })
+        isDone.wait()
+    }
 
     /// A loop has passed on so many bytes of a delivery.
     func delivered(_ bytes: Int) {

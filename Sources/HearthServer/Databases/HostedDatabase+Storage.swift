@@ -44,13 +44,13 @@ extension HostedDatabase {
             // Not even readable: stay in this phase and try again with the next tick.
             host.log.error("database.recovery-failed", [("database", name), ("error", error.message)])
             hasFailedToRecover = true
-            host.readiness.database(name, refusesWrites: error)
+            host.readiness.database(name, .refusesWrites(error))
             refuseHeld(because: error)
             return
         }
         hasFailedToRecover = false
         phase = .running
-        host.readiness.database(name, refusesWrites: error)
+        host.readiness.database(name, .refusesWrites(error))
         host.log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
         release()
         // Also those that were told of just now: the states that they wait for are gone.
@@ -59,14 +59,21 @@ extension HostedDatabase {
     }
 
     /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners
-    /// waits.
+    /// waits, and what comes after something that waits does too: each connection is answered in order.
     private func refuseHeld(because error: StorageError) {
         largeWrite = .none
         let requests = held.takeAll()
+        var waiting = database.connectionsWithPendingTurns
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
+            if waiting.contains(request.connection) {
+                held.append(request)
+                continue
+            }
             switch request.operation {
-            case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: held.append(request)
+            case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become:
+                waiting.insert(request.connection)
+                held.append(request)
             case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
                 .explain:
                 builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
@@ -82,11 +89,28 @@ extension HostedDatabase {
 
     func probed(_ error: StorageError?) {
         isProbing = false
-        guard error == nil, database.refusal != nil, phase == .running, unapplied == nil else { return }
+        guard error == nil, database.refusal != nil, phase == .running, unapplied == nil, !isReplaced else { return }
         database.accept()
-        host.readiness.database(name, refusesWrites: nil)
+        host.readiness.database(name, nil)
         host.log.info("database.writes-accepted", [("database", name)])
         payOrphans()
+    }
+
+    /// Compares the files with those that were opened: what is written to files without names is lost.
+    ///
+    /// - parameter problem: what is wrong with the data folder as a whole.
+    func lookAtFiles(_ problem: StorageError?) {
+        do throws(StorageError) {
+            if let problem { throw problem }
+            try logFile.verify()
+            try tree.verify()
+            isReplaced = false
+        } catch {
+            guard !isReplaced, phase == .running else { return }
+            isReplaced = true
+            host.log.error("database.replaced", [("database", name), ("error", error.message)])
+            recover(because: error)
+        }
     }
 
     // MARK: The tree file
@@ -146,7 +170,7 @@ extension HostedDatabase {
             host.log.error("tree.apply-failed", [("database", name), ("error", error.message)])
             if database.refusal == nil {
                 database.refuse(because: error)
-                host.readiness.database(name, refusesWrites: error)
+                host.readiness.database(name, .refusesWrites(error))
             }
             failStreams(error)
         } else {

@@ -54,6 +54,8 @@ final class HostedDatabase {
     /// The next step of a scan or of the making of an index is in the mailbox.
     var isStepPosted = false
     var isProbing = false
+    /// The files that are open are not those of the data folder any more.
+    var isReplaced = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
     private var hasMoreToPrune = false
     /// The log could not be read when memory was to be built anew; the next tick tries again.
@@ -66,7 +68,7 @@ final class HostedDatabase {
     var appliedSequence: UInt64
     var ticksSinceFreeze = 0
     var requestCount: Int64 = 0
-    private var lastTime: Int64 = 0
+    private var clock: CommitClock
 
     init(
         index: UInt32, name: String, logFile: LogFile, tree: TreeFile, host: DatabaseHost
@@ -77,7 +79,8 @@ final class HostedDatabase {
         self.tree = tree
         self.host = host
         appliedSequence = tree.sequence
-        lastTime = try logFile.lastTime()
+        clock = CommitClock(
+            last: try logFile.lastTime(), wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds)
         database = Database(
             index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax,
@@ -143,14 +146,17 @@ final class HostedDatabase {
 
     // MARK: Time
 
-    /// Time never goes back: server timestamps keep the order of commits.
+    /// The time of a turn that runs now.
     func now() -> Int64 {
-        lastTime = max(lastTime, WallClock.milliseconds)
-        return lastTime
+        let (time, jump) = clock.now(wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds)
+        if let jump {
+            host.log.warning("clock.jumped", [("database", name), ("milliseconds", "\(jump)")])
+        }
+        return time
     }
 
     func tick(_ ticks: Int) {
-        lastTime = max(lastTime, WallClock.milliseconds)
+        _ = now()
         finishRecovery()
         if database.refusal != nil, !isProbing, phase == .running {
             isProbing = true
@@ -169,9 +175,11 @@ final class HostedDatabase {
         // Recovery reads the log on this thread.
         guard phase == .running else { return }
         hasMoreToPrune = false
+        let window = host.limits.logWindowMilliseconds
         host.committer.post(
             .prune(
-                database: database.index, logFile, before: lastTime - host.limits.logWindowMilliseconds,
+                database: database.index, logFile,
+                before: clock.historyTime(window: window) - window, now: WallClock.milliseconds,
                 keepingBytes: host.limits.logBytesMax, appliedSequence: appliedSequence))
     }
 

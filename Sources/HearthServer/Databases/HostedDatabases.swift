@@ -14,6 +14,9 @@ final class HostedDatabases {
     private var unwritten: [UInt32: UnwrittenDatabase] = [:]
     /// Of the databases whose requests somebody watches.
     private var profilers: [UInt32: Profiler] = [:]
+    /// Why databases that have files could not be opened, until they can.
+    private var failures: [UInt32: StorageError] = [:]
+    private let damage: DamageLog
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
     private var isOver = false
@@ -23,12 +26,16 @@ final class HostedDatabases {
         self.folder = folder
         self.directory = directory
         self.host = host
+        damage = DamageLog(host.log)
     }
 
     /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no
     /// database any more.
     func run(_ messages: [DatabaseThread.Message]) {
-        if isOver { return }
+        if isOver {
+            for case .requests(_, let batch) in messages { refuse(batch, because: .stopping) }
+            return
+        }
         var requests: [(index: UInt32, requests: [Request])] = []
         var released: [UInt32] = []
         for message in messages {
@@ -45,8 +52,15 @@ final class HostedDatabases {
             }
         }
         for (index, batch) in requests { run(batch, on: index) }
-        for index in released where directory.endUse(of: index) { unwritten[index] = nil }
+        for index in released { endUse(of: index) }
         endIfFinished()
+    }
+
+    private func endUse(of index: UInt32) {
+        let name = directory.name(of: index)
+        guard directory.endUse(of: index) else { return }
+        unwritten[index] = nil
+        if failures.removeValue(forKey: index) != nil { host.readiness.database(name, nil) }
     }
 
     private func handle(_ message: DatabaseThread.Message) {
@@ -74,8 +88,13 @@ final class HostedDatabases {
         case .ask(let question): question(self)
         case .tick:
             ticks += 1
+            if ticks.isMultiple(of: 5) { lookAtFiles() }
             for database in open.values { database.tick(ticks) }
             for profiler in profilers.values { profiler.flush(host) }
+        case .openServed(let done):
+            openServed()
+            lookAtFiles()
+            done()
         case .finish(let callBack):
             finished = callBack
             for database in open.values { database.endSessions() }
@@ -84,7 +103,7 @@ final class HostedDatabases {
 
     private func run(_ requests: [Request], on index: UInt32) {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
-        guard finished == nil else { return refuse(requests, because: .busy("the server is shutting down")) }
+        guard finished == nil else { return refuse(requests, because: .stopping) }
         if let database = open[index] { return database.run(requests) }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
@@ -99,6 +118,8 @@ final class HostedDatabases {
             }
             return open(index, name, for: admitted)
         }
+        // It is tried again now and then, not with every request.
+        if let error = failures[index] { return refuse(requests, because: error) }
         open(index, name, for: requests)
     }
 
@@ -106,7 +127,7 @@ final class HostedDatabases {
         do throws(StorageError) {
             try openDatabase(index).run(requests)
         } catch {
-            host.log.error("database.open-failed", [("database", name), ("error", error.message)])
+            fail(index, error)
             refuse(requests, because: error)
         }
     }
@@ -135,6 +156,10 @@ final class HostedDatabases {
     private static let withoutDescriptors = StorageError.overloaded(
         "the server has as many files and connections open as the system lets it (ulimit -n)")
 
+    /// Answers requests that no database works on, so nothing of their connections waits anywhere.
+    ///
+    /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
+    /// next one what was not answered. An error would be final to them.
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
@@ -142,6 +167,7 @@ final class HostedDatabases {
             case .forfeit, .disconnect: continue
             default: break
             }
+            if error == .stopping, request.connection.kind == .realtime { continue }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
         }
         builder.finish(host.deliver)
@@ -154,14 +180,54 @@ final class HostedDatabases {
         guard FileDescriptors.areFree(Self.descriptorsNeeded) else { throw Self.withoutDescriptors }
         // Who was told of positions before there were files need not begin anew.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
-        let (logFile, tree) = try folder.open(name, newEpoch: epoch)
+        let (logFile, tree) = try folder.open(name, newEpoch: epoch) { warning in
+            host.log.warning("database.damaged", [("database", name), ("detail", warning)])
+        } reportDamage: { [damage] error in
+            damage.report(error, in: name)
+        }
         let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
+        failures[index] = nil
+        host.readiness.database(name, nil)
         database.setObserver(profilers[index])
         directory.keep(index)
         database.payOrphans()
         return database
+    }
+
+    // MARK: Readiness
+
+    private func fail(_ index: UInt32, _ error: StorageError) {
+        let name = directory.name(of: index)
+        if failures[index] != error {
+            host.log.error("database.open-failed", [("database", name), ("error", error.message)])
+        }
+        failures[index] = error
+        host.readiness.database(name, .cannotBeOpened(error))
+    }
+
+    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as they
+    /// have files.
+    private func openServed() {
+        for index in directory.served where open[index] == nil && folder.hasDatabase(directory.name(of: index)) {
+            do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
+        }
+    }
+
+    /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
+    private func lookAtFiles() {
+        guard finished == nil else { return }
+        var problem: StorageError?
+        do throws(StorageError) { try folder.verify() } catch { problem = error }
+        for database in open.values { database.lookAtFiles(problem) }
+        if problem == nil, open[0] == nil {
+            do throws(StorageError) { try folder.verifyWritable() } catch { problem = error }
+        }
+        host.readiness.folder(problem)
+        for index in failures.keys.sorted() {
+            do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
+        }
     }
 
     private func endIfFinished() {

@@ -50,6 +50,7 @@ extension HTTPConnection {
     /// Sends an answer that is complete in memory, at once or, if it is large, bit by bit.
     func respond(_ response: HTTPResponse, with writer: ResponseWriter) {
         var writer = writer
+        if isLastAnswer { writer.close() }
         var out: [UInt8] = []
         let hasBody = response.writeHead(with: &writer, readers: readers, into: &out)
         guard hasBody, case .text(let text) = response.body else {
@@ -111,6 +112,7 @@ extension HTTPConnection {
                 respond(response, with: answer.writer)
                 return readOn()
             }
+            if isLastAnswer { answer.writer.close() }
             var out: [UInt8] = []
             _ = response.writeHead(with: &answer.writer, readers: readers, into: &out)
             stream.send(shared: out)

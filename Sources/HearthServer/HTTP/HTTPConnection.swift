@@ -44,6 +44,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var followsSince: Int64 = 0
     /// The answer under way is the last one.
     var isEnding = false
+    /// When the last answer was complete.
+    private var answeredAt: MonotonicTime?
     /// Of the answer to the request that was received last.
     var readers = PermittedReaders.all
 
@@ -248,7 +250,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
         }
         switch route {
         case .health: respond(HTTPResponse(text: "ok\n"), with: writer)
-        case .readiness: respond(HTTPResponse.readiness(context.services.readiness), with: writer)
+        case .readiness:
+            respond(
+                HTTPResponse.readiness(context.services.readiness, isDetailed: administers), with: writer)
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)
@@ -293,6 +297,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     ) {
         do {
             let exchange = try exchange.get()
+            if context.isStopping { return respond(RESTError(StorageError.stopping).response, with: writer) }
             let database = try context.services.directory.use(
                 exchange.databaseName, by: client, mayCreate: authentication.principal.isAdministrator)
             if exchange.listens, !enterSession() {
@@ -351,8 +356,27 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// An answer is out; closes after the last one.
     func finishedAnswer(keepAlive: Bool) {
         work = .none
-        if !keepAlive || isEnding { stream.close() }
+        answeredAt = context.loop.now
+        if !keepAlive || isLastAnswer { stream.close() }
     }
+
+    /// No answer follows the one under way.
+    var isLastAnswer: Bool { isEnding || context.isStopping }
+
+    /// The server takes no more requests. A peer that has just asked something may be sending its next request, which
+    /// it should see refused rather than lost.
+    func serverStops() {
+        guard isIdle, decoder.isIdle, stream.isOpen else { return }
+        if let answeredAt, context.loop.now - answeredAt < Self.busyWithin {
+            stream.setTimeout(after: Self.lastRequestWithin)
+        } else {
+            stream.close(.shutdown)
+        }
+    }
+
+    /// A peer that was answered this recently is busy.
+    private static let busyWithin = Duration.seconds(1)
+    private static let lastRequestWithin = Duration.milliseconds(250)
 
     /// The next bytes of the answer must be taken in time.
     func awaitProgress() {
@@ -393,11 +417,14 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     func shutdownRequested(_ stream: Stream) {
         isEnding = true
-        if isIdle { return stream.close(.shutdown) }
         switch work {
         case .polling(let polls, _): polls.leave()
         case .following: stream.close(.shutdown)
-        case .none, .beside, .waiting, .sending, .streaming: break
+        // All databases have answered what they will.
+        case .waiting: answer(.failed(.unavailable(.stopping)))
+        // Those that are waited for end by themselves (`serverStops`).
+        case .none: if answeredAt == nil || !decoder.isIdle { stream.close(.shutdown) }
+        case .beside, .sending, .streaming: break
         }
     }
 

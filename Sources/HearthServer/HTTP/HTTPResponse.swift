@@ -58,8 +58,11 @@ struct HTTPResponse: Sendable {
         self.init(status, json: text)
     }
 
-    static func readiness(_ readiness: Readiness) -> HTTPResponse {
-        guard let problem = readiness.problem else { return HTTPResponse(text: "ready\n") }
+    /// - parameter isDetailed: for administrators.
+    static func readiness(_ readiness: Readiness, isDetailed: Bool) -> HTTPResponse {
+        guard let problem = isDetailed ? readiness.problem : readiness.publicProblem else {
+            return HTTPResponse(text: "ready\n")
+        }
         return HTTPResponse(.serviceUnavailable, text: "not ready: \(problem)\n")
     }
 

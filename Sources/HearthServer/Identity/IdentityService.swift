@@ -35,7 +35,7 @@ final class IdentityService: Sendable {
         if server.learnsProjects { options.projectsFile = folder.path + "/client-projects.json" }
         options.isDevelopment = server.isDevelopment
         accounts = try Accounts(
-            file: folder.path + "/accounts.sqlite", survivesPowerLoss: server.durability == .full, options: options,
+            file: Accounts.file(in: folder.path), survivesPowerLoss: server.durability == .full, options: options,
             mode: trust.mode)
         accounts.observe { revocations in
             for revocation in revocations {

@@ -15,6 +15,10 @@ final class AccountFile: @unchecked Sendable {
 
     private let connection: Connection
     private var statements: [String: Statement] = [:]
+    /// The files, as they were opened.
+    private let identities: [FileIdentity]
+    /// The last error since it was asked for.
+    private var failure: StorageError?
     /// What the transaction that is under way takes away from users.
     private(set) var revocations: [Revocation] = []
 
@@ -24,6 +28,23 @@ final class AccountFile: @unchecked Sendable {
         try connection.execute(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")
         try connection.execute(Self.schema)
+        identities = [path, path + "-wal"].compactMap(FileIdentity.init)
+    }
+
+    /// The last error of storage since the last call.
+    func takeFailure() -> StorageError? {
+        defer { failure = nil }
+        return failure
+    }
+
+    /// Finds out whether the disk takes commits, by changes that leave nothing. In a transaction.
+    func probe() {
+        do throws(StorageError) {
+            try connection.execute(
+                "CREATE TABLE probe (bytes); INSERT INTO probe VALUES (randomblob(16384)); DROP TABLE probe")
+        } catch {
+            failure = error
+        }
     }
 
     private static let schema = """
@@ -54,7 +75,13 @@ final class AccountFile: @unchecked Sendable {
     /// Runs `body` in one transaction. Answers what it took away from users.
     func transaction(_ body: () -> Void) throws(StorageError) -> [Revocation] {
         revocations = []
-        try connection.transaction { () throws(StorageError) in body() }
+        do throws(StorageError) {
+            for identity in identities { try identity.verify() }
+            try connection.transaction { () throws(StorageError) in body() }
+        } catch {
+            failure = error
+            throw error
+        }
         return revocations
     }
 
@@ -67,6 +94,11 @@ final class AccountFile: @unchecked Sendable {
             revocations.removeSubrange(count...)
             throw error
         }
+    }
+
+    private func failed(_ error: StorageError) -> AccountFailure {
+        failure = error
+        return .storage(error)
     }
 
     func note(_ revocation: Revocation) { revocations.append(revocation) }
@@ -98,11 +130,11 @@ final class AccountFile: @unchecked Sendable {
     }
 
     func run(_ sql: String, _ parameters: [Parameter]) throws(AccountFailure) {
-        do throws(StorageError) { try statement(sql, parameters).run() } catch { throw .storage(error) }
+        do throws(StorageError) { try statement(sql, parameters).run() } catch { throw failed(error) }
     }
 
     func integer(_ sql: String, _ parameters: [Parameter]) throws(AccountFailure) -> Int64? {
-        do throws(StorageError) { return try statement(sql, parameters).firstInteger() } catch { throw .storage(error) }
+        do throws(StorageError) { return try statement(sql, parameters).firstInteger() } catch { throw failed(error) }
     }
 
     /// The rows of a selection, all of them read before anything else is done.
@@ -115,6 +147,6 @@ final class AccountFile: @unchecked Sendable {
             var rows: [Row] = []
             while try statement.step() { rows.append(read(statement)) }
             return rows
-        } catch { throw .storage(error) }
+        } catch { throw failed(error) }
     }
 }

@@ -10,6 +10,7 @@ final class AccountThread: Sendable {
         let work: @Sendable (AccountFile) -> Void
         /// Tells whoever waits: nil, or why the commit failed.
         let finish: @Sendable (StorageError?) -> Void
+        var isProbe = false
     }
 
     private let worker: Worker<Job>
@@ -17,12 +18,18 @@ final class AccountThread: Sendable {
     /// - parameter capacity: how many pieces of work may wait.
     /// - parameter observe: is told, on the thread, what was taken away from users, behind the answers to what was
     ///   asked before.
+    /// - parameter observeStorage: is told, on the thread, of each error of storage, and nil when a probe found none.
     init(
-        _ file: AccountFile, capacity: Int = 4096, observe: @escaping @Sendable ([Revocation]) -> Void
+        _ file: AccountFile, capacity: Int = 4096, observe: @escaping @Sendable ([Revocation]) -> Void,
+        observeStorage: @escaping @Sendable (StorageError?) -> Void = { _ in }
     ) throws(SystemError) {
         worker = try Worker(name: "accounts", capacity: capacity) {
             { jobs in
                 var failure: StorageError?
+                defer {
+                    let error = file.takeFailure()
+                    if error != nil || jobs.contains(where: \.isProbe) { observeStorage(error) }
+                }
                 var revocations: [Revocation] = []
                 do throws(StorageError) {
                     revocations = try file.transaction {
@@ -40,6 +47,12 @@ final class AccountThread: Sendable {
 
     /// Does what waits, and ends.
     func stop() { worker.stop() }
+
+    /// Finds out whether accounts can be written, which `observeStorage` is told.
+    func probe() { worker.post(Job(work: { $0.probe() }, finish: { _ in }, isProbe: true)) }
+
+    /// Finds out whether the file is still there; `observeStorage` is told if it is not.
+    func look() { worker.post(Job(work: { _ in }, finish: { _ in })) }
 
     /// Runs `body` on the thread, as a part of a transaction: when it throws, all it did is undone. `then` is called on
     /// the thread when the outcome is durable.

@@ -1,6 +1,6 @@
 import EventLoop
 import JSONWebTokens
-import StorageErrors
+package import StorageErrors
 import Synchronization
 
 /// How accounts are served.
@@ -51,6 +51,12 @@ package final class Accounts: Sendable {
 
     private final class Observers: Sendable {
         let all = Mutex<[@Sendable ([Revocation]) -> Void]>([])
+        let storage = Mutex<StorageState>(StorageState())
+    }
+
+    private struct StorageState {
+        var error: StorageError?
+        var observer: (@Sendable (StorageError?) -> Void)?
     }
 
     /// Opens the accounts.
@@ -78,6 +84,13 @@ package final class Accounts: Sendable {
         do throws(SystemError) {
             thread = try AccountThread(file) { revocations in
                 for observe in observers.all.withLock({ $0 }) { observe(revocations) }
+            } observeStorage: { error in
+                let observer = observers.storage.withLock { state in
+                    let isChange = state.error != error
+                    state.error = error
+                    return isChange ? state.observer : nil
+                }
+                observer?(error)
             }
         } catch { throw .storage(.inputOutput("\(error)")) }
     }
@@ -109,6 +122,20 @@ package final class Accounts: Sendable {
             }
         }
         return Realm(project: project, tenant: tenant)
+    }
+
+    // MARK: Storage
+
+    /// Calls `observer` when accounts cannot be read or written, and with nil once they can.
+    package func observeStorage(_ observer: @escaping @Sendable (StorageError?) -> Void) {
+        observers.storage.withLock { $0.observer = observer }
+        thread.probe()
+    }
+
+    /// To be called about once a second: finds out whether the file is still there, and, after an error, whether it can
+    /// be written again.
+    package func lookAtFile() {
+        if observers.storage.withLock({ $0.error }) == nil { thread.look() } else { thread.probe() }
     }
 
     // MARK: Live sessions

@@ -12,15 +12,16 @@ extension Backup {
             let connection = try Connection(path: path, mode: .readOnly)
             var summary = try readSummary(connection, path)
             try checkStructure(connection, byteCount: summary.byteCount)
+            if try connection.integer("PRAGMA user_version") ?? 0 > 0 {
+                try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) }
+            }
             let reached = try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? -1
             guard reached >= 0 else { throw .damaged("it does not say how far its rows reach") }
             let noted = try connection.integer("SELECT value FROM backup WHERE name = 'reached'") ?? reached
             guard noted == reached else { throw .damaged("its rows reach to \(noted), not to \(reached)") }
             summary.sequence = try checkLog(connection, after: UInt64(reached))
             try checkOwed(connection)
-            // Files of before there were stamps have the sequence number in their place.
-            let stamp = try connection.integer("SELECT value FROM meta WHERE name = 'stamp'") ?? reached
-            summary.rows = try checkRows(connection, stamp: stamp)
+            summary.rows = try checkRows(connection, stamp: try stamp(connection, reached))
             return summary
         } catch {
             throw BackupError(message: "\(path): \(error.message)")
@@ -29,10 +30,12 @@ extension Backup {
 
     private static func readSummary(_ connection: Connection, _ path: String) throws(StorageError) -> Summary {
         guard try connection.integer("PRAGMA application_id") == applicationID else {
-            throw .damaged("it is no backup of a database")
+            throw .damaged("it is not a backup of a database")
         }
-        guard try connection.integer("SELECT value FROM backup WHERE name = 'version'") == version else {
-            throw .damaged("it was made by a version of another kind")
+        let found = try connection.integer("SELECT value FROM backup WHERE name = 'version'") ?? 0
+        let format = try connection.integer("PRAGMA user_version") ?? 0
+        guard found == 1 && format == 0 || found == version && (1...TreeFormat.version).contains(format) else {
+            throw .damaged("it was made by another version of hearth")
         }
         let database = try connection.prepare("SELECT value FROM backup WHERE name = 'database'")
         guard try database.step() else { throw .damaged("it does not say what it is a backup of") }
@@ -49,19 +52,21 @@ extension Backup {
     }
 
     /// Answers the last operation.
-    private static func checkLog(_ connection: Connection, after sequence: UInt64) throws(StorageError) -> UInt64 {
+    ///
+    /// - parameter sequence: how far the rows reach; nil if that is not known.
+    static func checkLog(_ connection: Connection, after sequence: UInt64?) throws(StorageError) -> UInt64 {
         let first = try connection.integer("SELECT first FROM log ORDER BY first LIMIT 1") ?? 1
         var last = UInt64(max(first, 1)) - 1
-        guard last <= sequence else { throw .damaged("its log begins at \(first), its rows end at \(sequence)") }
+        if let sequence, last > sequence { throw .damaged("its log begins at \(first), its rows end at \(sequence)") }
         try LogFile.forEachRecord(in: connection, after: last) { (record) throws(StorageError) in
             for operation in try record.operations() {
                 guard isSound(operation.content) else {
-                    throw .damaged("log row \(record.firstSequence) holds a value that is none")
+                    throw .damaged("log row \(record.firstSequence) holds an invalid value")
                 }
             }
             last = record.lastSequence
         }
-        guard last >= sequence else { throw .damaged("its log ends at \(last), its rows at \(sequence)") }
+        if let sequence, last < sequence { throw .damaged("its log ends at \(last), its rows at \(sequence)") }
         return last
     }
 
@@ -78,20 +83,37 @@ extension Backup {
         assignments.allSatisfy { isCanonical($0.value.bytes, mayHaveServerValues: true) }
     }
 
-    private static func checkOwed(_ connection: Connection) throws(StorageError) {
+    static func checkOwed(_ connection: Connection) throws(StorageError) {
         let select = try connection.prepare("SELECT writes FROM owed")
         while try select.step() {
             guard isSound(owed: try OwedWrites(stored: select.blob(0)).assignments) else {
-                throw .damaged("what a connection wants written is none")
+                throw .damaged("an on-disconnect write is invalid")
             }
         }
     }
 
-    /// Answers the number of rows.
+    /// The greatest stamp of a row. Files of before there were stamps have the sequence number in their place.
+    static func stamp(_ connection: Connection, _ sequence: Int64) throws(StorageError) -> Int64 {
+        try connection.integer("SELECT value FROM meta WHERE name = 'stamp'") ?? sequence
+    }
+
+    /// Answers the number of rows, and compares them with the checksum of a backup.
     private static func checkRows(_ connection: Connection, stamp: Int64) throws(StorageError) -> Int {
+        let rows = try checkLiveRows(connection, stamp: stamp)
+        let checksum = try connection.integer("SELECT value FROM backup WHERE name = 'checksum'")
+        guard checksum == Int64(bitPattern: rows.checksum) else {
+            throw .damaged("its rows are not those that it was made of")
+        }
+        return rows.count
+    }
+
+    /// Whether the rows make a tree.
+    static func checkLiveRows(
+        _ connection: Connection, stamp: Int64
+    ) throws(StorageError) -> (count: Int, checksum: UInt64) {
         /// The last row that holds a whole subtree: nothing lies inside it.
         var subtree: [UInt8]?
-        let rows = try sum(connection) { (row) throws(StorageError) in
+        return try sum(connection) { (row) throws(StorageError) in
             let key = row.blob(0)
             guard let path = Path(validatingEncoded: key), path.depth <= Path.maximumDepth else {
                 throw .damaged("the key of a row is no path")
@@ -106,13 +128,8 @@ extension Backup {
                 subtree = key
                 return isCanonical(Array(bytes), depth: Path.maximumDepth - path.depth)
             }
-            guard isValid else { throw .damaged("the row of \(path) holds a value that is none") }
+            guard isValid else { throw .damaged("the row of \(path) holds an invalid value") }
         }
-        let checksum = try connection.integer("SELECT value FROM backup WHERE name = 'checksum'")
-        guard checksum == Int64(bitPattern: rows.checksum) else {
-            throw .damaged("its rows are not those that it was made of")
-        }
-        return rows.count
     }
 
     /// Whether bytes are the canonical text of a value.

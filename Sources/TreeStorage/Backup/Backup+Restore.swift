@@ -57,6 +57,8 @@ extension Backup {
         try attach(backup, to: connection)
         try connection.transaction { () throws(StorageError) in
             try copyTables(of: "source", except: ownTables, in: connection)
+            let format = try connection.integer("PRAGMA source.user_version") ?? 0
+            try connection.execute("PRAGMA user_version = \(format)")
         }
         try connection.execute("DETACH source")
     }

@@ -9,10 +9,11 @@ import SQLite
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
 /// part, large                                   what belongs to them (see LogParts)
-/// backup(name TEXT PRIMARY KEY, value)          version: 1; database: its name; time: ms since 1970;
+/// backup(name TEXT PRIMARY KEY, value)          version: 2; database: its name; time: ms since 1970;
 ///                                               checksum: of the rows; reached: the last operation that they include
 /// ```
-/// The application id is `applicationID`.
+/// The application id is `applicationID`, the user version that of the tree file (``TreeFormat``). Version 1 was made of
+/// tree files without checksums.
 package struct Backup: Sendable {
     /// What a backup holds.
     package struct Summary: Hashable, Sendable {
@@ -28,7 +29,7 @@ package struct Backup: Sendable {
 
     /// "HRTH".
     static let applicationID: Int64 = 0x4852_5448
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// Tables that are not the tree's.
     static let ownTables: Set<String> = ["log", "part", "large", "backup"]
@@ -111,6 +112,7 @@ extension Backup {
         let (sequence, last) = try beginSnapshot(connection, name)
         // A restore may have replaced the files one after the other.
         guard try identity(files) == before else { throw .busy("\(name) was just replaced by another one") }
+        let format = try connection.integer("PRAGMA tree.user_version") ?? 0
         try copyTables(of: "tree", except: [], in: connection)
         try connection.execute(
             """
@@ -121,12 +123,14 @@ extension Backup {
                 WHERE first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0);
             \(LogParts.tables)
             CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            INSERT INTO backup VALUES ('version', \(version));
+            INSERT INTO backup VALUES ('version', \(format == 0 ? 1 : version));
+            PRAGMA user_version = \(format);
             """)
         if try LogParts.areKnown(in: "history", of: connection) {
             try connection.execute(LogParts.copy(from: "history"))
         }
         try connection.execute("COMMIT")
+        if format > 0 { try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) } }
         let rows = try sum(connection) { _ in }
         let time = now
         let set = try connection.prepare(

@@ -6,6 +6,8 @@ import Synchronization
 /// line there, and the rows go in small steps later. Used on the applier's thread.
 final class ClearableTable {
     let clearing = ClearingRanges()
+    /// Of its rows, the dead ones included.
+    var total: RowTotal
     private let name: String
     private let clearedName: String
     private let connection: Connection
@@ -14,12 +16,15 @@ final class ClearableTable {
     private let countRange: Statement
     private let deleteRange: Statement
     private let deleteRow: Statement
-    private let insertCleared: Statement
+    private let findChecksum: Statement
+    private let upsert: Statement
+    private let upsertCleared: Statement
     /// How far the clearing of a range has come.
     private var progress: (lower: [UInt8], sequence: Int64, next: [UInt8])?
 
+    /// - parameter columns: with the value, if it has one.
     init(
-        _ name: String, _ clearedName: String, _ connection: Connection, _ deletedAtOnceMax: Int64,
+        _ name: String, _ clearedName: String, columns: Int, _ connection: Connection, _ deletedAtOnceMax: Int64,
         _ clearedPerStep: Int64
     ) throws(StorageError) {
         self.name = name
@@ -27,18 +32,62 @@ final class ClearableTable {
         self.connection = connection
         self.deletedAtOnceMax = deletedAtOnceMax
         self.clearedPerStep = clearedPerStep
+        total = try MetaTable.total(of: name, in: connection)
         countRange = try connection.prepare(
             "SELECT count(*) FROM (SELECT 1 FROM \(name) WHERE key >= ?1 AND key < ?2 LIMIT ?3)")
-        deleteRange = try connection.prepare("DELETE FROM \(name) WHERE key >= ?1 AND key < ?2")
-        deleteRow = try connection.prepare("DELETE FROM \(name) WHERE key = ?1")
-        insertCleared = try connection.prepare("INSERT OR REPLACE INTO \(clearedName) VALUES (?1, ?2, ?3)")
-        let cleared = try connection.prepare("SELECT lower FROM \(clearedName)")
-        while try cleared.step() { clearing.insert(cleared.blob(0)) }
+        deleteRange = try connection.prepare("DELETE FROM \(name) WHERE key >= ?1 AND key < ?2 RETURNING checksum")
+        deleteRow = try connection.prepare("DELETE FROM \(name) WHERE key = ?1 RETURNING checksum")
+        findChecksum = try connection.prepare("SELECT checksum FROM \(name) WHERE key = ?1")
+        let parameters = (1...columns).map { "?\($0)" }.joined(separator: ", ")
+        upsert = try connection.prepare("INSERT OR REPLACE INTO \(name) VALUES (\(parameters))")
+        upsertCleared = try connection.prepare("INSERT OR REPLACE INTO \(clearedName) VALUES (?1, ?2, ?3, ?4)")
+        let cleared = try connection.prepare("SELECT lower, upper, sequence, checksum FROM \(clearedName)")
+        while try cleared.step() {
+            let lower = cleared.blob(0)
+            guard RowChecksum.of(lower, cleared.integer(2), cleared.blob(1)) == cleared.integer(3) else {
+                throw connection.damaged("a range of removed rows")
+            }
+            clearing.insert(lower)
+        }
+    }
+
+    /// Puts a row in the place of the one with its key, if there is one.
+    ///
+    /// - parameter value: nil where rows have none.
+    func put(_ key: [UInt8], _ sequence: UInt64, bytes value: UnsafeRawBufferPointer?) throws(StorageError) {
+        findChecksum.bind(1, key)
+        if let before = try findChecksum.firstInteger() { total.remove(before) }
+        let checksum = key.withUnsafeBytes {
+            RowChecksum.of($0, Int64(sequence), value ?? UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        upsert.bind(1, key)
+        upsert.bind(2, Int64(sequence))
+        upsert.bind(3, checksum)
+        if let value { upsert.bind(4, bytes: value) }
+        try upsert.run()
+        total.add(checksum)
+    }
+
+    func put(_ key: [UInt8], _ sequence: UInt64, _ value: [UInt8]) throws(StorageError) {
+        try value.withUnsafeBytes { (bytes) throws(StorageError) in try put(key, sequence, bytes: bytes) }
     }
 
     func delete(_ key: [UInt8]) throws(StorageError) {
         deleteRow.bind(1, key)
-        try deleteRow.run()
+        try runDeletion(deleteRow)
+    }
+
+    private func runDeletion(_ statement: Statement) throws(StorageError) {
+        defer { statement.reset() }
+        while try statement.step() { total.remove(statement.integer(0)) }
+    }
+
+    private func insertCleared(_ range: KeyRange, _ sequence: UInt64) throws(StorageError) {
+        upsertCleared.bind(1, range.lower)
+        upsertCleared.bind(2, range.upper)
+        upsertCleared.bind(3, Int64(sequence))
+        upsertCleared.bind(4, RowChecksum.of(range.lower, Int64(sequence), range.upper))
+        try upsertCleared.run()
     }
 
     /// All rows of a range are dead that are older than `sequence`.
@@ -51,33 +100,24 @@ final class ClearableTable {
         if count <= deletedAtOnceMax {
             deleteRange.bind(1, range.lower)
             deleteRange.bind(2, range.upper)
-            try deleteRange.run()
+            try runDeletion(deleteRange)
         } else {
             // Readers must look out for dead rows before there are any.
             clearing.insert(range.lower)
-            insertCleared.bind(1, range.lower)
-            insertCleared.bind(2, range.upper)
-            insertCleared.bind(3, Int64(sequence))
-            try insertCleared.run()
+            try insertCleared(range, sequence)
         }
     }
 
     /// Hides all rows of a range that are older than `sequence`, also those that are written later.
     func hide(_ range: KeyRange, sequence: UInt64) throws(StorageError) {
         clearing.hide(range.lower)
-        insertCleared.bind(1, range.lower)
-        insertCleared.bind(2, range.upper)
-        insertCleared.bind(3, Int64(sequence))
-        try insertCleared.run()
+        try insertCleared(range, sequence)
     }
 
     /// Only rows older than `sequence` are dead in a range that was hidden; none with nil.
     func show(_ range: KeyRange, from sequence: UInt64?) throws(StorageError) {
         if let sequence {
-            insertCleared.bind(1, range.lower)
-            insertCleared.bind(2, range.upper)
-            insertCleared.bind(3, Int64(sequence))
-            try insertCleared.run()
+            try insertCleared(range, sequence)
         } else {
             let delete = try connection.prepare("DELETE FROM \(clearedName) WHERE lower = ?1")
             delete.bind(1, range.lower)
@@ -96,8 +136,12 @@ final class ClearableTable {
     /// Whether dead rows are still there that can be removed.
     var isClearing: Bool { clearing.hasUnhidden }
 
-    /// Removes some dead rows, in a transaction of its own. Answers how many rows it looked at.
-    func clearSome() throws(StorageError) -> Int {
+    /// Removes some dead rows. Answers how many rows it looked at.
+    ///
+    /// - parameter transaction: runs what it is given in a transaction of its own.
+    func clearSome(
+        in transaction: (() throws(StorageError) -> Void) throws(StorageError) -> Void
+    ) throws(StorageError) -> Int {
         let next = try connection.prepare(
             "SELECT lower, upper, sequence FROM \(clearedName) WHERE lower IS NOT ?1 ORDER BY lower LIMIT 1")
         if let hidden = clearing.hidden { next.bind(1, hidden) }
@@ -124,7 +168,7 @@ final class ClearableTable {
             if select.integer(1) < before { dead.append(last ?? []) }
         }
         select.reset()
-        try connection.transaction { () throws(StorageError) in
+        try transaction { () throws(StorageError) in
             for key in dead { try delete(key) }
             if last == nil {
                 let done = try connection.prepare("DELETE FROM \(clearedName) WHERE lower = ?")

@@ -10,6 +10,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     private let entryRanges: ClearingRanges
     /// A snapshot may hold dead rows that have gone from the file since.
     private let isSnapshot: Bool
+    private let reportDamage: @Sendable (StorageError) -> Void
     /// Statements that are not in use.
     private var idle: [Selection: [Statement]] = [:]
     private var cursorsInUse = 0
@@ -25,8 +26,10 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     init(
-        path: String, clearing ranges: ClearingRanges, _ entryRanges: ClearingRanges, isSnapshot: Bool
+        path: String, clearing ranges: ClearingRanges, _ entryRanges: ClearingRanges, isSnapshot: Bool,
+        _ reportDamage: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
+        self.reportDamage = reportDamage
         connection = try Connection(path: path, mode: .readOnly)
         self.ranges = ranges
         self.entryRanges = entryRanges
@@ -42,9 +45,13 @@ package final class TreeReader: RowStore, @unchecked Sendable {
 
     package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] {
         var owed: [UInt64: OwedWrites] = [:]
-        let select = try connection.prepare("SELECT connection, writes FROM owed")
+        let select = try connection.prepare("SELECT connection, writes, checksum FROM owed")
         while try select.step() {
-            owed[UInt64(bitPattern: select.integer(0))] = try OwedWrites(stored: select.blob(1))
+            let writes = select.blob(1)
+            guard RowChecksum.of([], select.integer(0), writes) == select.integer(2) else {
+                throw damaged("an on-disconnect write")
+            }
+            owed[UInt64(bitPattern: select.integer(0))] = try OwedWrites(stored: writes)
         }
         return owed
     }
@@ -62,8 +69,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
     }
 
     package func indexCatalog() throws(StorageError) -> [UInt8]? {
-        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'indexes'")
-        return try select.step() ? select.blob(0) : nil
+        try MetaTable.bytes("indexes", in: connection)
     }
 
     private func cursor(
@@ -76,6 +82,13 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         statement.bind(1, lower)
         statement.bind(2, upper)
         return Cursor(statement: statement, reader: self, selection: selection)
+    }
+
+    /// Something is not what was written: said to whoever reads it, and to the operator.
+    private func damaged(_ what: String) -> StorageError {
+        let error = connection.damaged(what)
+        reportDamage(error)
+        return error
     }
 
     private func idleStatement(_ selection: Selection) throws(StorageError) -> Statement {
@@ -93,7 +106,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
                     AND \(table).sequence < cleared.sequence)
             """
         return """
-            SELECT key\(selection.entries ? "" : ", value") FROM \(table) WHERE key >= ?1 AND key < ?2
+            SELECT key, sequence, checksum\(selection.entries ? "" : ", value") FROM \(table) WHERE key >= ?1 AND key < ?2
             \(selection.skipsDead ? isAlive : "") ORDER BY key \(selection.direction == .descending ? "DESC" : "")
             """
     }
@@ -118,12 +131,32 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
 
         func next() throws(StorageError) -> Row? {
+            guard !selection.entries else { return try nextKey().map { Row(key: $0, value: .subtree(.null)) } }
             guard try step() else { return nil }
-            let value = selection.entries ? .subtree(.null) : statement.withBlob(1) { RowValue(encoded: $0) }
-            return Row(key: statement.blob(0), value: value)
+            let row: Row? = statement.withBlob(0) { key in
+                statement.withBlob(3) { value in
+                    guard RowChecksum.of(key, statement.integer(1), value) == statement.integer(2) else { return nil }
+                    return Row(key: Array(key), value: RowValue(encoded: value))
+                }
+            }
+            guard let row else { throw damagedRow() }
+            return row
         }
 
-        func nextKey() throws(StorageError) -> [UInt8]? { try step() ? statement.blob(0) : nil }
+        func nextKey() throws(StorageError) -> [UInt8]? {
+            guard try step() else { return nil }
+            let key: [UInt8]? = statement.withBlob(0) { key in
+                RowChecksum.fits(statement.integer(2), key, statement.integer(1)) ? Array(key) : nil
+            }
+            guard let key else { throw damagedRow() }
+            return key
+        }
+
+        private func damagedRow() -> StorageError {
+            let key = statement.blob(0)
+            return reader.damaged(
+                selection.entries ? "an entry of an index" : "the row of \(TreeCheck.describe(key))")
+        }
 
         private func step() throws(StorageError) -> Bool {
             // A statement at its end would begin anew.

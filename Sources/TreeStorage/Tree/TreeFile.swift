@@ -6,14 +6,19 @@ import Synchronization
 /// The rows of one database in a SQLite file, and how far in the commit log they reach.
 ///
 /// ```
-/// row(key BLOB PRIMARY KEY, sequence INTEGER, value BLOB) WITHOUT ROWID       value: see RowValue.encoded
-/// cleared(lower BLOB PRIMARY KEY, upper BLOB, sequence INTEGER)               ranges whose older rows are garbage
-/// cleared_entry(…)                                                             the same of entries
-/// index_entry(key BLOB PRIMARY KEY, sequence INTEGER) WITHOUT ROWID                  entries of indexes: see IndexEntries
-/// owed(connection INTEGER PRIMARY KEY, writes BLOB)                           see OwedWrites.stored
-/// meta(name TEXT PRIMARY KEY, value)                                           sequence: the last operation included;
-///                                                                              stamp: see below
+/// row(key BLOB PRIMARY KEY, sequence, checksum, value BLOB) WITHOUT ROWID     value: see RowValue.encoded
+/// cleared(lower BLOB PRIMARY KEY, upper BLOB, sequence, checksum)             ranges whose older rows are garbage
+/// cleared_entry(…)                                                            the same of entries
+/// index_entry(key BLOB PRIMARY KEY, sequence, checksum) WITHOUT ROWID         entries of indexes: see IndexEntries
+/// owed(connection INTEGER PRIMARY KEY, writes BLOB, checksum)                 see OwedWrites.stored
+/// meta(name TEXT PRIMARY KEY, value, checksum)                                sequence: the last operation included;
+///                                                                             stamp: see below;
+///                                                                             indexes: the catalog of the indexes;
+///                                                                             total of TABLE: see RowTotal
 /// ```
+/// Each row has a checksum over all of it (``RowChecksum``), which is compared when it is read. The totals tell whether
+/// rows are missing; only ``DatabaseCheck`` and backups compare those. ``TreeFormat`` makes the tables.
+///
 /// One transaction takes the file from one sequence number to the next, so after a crash it is at one of them. The
 /// column `sequence` of the other tables holds the transaction's *stamp*, a number that grows. A large range that was
 /// deleted or overwritten is only written down in `cleared`; its rows are dead from then on, and are removed in small
@@ -33,12 +38,12 @@ package final class TreeFile: @unchecked Sendable {
 
     private let path: String
     private let connection: Connection
+    private let meta: MetaTable
     private let rows: ClearableTable
     private let entries: ClearableTable
-    private let upsertRow: Statement
-    private let upsertEntry: Statement
-    private let setSequence: Statement
-    private let setStamp: Statement
+    /// The files, as they were opened.
+    private let identities: [FileIdentity]
+    private let reportDamage: @Sendable (StorageError) -> Void
     private let durability: Durability
     private var stamp: UInt64
     private var writing: LargeValueWriting?
@@ -51,11 +56,13 @@ package final class TreeFile: @unchecked Sendable {
     /// - parameter deletedAtOnceMax: ranges up to this many rows are deleted at once.
     /// - parameter clearedPerStep: rows looked at in one step of clearing.
     /// - parameter writtenPerStep: rows of a large value after which a step of writing ends.
+    /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package init(
         path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000,
-        writtenPerStep: Int = 8192
+        writtenPerStep: Int = 8192, reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
     ) throws(StorageError) {
         self.path = path
+        self.reportDamage = reportDamage
         self.durability = durability
         self.clearedPerStep = clearedPerStep
         self.writtenPerStep = writtenPerStep
@@ -63,28 +70,17 @@ package final class TreeFile: @unchecked Sendable {
         // Rows are up to 2 KiB: on pages of 8 KiB they need no overflow pages.
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA cache_size = -16384")
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
-        try connection.execute(
-            """
-            CREATE TABLE IF NOT EXISTS row (
-                key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS cleared (
-                lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS index_entry (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS cleared_entry (
-                lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL);
-            CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            INSERT OR IGNORE INTO meta VALUES ('sequence', 0);
-            INSERT OR IGNORE INTO meta SELECT 'stamp', value FROM meta WHERE name = 'sequence';
-            """)
-        stamp = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'stamp'") ?? 0)
-        sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
-        rows = try ClearableTable("row", "cleared", connection, deletedAtOnceMax, clearedPerStep)
-        entries = try ClearableTable("index_entry", "cleared_entry", connection, deletedAtOnceMax, clearedPerStep)
-        upsertRow = try connection.prepare("INSERT OR REPLACE INTO row VALUES (?1, ?2, ?3)")
-        upsertEntry = try connection.prepare("INSERT OR REPLACE INTO index_entry VALUES (?1, ?2)")
-        setSequence = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'sequence'")
-        setStamp = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'stamp'")
+        try TreeFormat.prepare(connection)
+        guard let sequence = try MetaTable.integer("sequence", in: connection).flatMap(UInt64.init(exactly:)),
+            let stamp = try MetaTable.integer("stamp", in: connection).flatMap(UInt64.init(exactly:))
+        else { throw .damaged("it does not say how far its rows reach (\(path))") }
+        self.sequence = sequence
+        self.stamp = stamp
+        meta = try MetaTable(connection)
+        rows = try ClearableTable("row", "cleared", columns: 4, connection, deletedAtOnceMax, clearedPerStep)
+        entries = try ClearableTable(
+            "index_entry", "cleared_entry", columns: 3, connection, deletedAtOnceMax, clearedPerStep)
+        identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
     // MARK: Writing
@@ -93,31 +89,24 @@ package final class TreeFile: @unchecked Sendable {
     /// that can be seen. Of a large value it writes what ``writeSome(of:)`` has not written yet.
     package func apply(_ changes: RowChanges, upTo sequence: UInt64) throws(StorageError) {
         while try writeSome(of: changes) {}
+        try verify()
         let stamp = stamp + 1
-        try connection.transaction { () throws(StorageError) in
+        try transaction { () throws(StorageError) in
             if let writing { try rows.show(writing.range, from: writing.replaces ? writing.stamp : nil) }
             for range in changes.cleared { try rows.clear(range, sequence: stamp) }
             for range in changes.entries.cleared { try entries.clear(range, sequence: stamp) }
             for key in changes.entries.removed { try entries.delete(key) }
-            for key in changes.entries.added {
-                upsertEntry.bind(1, key)
-                upsertEntry.bind(2, Int64(stamp))
-                try upsertEntry.run()
-            }
-            if let catalog = changes.indexCatalog { try set(catalog: catalog) }
+            for key in changes.entries.added { try entries.put(key, stamp, bytes: nil) }
+            if let catalog = changes.indexCatalog { try meta.set("indexes", catalog) }
             for key in changes.removed { try rows.delete(key) }
             // In key order, neighbours go to the same page.
             for index in RowOrder.indices(of: changes.rows) {
                 let row = changes.rows[index]
-                upsertRow.bind(1, row.key)
-                upsertRow.bind(2, Int64(stamp))
-                upsertRow.bind(3, row.value.encoded)
-                try upsertRow.run()
+                try rows.put(row.key, stamp, row.value.encoded)
             }
             for (connection, writes) in changes.owed { try set(writes, of: connection) }
-            setSequence.bind(1, Int64(sequence))
-            try setSequence.run()
-            try set(stamp: stamp)
+            try meta.set("sequence", Int64(sequence))
+            try meta.set("stamp", Int64(stamp))
         }
         self.stamp = stamp
         self.sequence = sequence
@@ -131,22 +120,36 @@ package final class TreeFile: @unchecked Sendable {
         writing = nil
     }
 
-    private func set(stamp: UInt64) throws(StorageError) {
-        setStamp.bind(1, Int64(stamp))
-        try setStamp.run()
+    /// Throws if the files are not under their names any more.
+    package func verify() throws(StorageError) {
+        for identity in identities { try identity.verify() }
     }
 
-    private func set(catalog: [UInt8]) throws(StorageError) {
-        let statement = try connection.prepare("INSERT OR REPLACE INTO meta VALUES ('indexes', ?1)")
-        statement.bind(1, catalog)
-        try statement.run()
+    /// Runs `body` in a transaction, with the totals of the tables.
+    private func transaction(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+        let totals = (rows.total, entries.total)
+        do throws(StorageError) {
+            try connection.transaction { () throws(StorageError) in
+                try body()
+                if rows.total != totals.0 { try meta.set(total: rows.total, of: "row") }
+                if entries.total != totals.1 { try meta.set(total: entries.total, of: "index_entry") }
+            }
+        } catch {
+            (rows.total, entries.total) = totals
+            throw error
+        }
     }
 
     private func set(_ writes: OwedWrites, of connection: UInt64) throws(StorageError) {
         let statement = try self.connection.prepare(
-            writes.isEmpty ? "DELETE FROM owed WHERE connection = ?1" : "INSERT OR REPLACE INTO owed VALUES (?1, ?2)")
+            writes.isEmpty
+                ? "DELETE FROM owed WHERE connection = ?1" : "INSERT OR REPLACE INTO owed VALUES (?1, ?2, ?3)")
         statement.bind(1, Int64(bitPattern: connection))
-        if !writes.isEmpty { statement.bind(2, writes.stored) }
+        if !writes.isEmpty {
+            let stored = writes.stored
+            statement.bind(2, stored)
+            statement.bind(3, RowChecksum.of([], Int64(bitPattern: connection), stored))
+        }
         try statement.run()
     }
 
@@ -156,7 +159,7 @@ package final class TreeFile: @unchecked Sendable {
     /// Removes some dead rows, in a transaction of its own. Answers how many rows it looked at.
     @discardableResult
     package func clearSome() throws(StorageError) -> Int {
-        rows.isClearing ? try rows.clearSome() : try entries.clearSome()
+        try (rows.isClearing ? rows : entries).clearSome(in: transaction)
     }
 
     /// Removes entries of indexes that nobody asks for any more: looks at some entries from `start` on, in a
@@ -174,7 +177,7 @@ package final class TreeFile: @unchecked Sendable {
         }
         select.reset()
         if !obsolete.isEmpty {
-            try connection.transaction { () throws(StorageError) in for key in obsolete { try entries.delete(key) } }
+            try transaction { () throws(StorageError) in for key in obsolete { try entries.delete(key) } }
         }
         return last.map { $0 + [0] }
     }
@@ -218,18 +221,16 @@ package final class TreeFile: @unchecked Sendable {
         // What is lost with the power is written anew; the last transaction syncs it all.
         if durability == .full { try connection.execute("PRAGMA synchronous = normal") }
         defer { if durability == .full { try? connection.execute("PRAGMA synchronous = full") } }
-        try connection.transaction { () throws(StorageError) in
+        try transaction { () throws(StorageError) in
             var (rowCount, byteCount) = (0, 0)
             while writing.blocks < large.rows.blockCount, rowCount < writtenPerStep, byteCount < Self.bytesPerStep {
                 try large.rows.forEachRow(ofBlock: writing.blocks) { (key, text, isHeader) throws(StorageError) in
-                    upsertRow.bind(1, large.path + key)
-                    upsertRow.bind(2, Int64(writing.stamp))
                     if isHeader {
-                        upsertRow.bind(3, RowValue.header(priority: CanonicalJSON(trusted: Array(text))).encoded)
+                        let header = RowValue.header(priority: CanonicalJSON(trusted: Array(text)))
+                        try rows.put(large.path + key, writing.stamp, header.encoded)
                     } else {
-                        upsertRow.bind(3, bytes: text)
+                        try rows.put(large.path + key, writing.stamp, bytes: text)
                     }
-                    try upsertRow.run()
                     rowCount += 1
                     byteCount += key.count + text.count
                 }
@@ -246,10 +247,10 @@ package final class TreeFile: @unchecked Sendable {
         let range = large.range
         let replaces = try rows.holdsRows(in: range)
         let stamp = stamp + 1
-        try connection.transaction { () throws(StorageError) in
+        try transaction { () throws(StorageError) in
             try rows.hide(range, sequence: stamp + 1)
             for key in changes.entries.removed { try entries.delete(key) }
-            try set(stamp: stamp + 1)
+            try meta.set("stamp", Int64(stamp + 1))
         }
         self.stamp = stamp + 1
         writing = LargeValueWriting(change: large, range: range, stamp: stamp, replaces: replaces)
@@ -259,12 +260,12 @@ package final class TreeFile: @unchecked Sendable {
 
     /// A reader of the newest rows, for the database thread.
     package func makeReader() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: false, reportDamage)
     }
 
     /// A reader that goes on seeing the rows as they are now, whatever is applied later. It keeps the write-ahead file
     /// from being reset, so it should not live longer than its work.
     package func makeSnapshot() throws(StorageError) -> TreeReader {
-        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true)
+        try TreeReader(path: path, clearing: rows.clearing, entries.clearing, isSnapshot: true, reportDamage)
     }
 }

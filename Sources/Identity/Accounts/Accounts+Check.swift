@@ -1,0 +1,25 @@
+import Glibc
+import SQLite
+import StorageErrors
+
+extension Accounts {
+    /// Looks for damage in the accounts of a data folder, whether a server has them open or not: a line for each thing
+    /// that is damaged. Nil if there are no accounts. SQLite keeps no checksums of them, so a change within a value is
+    /// not noticed.
+    package static func check(folder: String) -> [String]? {
+        let path = file(in: folder)
+        guard access(path, F_OK) == 0 else { return nil }
+        do throws(StorageError) {
+            let connection = try Connection(path: path, mode: .readOnly)
+            let check = try connection.prepare("PRAGMA integrity_check(100)")
+            var problems: [String] = []
+            while try check.step() { problems.append(check.text(0)) }
+            return problems == ["ok"] ? [] : problems.map { "\(path): \($0)" }
+        } catch {
+            return ["\(path): \(error.message)"]
+        }
+    }
+
+    /// Where the accounts of a data folder are.
+    package static func file(in folder: String) -> String { folder + "/accounts.sqlite" }
+}

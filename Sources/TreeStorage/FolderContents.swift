@@ -1,0 +1,46 @@
+import Glibc
+
+/// What is in a data folder, for those who have not got its lock.
+package struct FolderContents: Sendable {
+    private let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    package var isFolder: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Names of the databases that have files here, be they only those of a restore that was interrupted; sorted.
+    package var databases: [String] {
+        let suffixes = [".tree", ".log", ".restoring"]
+        let names = files.compactMap { file in
+            suffixes.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+        }
+        return Set(names.filter(DataFolder.isValidName)).sorted()
+    }
+
+    /// Whether a server has the folder.
+    package var isServed: Bool {
+        let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
+        guard lock >= 0 else { return false }
+        defer { close(lock) }
+        guard flock(lock, LOCK_SH | LOCK_NB) == 0 else { return true }
+        flock(lock, LOCK_UN)
+        return false
+    }
+
+    /// Names of all files, in no order.
+    var files: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let file = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if file != ".", file != ".." { names.append(file) }
+        }
+        return names
+    }
+}
