@@ -129,7 +129,17 @@ package final class TreeRows {
 
     /// Asks the store what is at `key` and below. One seek.
     private func stored(at key: [UInt8]) throws(StorageError) -> (RowNode.State, CanonicalJSON) {
-        let first = try store.rows(from: key, below: Path.subtreeEnd(of: key)).next()
+        let end = Path.subtreeEnd(of: key)
+        let first: Row?
+        do throws(StorageError) {
+            first = try store.rows(from: key, below: end).next()
+        } catch {
+            // A damaged row is refused to those who read it. Below this place it only shows that the place is spread.
+            guard case .damaged = error, let found = try store.rows(from: key, below: end).nextKey(),
+                found.count != key.count
+            else { throw error }
+            return (.spread, .null)
+        }
         switch first {
         case nil: return (.packed, .null)
         case .some(let row) where row.key.count == key.count:

@@ -69,7 +69,9 @@ final class ClearableTable {
     }
 
     func put(_ key: [UInt8], _ sequence: UInt64, _ value: [UInt8]) throws(StorageError) {
-        try value.withUnsafeBytes { (bytes) throws(StorageError) in try put(key, sequence, bytes: bytes) }
+        try value.span.bytes.withUnsafeBytes { (bytes) throws(StorageError) in
+            try put(key, sequence, bytes: bytes)
+        }
     }
 
     func delete(_ key: [UInt8]) throws(StorageError) {
