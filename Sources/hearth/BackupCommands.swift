@@ -73,6 +73,7 @@ extension Backup.Summary {
     /// One line.
     fileprivate var text: String {
         let made = Timestamp(milliseconds: time)
-        return "\(database) up to sequence \(sequence), made \(made), \(rows) rows, \(ByteText(byteCount))"
+        return
+            "\(database) up to sequence \(sequence), made \(made), \(rows) rows and \(laterWrites) later writes, \(ByteText(byteCount))"
     }
 }

@@ -93,7 +93,14 @@ struct MessageTests {
         let server = try await ServerProcess(data)
         #expect(try await HearthProcess.run("set", "/a", "1", "--url", "ws://\(server.address)").code == 0)
         let copy = folder.path + "/copy"
-        #expect(try await HearthProcess.run("backup", copy, "--data", data).code == 0)
+        // What is in the log alone counts as well: the backup is not empty.
+        let made = try await HearthProcess.run("backup", copy, "--data", data)
+        #expect(
+            made.code == 0
+                && (made.output.contains("1 rows and 0 later") || made.output.contains("and 1 later writes")), "\(made)"
+        )
+        let checked = try await HearthProcess.run("restore", copy, "--check")
+        #expect(checked.output == made.output, "\(checked)")
         let before = TemporaryFolder.contents(of: copy)
         let refused = try await HearthProcess.run("backup", copy, "--data", data)
         #expect(refused.code == 64 && refused.errors.contains("\(copy) is there already: --overwrite replaces it"))

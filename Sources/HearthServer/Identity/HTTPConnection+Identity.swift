@@ -17,9 +17,7 @@ extension HTTPConnection {
         let demandsTLS = isSecure && !context.services.configuration.isDevelopment
         let answer = context.continuation(of: self) { (connection, response: HTTPResponse) in
             var response = response
-            if demandsTLS, response.contentType == .html {
-                response.headers.append(("Strict-Transport-Security", Array("max-age=31536000".utf8)))
-            }
+            if demandsTLS, response.contentType == .html { response.demandTLS() }
             connection.work = .none
             connection.respond(response, with: writer)
             connection.readOn()
@@ -31,5 +29,12 @@ extension HTTPConnection {
         guard !isTaken else { return }
         work = .none
         respond(HTTPResponse(identity: .busy), with: writer)
+    }
+}
+
+extension HTTPResponse {
+    /// Browsers that have seen it use nothing but TLS with this host, for a year (RFC 6797).
+    fileprivate mutating func demandTLS() {
+        headers.append(("Strict-Transport-Security", Array("max-age=31536000".utf8)))
     }
 }

@@ -20,6 +20,7 @@ extension Backup {
             let noted = try connection.integer("SELECT value FROM backup WHERE name = 'reached'") ?? reached
             guard noted == reached else { throw .damaged("its rows reach to \(noted), not to \(reached)") }
             summary.sequence = try checkLog(connection, after: UInt64(reached))
+            summary.laterWrites = Int(summary.sequence - UInt64(reached))
             try checkOwed(connection)
             summary.rows = try checkRows(connection, stamp: try stamp(connection, reached))
             return summary
@@ -40,7 +41,8 @@ extension Backup {
         let database = try connection.prepare("SELECT value FROM backup WHERE name = 'database'")
         guard try database.step() else { throw .damaged("it does not say what it is a backup of") }
         let time = try connection.integer("SELECT value FROM backup WHERE name = 'time'") ?? 0
-        return Summary(database: database.text(0), sequence: 0, time: time, rows: 0, byteCount: size(of: path))
+        return Summary(
+            database: database.text(0), sequence: 0, time: time, rows: 0, laterWrites: 0, byteCount: size(of: path))
     }
 
     private static func checkStructure(_ connection: Connection, byteCount: Int) throws(StorageError) {

@@ -24,6 +24,8 @@ package struct Backup: Sendable {
         package var time: Int64
         /// Rows of the tree, each of them up to some kilobytes.
         package var rows: Int
+        /// Operations that are in the log, and not yet in the rows.
+        package var laterWrites: Int
         package var byteCount: Int
     }
 
@@ -140,7 +142,9 @@ extension Backup {
         set.bind(3, name)
         set.bind(4, sequence)
         try set.run()
-        return Summary(database: name, sequence: UInt64(last), time: time, rows: rows.count, byteCount: 0)
+        return Summary(
+            database: name, sequence: UInt64(last), time: time, rows: rows.count, laterWrites: Int(last - sequence),
+            byteCount: 0)
     }
 
     /// The rows of the tree: how many, and a checksum of all of them in key order. Rows that are dead do not count.
