@@ -26,7 +26,7 @@ extension Command {
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
             .init(
                 name: "project", value: "NAME",
-                help: "the project of the accounts and their tokens (default 'hearth'; with --dev any that apps name)"),
+                help: "the project of accounts and tokens (default 'hearth'; with --dev any that apps name)"),
             .init(name: "seed", value: "FILE", help: "JSON that the default database begins with while it is empty"),
             .init(name: "durability", value: "MODE", help: "full (default), process or memory"),
             .init(name: "database", value: "NAME", help: "the database of clients that name none (default 'default')"),
@@ -41,7 +41,7 @@ extension Command {
             .init(name: "snapshots-max", value: "N", help: "values over 1 MiB sent at a time, at most (default 256)"),
             .init(
                 name: "request-mib-max", value: "N",
-                help: "MiB of requests in flight, of all clients (default: a quarter of the memory, at most 1024)"),
+                help: "MiB of requests in flight, of all clients (default: a quarter of memory, at most 1024)"),
             .init(
                 name: "send-mib-max", value: "N",
                 help: "MiB that wait for all slow clients together (default: an eighth of the memory)"),
@@ -61,7 +61,7 @@ extension Command {
                 name: "auth-url", value: "URL", help: "where people reach the links of mails (default: what apps use)"),
             .init(
                 name: "token-url", value: "URL",
-                help: "the URL of /token that assertions must name, or one of Google's (default: what they asked)"),
+                help: "the URL of /token that assertions must name, or one of Google's (default: the one asked)"),
             .init(name: "auth-domains", value: "HOSTS", help: "hosts to which links may lead on, between commas"),
             .init(name: "api-keys", value: "KEYS", help: "keys of apps, between commas (default: any)"),
             .init(

@@ -58,6 +58,7 @@ import Testing
                 body: #"{"hashAlgorithm":"MD5","rounds":1,"users":[{"localId":"i","passwordHash":"AAAA",%}]}"#),
             Form(target: "\(project)/accounts:batchGet?PARAMETER", fields: ["maxResults"], method: "GET"),
             Form(target: "/identitytoolkit/v3/relyingparty/downloadAccount", fields: ["maxResults"]),
+            Form(target: "/v2/projects/hearth/oauthIdpConfigs?PARAMETER", fields: ["pageSize"], method: "GET"),
             Form(target: "\(project)/accounts:query", fields: ["offset", "limit"]),
             Form(target: "\(project):createSessionCookie", fields: ["validDuration"], body: #"{"idToken":"TOKEN",%}"#),
         ]

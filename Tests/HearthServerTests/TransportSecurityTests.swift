@@ -15,15 +15,15 @@ struct TransportSecurityTests {
 
         init(_ request: String) { self.request = Array(request.utf8) }
 
-        func opened(_ stream: EventLoop.Stream) { stream.send(shared: request) }
+        func opened(_ stream: Stream) { stream.send(shared: request) }
 
-        func received(_ new: UnsafeMutableRawBufferPointer, on stream: EventLoop.Stream) {
+        func received(_ new: UnsafeMutableRawBufferPointer, on stream: Stream) {
             bytes.withLock { $0.append(contentsOf: new) }
         }
 
-        func receivedEnd(on stream: EventLoop.Stream) { stream.close() }
+        func receivedEnd(on stream: Stream) { stream.close() }
 
-        func closed(_ stream: EventLoop.Stream, reason: CloseReason) { ended.signal() }
+        func closed(_ stream: Stream, reason: CloseReason) { ended.signal() }
 
         var answer: String {
             ended.wait()

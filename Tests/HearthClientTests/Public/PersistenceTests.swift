@@ -93,7 +93,7 @@ struct PersistenceTests {
         #expect(await log.next() == "cancelled: the database was closed")
     }
 
-    @Test("is told of each commit that it missed, or begins anew when the server says so")
+    @Test("is told what is there now of what it missed, or begins anew when the server says so")
     func resuming() async throws {
         let other = try server.client().reference(withPath: "rooms")
         try await other.setValue(["a": 1, "b": 1])
@@ -113,8 +113,8 @@ struct PersistenceTests {
         part.observe(second.reference(withPath: "rooms/a"), "", [.value])
         whole.observe(second.reference(withPath: "rooms"), "", [.value])
         second.goOnline()
-        #expect(await part.next(4) == (2...5).map { "value: \($0)" })
-        #expect(await whole.next(4) == (2...5).map { #"value: {"a":\#($0),"b":1}"# })
+        #expect(await part.next(2) == ["value: 2", "value: 5"])
+        #expect(await whole.next(2) == [#"value: {"a":2,"b":1}"#, #"value: {"a":5,"b":1}"#])
         second.close()
 
         // Another history: the value is what counts.
