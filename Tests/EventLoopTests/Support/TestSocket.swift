@@ -54,14 +54,21 @@ final class TestSocket: Sendable {
     }
 
     func send(_ bytes: [UInt8]) throws {
+        let error = sendToError(bytes)
+        try #require(error == nil, "send: \(error ?? 0)")
+    }
+
+    /// Sends `bytes`, or as many as the connection takes before an error. Returns that error.
+    func sendToError(_ bytes: [UInt8]) -> Int32? {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             }
-            try #require(count > 0, "send: \(errno)")
+            guard count > 0 else { return errno }
             sent += count
         }
+        return nil
     }
 
     func send(_ text: String) throws { try send([UInt8](text.utf8)) }
