@@ -3,6 +3,7 @@
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
+# make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
@@ -16,7 +17,7 @@ HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
 
-.PHONY: run test build lint smoke fuzz soak bench examples format packages
+.PHONY: run test build lint smoke check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -33,6 +34,9 @@ lint:
 
 smoke: build
 	scripts/smoke $(HEARTH)
+
+check-monitoring: build
+	scripts/check-monitoring $(HEARTH)
 
 fuzz: packages
 	Fuzz/run $(SECONDS)

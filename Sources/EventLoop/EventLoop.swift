@@ -37,6 +37,11 @@ package final class EventLoop: @unchecked Sendable {
     package internal(set) var streamCount = 0
     package internal(set) var bytesReceived: UInt64 = 0
     package internal(set) var bytesSent: UInt64 = 0
+    /// TLS handshakes that were completed, and those that failed.
+    package internal(set) var handshakeCount = 0
+    package internal(set) var failedHandshakeCount = 0
+    /// How long turns took, from the end of the wait: what comes meanwhile waits for as long.
+    package private(set) var turns = Histogram(.durations)
 
     let poller: Poller
     var timers = TimerHeap()
@@ -122,6 +127,7 @@ package final class EventLoop: @unchecked Sendable {
             while let timer = timers.popDue(at: now.nanoseconds) { timer.fire() }
             sendStaged()
             reportClosed()
+            turns.addTime(since: now)
         } while !(isShuttingDown && streamCount == 0)
         end()
     }

@@ -55,10 +55,15 @@ extension Stream: Pollable {
         case 1:
             // The end of the handshake may have been read together with what follows it.
             mayHaveBytes = true
+            loop.handshakeCount += 1
             becomeOpen()
         case -Int(EAGAIN): break
-        case 0: markClosed(.reset)
-        case let failure: fail(failure)
+        case 0:
+            loop.failedHandshakeCount += 1
+            markClosed(.reset)
+        case let failure:
+            loop.failedHandshakeCount += 1
+            fail(failure)
         }
     }
 

@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import Synchronization
 
 /// What TLS connections have in common: certificate and key of a server, or whom a client trusts. Any thread.
@@ -54,6 +55,16 @@ package final class TLSContext: Sendable {
     package func reload() throws(TLSError) {
         let loaded = try TLSContext.load(source)
         current.withLock { $0 = loaded }
+    }
+
+    /// When the server's certificate ends to be valid, in seconds since 1970; nil for a client.
+    package var expiry: Int64? {
+        current.withLock { handle in
+            guard let certificate = SSL_CTX_get0_certificate(handle.context) else { return nil }
+            var time = tm()
+            guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1 else { return nil }
+            return Int64(timegm(&time))
+        }
     }
 
     package var isServer: Bool {

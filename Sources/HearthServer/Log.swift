@@ -66,7 +66,7 @@ package struct Log: Sendable {
     private func write(_ level: Level, _ event: String, _ fields: [(StaticString, String)]) {
         var line = "\(Timestamp(milliseconds: WallClock.milliseconds)) \(level.name) \(event)"
         for (key, value) in fields { line += " \(key)=\(Self.quoted(value))" }
-        recent.add(line)
+        recent.add(line, level)
         line += "\n"
         line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
@@ -74,17 +74,27 @@ package struct Log: Sendable {
     /// The last lines, without their ends.
     var recentLines: [String] { recent.lines }
 
+    /// How many lines were written of each level.
+    var counts: [(level: Level, count: Int64)] { zip(Level.allCases, recent.counts).map { ($0, $1) } }
+
     private final class RecentLines: Sendable {
+        private struct State {
+            var lines: [String] = []
+            var counts = [Int64](repeating: 0, count: Level.allCases.count)
+        }
+
         private static let countMax = 1000
-        private let state = Mutex<[String]>([])
+        private let state = Mutex(State())
 
-        var lines: [String] { state.withLock { $0.suffix(Self.countMax) } }
+        var lines: [String] { state.withLock { $0.lines.suffix(Self.countMax) } }
+        var counts: [Int64] { state.withLock { $0.counts } }
 
-        func add(_ line: String) {
-            state.withLock { lines in
+        func add(_ line: String, _ level: Level) {
+            state.withLock { state in
+                state.counts[level.rawValue] += 1
                 // Twice as many stay as are shown, so that few are moved.
-                if lines.count >= 2 * Self.countMax { lines.removeFirst(Self.countMax) }
-                lines.append(line)
+                if state.lines.count >= 2 * Self.countMax { state.lines.removeFirst(Self.countMax) }
+                state.lines.append(line)
             }
         }
     }

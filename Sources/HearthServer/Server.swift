@@ -14,14 +14,15 @@ package final class Server: Sendable {
     private let group: EventLoopGroup
     /// Where administrators are answered: `address`, unless that has a listener of its own.
     package let adminAddress: SocketAddress
+    /// Where metrics are told without a credential; nil for nowhere.
+    package let metricsAddress: SocketAddress?
     private let listeners: [Listener]
     let contexts: LoopContexts
     /// What became of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
     /// What waits to be sent.
-    let outbound: OutboundMemory
-    private let tls: TLSContext?
+    var outbound: OutboundMemory { services.outbound }
 
     /// Why a server did not start.
     package enum StartError: Error {
@@ -65,6 +66,10 @@ package final class Server: Sendable {
             }
             let contexts = LoopContexts()
             let readiness = Readiness()
+            let metrics = ServerMetrics()
+            let tls = try configuration.tls.map {
+                try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
+            }
             let connectionLimits = configuration.connectionLimits
             let clients = Clients(
                 behind: configuration.trustedProxies, exemptsLoopback: connectionLimits.exemptsLoopback)
@@ -74,7 +79,7 @@ package final class Server: Sendable {
             let databases = try DatabaseThread(
                 folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
-                readers: readers, readiness: readiness, outbound: outbound
+                readers: readers, readiness: readiness, metrics: metrics, outbound: outbound
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
@@ -82,7 +87,7 @@ package final class Server: Sendable {
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,
-                clients: clients, log: log, trail: trail)
+                metrics: metrics, outbound: outbound, tls: tls, clients: clients, log: log, trail: trail)
             self.contexts = contexts
             self.group = group
             self.services = services
@@ -99,9 +104,6 @@ package final class Server: Sendable {
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
                 })
-            tls = try configuration.tls.map {
-                try TLSContext.server(certificateFile: $0.certificate, keyFile: $0.key)
-            }
             // Clients find the databases open, and the seed in its place.
             databases.openServed()
             seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
@@ -111,22 +113,31 @@ package final class Server: Sendable {
             options.isExempt = { clients.isExempt($0) }
             options.limits.hardLimit = connectionLimits.outboundBytesMax
             options.tls = tls
-            func listen(at address: SocketAddress, administers: Bool) throws(SystemError) -> Listener {
-                try Listener(at: address, on: group, options: options) { stream in
-                    HTTPConnection(
-                        stream: stream, context: contexts.context(of: stream.loop), administers: administers)
+            func listen(
+                at address: SocketAddress, as role: ListenerRole, option: StaticString? = nil
+            ) throws(SystemError) -> Listener {
+                var options = options
+                if role == .metrics { options.tls = nil }
+                do throws(SystemError) {
+                    return try Listener(at: address, on: group, options: options) { stream in
+                        HTTPConnection(stream: stream, context: contexts.context(of: stream.loop), role: role)
+                    }
+                } catch {
+                    guard let option else { throw error }
+                    throw SystemError("the listener that \(option) places: \(error.attempt)", code: error.code)
                 }
             }
-            let listener = try listen(at: configuration.address, administers: configuration.adminAddress == nil)
+            let listener = try listen(
+                at: configuration.address, as: configuration.adminAddress == nil ? .administrators : .clients)
             let adminListener = try configuration.adminAddress.map { address throws(SystemError) in
-                do throws(SystemError) { return try listen(at: address, administers: true) } catch {
-                    throw SystemError(
-                        "the listener for administrators, which --admin-listen places: \(error.attempt)",
-                        code: error.code)
-                }
+                try listen(at: address, as: .administrators, option: "--admin-listen")
             }
-            listeners = [listener, adminListener].compactMap { $0 }
-            self.outbound = outbound
+            let metricsListener = try configuration.metricsAddress.map { address throws(SystemError) in
+                try listen(at: address, as: .metrics, option: "--metrics-listen")
+            }
+            metricsAddress = metricsListener?.address
+            listeners = [listener, adminListener, metricsListener].compactMap { $0 }
+            services.set(listeners)
             address = listener.address
             adminAddress = adminListener?.address ?? address
             let url = AdminURL(adminAddress, isSecure: tls != nil)
@@ -152,7 +163,9 @@ package final class Server: Sendable {
     }
 
     private static func check(_ configuration: ServerConfiguration) throws(StartError) {
-        for address in [configuration.address, configuration.adminAddress].compactMap({ $0 }) {
+        for address in [configuration.address, configuration.adminAddress, configuration.metricsAddress].compactMap({
+            $0
+        }) {
             guard !configuration.isDevelopment || address.isLoopback else {
                 throw .configuration(
                     "development mode listens on loopback only (127.0.0.1, ::1), as it takes tokens at their word, "
@@ -248,7 +261,7 @@ package final class Server: Sendable {
     /// Calls `end` on SIGINT and SIGTERM, and reads the certificate again on SIGHUP. A second signal ends the process
     /// at once.
     package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
-        let (tls, log) = (tls, services.log)
+        let (tls, log) = (services.tls, services.log)
         try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in
             guard signal == SIGHUP else {
                 Glibc.signal(signal, SIG_DFL)

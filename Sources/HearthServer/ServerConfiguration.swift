@@ -6,6 +6,8 @@ package struct ServerConfiguration: Sendable {
     package var address: SocketAddress
     /// Where administrators are answered; nil for `address` as well. What is administrative exists there only.
     package var adminAddress: SocketAddress?
+    /// Where metrics are told without a credential, and nothing else is but health; without TLS. Nil for nowhere.
+    package var metricsAddress: SocketAddress?
     /// Proxies that are believed when they say who asks.
     package var trustedProxies = TrustedProxies()
     package var dataFolder: String

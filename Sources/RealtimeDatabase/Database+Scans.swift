@@ -141,6 +141,7 @@ extension Database {
         let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }
         if live.spare != nil || !live.isEmpty && live.window.keepsOrder { return nil }
+        tally?.addUnindexed()
         var scan = QueryScan(query)
         do throws(StorageError) {
             try scan.step(rows, path, childrenMax: scannedAtOnceMax)

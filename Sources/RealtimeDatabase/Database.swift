@@ -91,6 +91,8 @@ package final class Database {
     package var largeReadEnded: (@Sendable (ConnectionID) -> Void)?
     /// Told of every request, if somebody wants to know.
     package var observer: (any RequestObserver)?
+    /// Counts every request.
+    package var tally: RequestTally?
     /// The error of storage in the middle of a change: memory may hold half of it. Until
     /// ``refuse(because:storeSequence:replaying:)`` has built it anew, nothing is read or written.
     package internal(set) var tornBy: StorageError?
@@ -172,12 +174,16 @@ package final class Database {
         var parked: Set<Int> = []
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil {
+            let start = turn.outputs.count
             if !largeReads.isEmpty, park(span[count]) {
                 parked.insert(count)
-            } else if let observer {
-                run(span[count], in: &turn, seenBy: observer)
             } else {
-                run(span[count], in: &turn)
+                if let observer {
+                    run(span[count], in: &turn, seenBy: observer)
+                } else {
+                    run(span[count], in: &turn)
+                }
+                tally?.add(span[count].operation, turn.outputs, from: start)
             }
             count += 1
             keepRest(of: &turn)

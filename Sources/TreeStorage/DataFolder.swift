@@ -55,6 +55,9 @@ package final class DataFolder: Sendable {
         rmdir(path)
     }
 
+    /// The version of SQLite.
+    package static var engineVersion: String { String(cString: sqlite3_libversion()) }
+
     /// Names of the databases that have files here, sorted.
     package var databases: [String] {
         FolderContents(path).databases

@@ -12,6 +12,9 @@ extension Command {
             .init(
                 name: "admin-listen", value: "HOST:PORT",
                 help: "where administrators are answered, or 'public' for --listen (default: the next port)"),
+            .init(
+                name: "metrics-listen", value: "HOST:PORT",
+                help: "where /metrics needs no credential (default: nowhere; administrators' listener has it with one)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(name: "allow-root", value: nil, help: "run as root on a data folder of another user"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
@@ -120,6 +123,7 @@ extension Command {
         if server.adminAddress != server.address {
             StandardOutput.line("hearth: administrators on \(server.adminAddress)")
         }
+        if let address = server.metricsAddress { StandardOutput.line("hearth: metrics on \(address)") }
         StandardOutput.line("hearth: ready on \(server.address)")
         ended.wait()
         server.stop()
@@ -138,6 +142,12 @@ extension ServerConfiguration {
         adoptsDevelopmentData = arguments.flag("adopt-dev-data")
         developmentAccess = try Self.developmentAccess(arguments, isDevelopment: isDevelopment)
         adminAddress = try Self.adminAddress(arguments["admin-listen"], beside: address, isDevelopment: isDevelopment)
+        if let text = arguments["metrics-listen"] {
+            guard let own = SocketAddress(hostAndPort: text) else {
+                throw UsageError(message: "--metrics-listen must be an address and a port, not '\(text)'")
+            }
+            metricsAddress = own
+        }
         if let text = arguments["durability"] {
             guard let mode = Durability(rawValue: text) else {
                 throw UsageError(message: "--durability must be full, process or memory, not '\(text)'")

@@ -1,3 +1,4 @@
+import HearthServer
 import HearthShell
 
 extension Command {
@@ -7,8 +8,4 @@ extension Command {
         StandardOutput.line("hearth \(Version.current)")
         return .success
     }
-}
-
-enum Version {
-    static let current = "0.1.0"
 }

@@ -1,10 +1,11 @@
 import EventLoop
 import Identity
+import Synchronization
 
 /// Something that an operator wants to look up after an attack: who got in, who tried, and who changed what decides
 /// about it. Its fields hold no password, token or code.
 struct AuditEvent: Sendable {
-    enum Kind: String, Sendable {
+    enum Kind: String, Sendable, CaseIterable {
         case signedUp = "auth.signed-up"
         case signedIn = "auth.signed-in"
         case signInFailed = "auth.sign-in-failed"
@@ -47,6 +48,7 @@ struct AuditEvent: Sendable {
 /// Where these events go. Any thread.
 struct AuditTrail: Sendable {
     private let write: @Sendable (AuditEvent) -> Void
+    private let counter = Counter()
 
     init(_ write: @escaping @Sendable (AuditEvent) -> Void) { self.write = write }
 
@@ -71,7 +73,23 @@ struct AuditTrail: Sendable {
         }
     }
 
-    func note(_ event: AuditEvent) { write(event) }
+    func note(_ event: AuditEvent) {
+        counter.add(event.kind)
+        write(event)
+    }
+
+    /// How many events there were of each kind, also of those that were not written.
+    var counts: [(kind: AuditEvent.Kind, count: Int64)] { counter.counts }
+
+    private final class Counter: Sendable {
+        private let state = Mutex<[AuditEvent.Kind: Int64]>([:])
+
+        var counts: [(kind: AuditEvent.Kind, count: Int64)] {
+            state.withLock { counts in AuditEvent.Kind.allCases.map { ($0, counts[$0] ?? 0) } }
+        }
+
+        func add(_ kind: AuditEvent.Kind) { state.withLock { $0[kind, default: 0] += 1 } }
+    }
 
     /// The keys of service accounts have changed.
     func noteKeys(_ before: [String], _ now: [String]) {

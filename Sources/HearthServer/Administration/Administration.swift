@@ -101,7 +101,8 @@ struct Administration: Sendable {
                     "eventStreams": .integer(reports.reduce(0) { $0 + Int64($1.eventStreams) }),
                     "requestBytes": .integer(Int64(services.requestMemory.bytesUsed)),
                     "memory": .integer(usage.memory), "cpu": .double(usage.seconds),
-                    "loops": .integer(Int64(reports.count)), "databases": .array(databases.figures),
+                    "loops": .integer(Int64(reports.count)),
+                    "databases": .array(databases.figures.map { .object($0.json) }),
                 ])
                 then(.success(figures.bytes))
             }

@@ -13,6 +13,8 @@ struct ListenerGroups<Member: GroupMember> {
     /// Calls `body` with each member.
     func forEachMember(of id: GroupID, _ body: (Member) -> Void) { groups[id.raw]?.forEach(body) }
 
+    func memberCount(of id: GroupID) -> Int { groups[id.raw]?.count ?? 0 }
+
     mutating func join(_ id: GroupID, _ member: Member) {
         guard member.groups.insert(id.raw).inserted else { return }
         let group = groups[id.raw] ?? ListenerGroup()
@@ -38,6 +40,7 @@ private final class ListenerGroup<Member: GroupMember> {
     private var places: [ObjectIdentifier: Int] = [:]
 
     var isEmpty: Bool { members.isEmpty }
+    var count: Int { members.count }
 
     func add(_ member: Member) {
         places[ObjectIdentifier(member)] = members.count

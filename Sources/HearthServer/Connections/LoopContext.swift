@@ -16,6 +16,8 @@ final class LoopContext: @unchecked Sendable {
     /// For the compressed messages of all connections of the loop.
     var expansion: ExpansionBudget
 
+    var metrics = LoopMetrics()
+
     private(set) var sessions: [UInt64: RealtimeSession] = [:]
     private(set) var exchanges: [UInt64: HTTPConnection] = [:]
     /// What carries, or did carry, sessions by long polling.
@@ -61,6 +63,14 @@ final class LoopContext: @unchecked Sendable {
     }
 
     func add(_ connection: HTTPConnection) { exchanges[connection.id.raw] = connection }
+
+    /// For the page of metrics.
+    var metricsReport: LoopMetrics.Report {
+        LoopMetrics.Report(
+            metrics: metrics, sessions: sessions.count, polledSessions: longPolls.count,
+            httpConnections: exchanges.count, bytesReceived: loop.bytesReceived, bytesSent: loop.bytesSent,
+            handshakes: loop.handshakeCount, failedHandshakes: loop.failedHandshakeCount, turns: loop.turns)
+    }
 
     /// Does something for a connection if it still is there.
     func withConnection(_ id: ConnectionID, _ body: (HTTPConnection) -> Void) {
@@ -239,9 +249,11 @@ final class LoopContext: @unchecked Sendable {
             case .cancelEvents(let connection): exchanges[connection.raw]?.end(with: EventStreamWriter.cancel)
             case .push(let group, let run):
                 let range = delivery.runs[run]
+                metrics.pushes += Int64(sessionGroups.memberCount(of: group))
                 sessionGroups.forEachMember(of: group) { $0.send(delivery.pushes, range, answers: 0) }
             case .pushEvents(let group, let run):
                 let range = delivery.runs[run]
+                metrics.pushes += Int64(streamGroups.memberCount(of: group))
                 streamGroups.forEachMember(of: group) { $0.send(events: delivery.pushes, range) }
             case .join(let group, let connection): join(group, connection)
             case .leave(let group, let connection): leave(group, connection)

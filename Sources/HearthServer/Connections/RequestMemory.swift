@@ -17,7 +17,7 @@ final class RequestMemory: Sendable {
     /// From this size on the process is asked whether it can have so much at all.
     private static let provenBytesMin = 1 << 20
 
-    private let bytesMax: Int
+    let bytesMax: Int
     private let reserve: Int
     private let used = Atomic<Int>(0)
     private let usedBySmall = Atomic<Int>(0)

@@ -11,6 +11,12 @@ final class Services: Sendable {
     let directory: DatabaseDirectory
     let databases: DatabaseThread
     let readiness: Readiness
+    let metrics: ServerMetrics
+    /// What waits to be sent.
+    let outbound: OutboundMemory
+    /// Nil without TLS.
+    let tls: TLSContext?
+    private let openListeners = Mutex<[Listener]>([])
     /// Does what would keep an event loop too long: reading and writing large texts.
     let helper: Worker<@Sendable () -> Void>
     let log: Log
@@ -34,7 +40,8 @@ final class Services: Sendable {
     init(
         configuration: ServerConfiguration, folder: DataFolder, directory: DatabaseDirectory, databases: DatabaseThread,
         identity: IdentityService?, trust: Trust, rules: RulesInForce, denials: DenialLog,
-        readiness: Readiness, clients: Clients, log: Log, trail: AuditTrail
+        readiness: Readiness, metrics: ServerMetrics, outbound: OutboundMemory, tls: TLSContext?, clients: Clients,
+        log: Log, trail: AuditTrail
     ) throws(SystemError) {
         self.configuration = configuration
         self.folder = folder
@@ -47,6 +54,9 @@ final class Services: Sendable {
             accounts: identity?.accounts)
         keys = trust.keys
         self.readiness = readiness
+        self.metrics = metrics
+        self.outbound = outbound
+        self.tls = tls
         self.log = log
         self.trail = trail
         self.identity = identity
@@ -60,15 +70,21 @@ final class Services: Sendable {
         }
     }
 
+    var listeners: [Listener] { openListeners.withLock { $0 } }
+
+    func set(_ listeners: [Listener]) { openListeners.withLock { $0 = listeners } }
+
     /// Takes up the rules file if it has changed, and says in the log what came of it. Refused rules leave the old ones
     /// in force.
     func reloadRules() {
         do throws(RulesInForce.LoadError) {
             guard let program = try rules.reload() else { return }
+            metrics.noteRules(areTaken: true)
             databases.rulesChanged()
             trail.note(AuditEvent(.rules, [("by", "file"), ("file", rules.file ?? "")]))
             warnOfOpenRules(program, in: rules.file ?? "")
         } catch {
+            metrics.noteRules(areTaken: false)
             log.error("rules.refused", [("error", error.message), ("in-force", "the rules before")])
         }
     }

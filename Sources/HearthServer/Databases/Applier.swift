@@ -17,13 +17,15 @@ final class Applier: Sendable {
     private let worker: Worker<Job>
 
     init(
-        readers: SnapshotReaders, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+        readers: SnapshotReaders, metrics: ServerMetrics,
+        report: @escaping @Sendable (DatabaseThread.Message) -> Void
     ) throws(SystemError) {
         worker = try Worker(name: "applier", priority: .background) {
             { jobs in
                 for job in jobs {
                     switch job {
                     case .apply(let database, let tree, let frozen, let streams):
+                        let start = MonotonicTime.current
                         do throws(StorageError) {
                             // Other databases come in between.
                             if try tree.writeSome(of: frozen.changes) {
@@ -32,6 +34,7 @@ final class Applier: Sendable {
                             }
                             if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
                             for stream in streams { readers.start(stream, on: tree) }
+                            metrics.noteApply(since: start)
                             report(.applied(database, frozen, nil))
                         } catch {
                             for stream in streams { readers.fail(stream, error) }

@@ -25,9 +25,11 @@ final class Committer: Sendable {
 
     private let worker: Worker<Job>
 
-    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
+    init(
+        metrics: ServerMetrics, report: @escaping @Sendable (DatabaseThread.Message) -> Void
+    ) throws(SystemError) {
         worker = try Worker(name: "committer") {
-            var group = CommitGroup(report: report)
+            var group = CommitGroup(metrics: metrics, report: report)
             return { jobs in group.run(jobs) }
         }
     }
@@ -39,12 +41,16 @@ final class Committer: Sendable {
 
 /// The records of one batch, by database, and the databases whose log has failed.
 private struct CommitGroup {
+    let metrics: ServerMetrics
     let report: @Sendable (DatabaseThread.Message) -> Void
     private var waiting: [UInt32: (log: LogFile, records: [LogRecord])] = [:]
     private var failed: Set<UInt32> = []
     private var storing: [(database: UInt32, log: LogFile, parts: TextParts)] = []
 
-    init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) { self.report = report }
+    init(metrics: ServerMetrics, report: @escaping @Sendable (DatabaseThread.Message) -> Void) {
+        self.metrics = metrics
+        self.report = report
+    }
 
     mutating func run(_ jobs: [Committer.Job]) {
         for job in jobs {
@@ -88,11 +94,14 @@ private struct CommitGroup {
 
     private mutating func commit(_ database: UInt32) {
         guard let (log, records) = waiting.removeValue(forKey: database), let last = records.last else { return }
+        let start = MonotonicTime.current
         do throws(StorageError) {
             try log.append(records)
+            metrics.noteCommit(of: records, since: start)
             report(.committed(database, through: last.lastSequence))
         } catch {
             failed.insert(database)
+            metrics.noteFailedCommit()
             report(.commitFailed(database, error))
         }
     }

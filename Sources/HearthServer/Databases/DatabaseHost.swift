@@ -18,6 +18,7 @@ struct DatabaseHost: Sendable {
     let preparer: Preparer
     let readers: SnapshotReaders
     let readiness: Readiness
+    let metrics: ServerMetrics
     let backlog: DeliveryBacklog
     let outbound: OutboundMemory
     /// Puts news into the mailbox of the database thread.

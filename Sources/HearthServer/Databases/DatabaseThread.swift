@@ -62,15 +62,16 @@ package final class DatabaseThread: Sendable {
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
-        outbound: OutboundMemory, deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+        metrics: ServerMetrics, outbound: OutboundMemory,
+        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
         let address = Address()
         let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
         self.backlog = backlog
         let report: @Sendable (Message) -> Void = { address.post($0) }
-        let committer = try Committer(report: report)
-        let applier = try Applier(readers: readers, report: report)
+        let committer = try Committer(metrics: metrics, report: report)
+        let applier = try Applier(readers: readers, metrics: metrics, report: report)
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
         self.committer = committer
         self.applier = applier
@@ -80,7 +81,7 @@ package final class DatabaseThread: Sendable {
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             committer: committer, applier: applier, history: history, preparer: preparer, readers: readers,
-            readiness: readiness, backlog: backlog, outbound: outbound, report: report
+            readiness: readiness, metrics: metrics, backlog: backlog, outbound: outbound, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)
@@ -103,6 +104,9 @@ package final class DatabaseThread: Sendable {
         worker.post(.openServed { isDone.signal() })
         isDone.wait()
     }
+
+    /// Bytes that databases have said and loops have not passed on.
+    var backlogBytes: Int { backlog.byteCount }
 
     /// A loop has passed on so many bytes of a delivery.
     func delivered(_ bytes: Int) {

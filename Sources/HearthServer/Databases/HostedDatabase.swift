@@ -1,5 +1,4 @@
 import EventLoop
-import JSONWebTokens
 import RealtimeDatabase
 import TreeStorage
 
@@ -86,6 +85,7 @@ final class HostedDatabase {
             residentBytesMax: host.limits.residentBytesMax, listenersMax: host.limits.listenersMax,
             queriesOfPlaceMax: host.limits.queriesOfPlaceMax, keptPlacesMax: host.limits.keptPlacesMax,
             tellingStepCostMax: host.limits.tellingStepCostMax, tellingCostMax: host.limits.tellingCostMax)
+        database.tally = host.metrics.requests
         database.largeReadEnded = { [report = host.report] in report(.largeReadEnded(index, $0)) }
         try database.load()
         takeRules()
@@ -132,16 +132,12 @@ final class HostedDatabase {
 
     func listens(of connection: ConnectionID) -> [Database.Listen] { database.listens(of: connection) }
 
-    var figures: JSONObject {
-        JSONObject([
-            "name": .text(name), "requests": .integer(requestCount),
-            "sequence": .integer(Int64(clamping: database.sequence)),
-            "durable": .integer(Int64(clamping: database.durableSequence)),
-            "listeners": .integer(Int64(database.listenCount)),
-            "resident": .integer(Int64(database.rows.residentBytes)),
-            "changed": .integer(Int64(database.changedBytes)), "held": .integer(Int64(held.count)),
-            "refuses": database.refusal.map { .text($0.message) },
-        ])
+    var figures: DatabaseFigures {
+        DatabaseFigures(
+            name: name, requests: requestCount, sequence: database.sequence, durableSequence: database.durableSequence,
+            appliedSequence: appliedSequence, listeners: database.listenCount,
+            residentBytes: database.rows.residentBytes, changedBytes: database.changedBytes, heldRequests: held.count,
+            refusal: database.refusal)
     }
 
     // MARK: Time

@@ -1,5 +1,4 @@
 import EventLoop
-import JSONWebTokens
 import RealtimeDatabase
 import TreeStorage
 
@@ -163,6 +162,7 @@ final class HostedDatabases {
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
+            if let kind = request.operation.kind { host.metrics.requests.add(kind, .unavailable) }
             switch request.operation {
             case .forfeit, .disconnect: continue
             default: break
@@ -257,7 +257,5 @@ final class HostedDatabases {
     }
 
     /// Of each database that is open.
-    var figures: [JSONValue] {
-        open.sorted { $0.key < $1.key }.map { .object($0.value.figures) }
-    }
+    var figures: [DatabaseFigures] { open.sorted { $0.key < $1.key }.map(\.value.figures) }
 }

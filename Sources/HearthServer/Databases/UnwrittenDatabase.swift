@@ -13,6 +13,7 @@ final class UnwrittenDatabase {
         database = Database(
             index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax,
             queriesOfPlaceMax: host.limits.queriesOfPlaceMax)
+        database.tally = host.metrics.requests
         self.name = name
         self.host = host
         takeRules()

@@ -11,6 +11,8 @@ final class DeliveryBacklog: Sendable {
 
     var isFull: Bool { bytes.load(ordering: .sequentiallyConsistent) >= bytesMax }
 
+    var byteCount: Int { bytes.load(ordering: .relaxed) }
+
     func add(_ count: Int) { bytes.add(count, ordering: .sequentiallyConsistent) }
 
     /// True when there is room again because of that.

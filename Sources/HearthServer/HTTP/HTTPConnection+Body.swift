@@ -9,7 +9,7 @@ extension HTTPConnection {
     /// taken first, so that the connection can go on after the refusal.
     func beginBody(of head: RequestHead) {
         let services = context.services
-        let route = Route(head, servesAccounts: services.identity != nil, administers: administers)
+        let route = Route(head, servesAccounts: services.identity != nil, role: role)
         var bytesMax = Int.max
         if case .identity(let route) = route { bytesMax = route.bodyBytesMax }
         body = IncomingBody(length: head.contentLength, bytesMax: bytesMax, isDropped: !route.keepsBody(of: head))
@@ -32,7 +32,7 @@ extension HTTPConnection {
                 }
                 connection.admitBody(of: head, by: authentication)
             }
-        case .unknown, .notWebSocket, .databases, .health, .readiness:
+        case .unknown, .notWebSocket, .databases, .health, .readiness, .metrics:
             var writer = ResponseWriter(answering: head)
             writer.close()
             handle(head, writer)
@@ -90,7 +90,7 @@ extension Route {
     fileprivate func keepsBody(of head: RequestHead) -> Bool {
         switch self {
         case .data, .settings, .identity: head.method != .get && head.method != .head && head.method != .delete
-        case .health, .readiness, .databases, .preflight, .notWebSocket, .longPoll, .unknown: false
+        case .health, .readiness, .metrics, .databases, .preflight, .notWebSocket, .longPoll, .unknown: false
         }
     }
 }

@@ -28,8 +28,8 @@ extension HTTPConnection {
     func move(to other: LoopContext, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
         let rest = Array(rest)
         context.remove(self)
-        stream.move(to: other.loop) { [administers] stream in
-            let connection = HTTPConnection(stream: stream, context: other, administers: administers)
+        stream.move(to: other.loop) { [role] stream in
+            let connection = HTTPConnection(stream: stream, context: other, role: role)
             stream.handler = connection
             connection.takeOver(head, rest: rest)
         }
@@ -108,7 +108,7 @@ extension HTTPConnection {
     }
 
     private var origin: SessionOrigin {
-        SessionOrigin(administers: administers, peer: stream.peer, client: client)
+        SessionOrigin(administers: role == .administrators, peer: stream.peer, client: client)
     }
 
     /// Counts a session or event stream of the client; false if it has as many as it may have.
@@ -117,7 +117,7 @@ extension HTTPConnection {
     /// Who makes the session is not known yet. Where administrators are answered, they must be able to open a session of
     /// a database that does not exist; whether it may be written to is decided when that is tried.
     private func useDatabase(_ head: RequestHead) throws(DatabaseDirectory.LookUpError) -> DatabaseDirectory.Use {
-        try context.services.directory.use(head.databaseName, by: client, mayCreate: administers)
+        try context.services.directory.use(head.databaseName, by: client, mayCreate: role == .administrators)
     }
 
     /// Opens the WebSocket to tell the client that it must not come back, and why: SDKs show that to developers.

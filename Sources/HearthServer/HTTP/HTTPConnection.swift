@@ -13,8 +13,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     unowned let context: LoopContext
     unowned let stream: Stream
-    /// It came in where administrators are answered.
-    let administers: Bool
+    /// Of the listener that it came in at.
+    let role: ListenerRole
     private var decoder: RequestDecoder
     /// The request that is being received.
     private var head: RequestHead?
@@ -44,6 +44,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     private var followsSince: Int64 = 0
     /// The answer under way is the last one.
     var isEnding = false
+    /// When the database was last asked something.
+    private var askedAt = MonotonicTime(nanoseconds: 0)
     /// When the last answer was complete.
     private var answeredAt: MonotonicTime?
     /// Of the answer to the request that was received last.
@@ -71,9 +73,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     var limits: ConnectionLimits { context.services.configuration.connectionLimits }
 
-    init(stream: Stream, context: LoopContext, administers: Bool) {
+    init(stream: Stream, context: LoopContext, role: ListenerRole) {
         id = context.makeID(.http)
-        self.administers = administers
+        self.role = role
         self.stream = stream
         self.context = context
         client = context.services.clients.client(at: stream.peer)
@@ -84,6 +86,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     func opened(_ stream: Stream) {
+        context.metrics.noteOpened(.http)
         stream.setTimeout(after: limits.headTimeout)
     }
 
@@ -227,7 +230,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
     ) -> Bool {
         guard admits(head, ResponseWriter(answering: head)) else { return false }
-        if head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
+        if role != .metrics, head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
         handle(head, ResponseWriter(answering: head), body, claim)
         return false
     }
@@ -244,7 +247,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     func handle(_ head: RequestHead, _ writer: ResponseWriter, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil) {
-        let route = Route(head, servesAccounts: context.services.identity != nil, administers: administers)
+        let route = Route(head, servesAccounts: context.services.identity != nil, role: role)
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
         }
@@ -252,7 +255,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .health: respond(HTTPResponse(text: "ok\n"), with: writer)
         case .readiness:
             respond(
-                HTTPResponse.readiness(context.services.readiness, isDetailed: administers), with: writer)
+                HTTPResponse.readiness(context.services.readiness, isDetailed: role != .clients), with: writer)
         case .data:
             // Made here, because ids of one loop grow.
             let pushID = head.method == .post ? context.makePushID() : Key(0)
@@ -263,6 +266,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                     connection.ask(exchange, authentication, claim, writer)
                 }
             }
+        case .metrics: answerMetrics(head, writer)
         case .databases:
             admit(head, writer) { connection, _ in
                 connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
@@ -305,6 +309,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 return respond(RESTError.crowded.response, with: writer)
             }
             work = .waiting(exchange, writer)
+            askedAt = context.loop.now
             context.submit(
                 Request(
                     connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
@@ -312,6 +317,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 to: database.index)
             guard exchange.listens else { return context.release(database) }
             listening = database
+            context.metrics.noteOpened(.eventStream)
+            context.metrics.eventStreams += 1
             follow(as: authentication)
         } catch let error as RESTError {
             respond(error.response, with: writer)
@@ -332,6 +339,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// The database has answered.
     func answer(_ reply: Reply) {
         guard case .waiting(let exchange, let writer) = work else { return }
+        if let kind = exchange.operation.kind {
+            context.metrics.noteAnswer(kind, since: askedAt, now: context.loop.now)
+        }
         work = .none
         // An event stream that was not begun.
         endUse()
@@ -393,6 +403,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     func endUse() {
         if let database = listening {
+            context.metrics.eventStreams -= 1
             context.release(database)
             client.sessions.leave()
         }
@@ -429,6 +440,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
+        context.metrics.noteClosed(reason)
         switch work {
         case .streaming(let answer): answer.snapshot.cancel()
         case .polling(let polls, _): polls.lost(self)

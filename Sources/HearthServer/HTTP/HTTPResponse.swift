@@ -5,7 +5,7 @@ import JSONTree
 /// One answer.
 struct HTTPResponse: Sendable {
     enum ContentType: Sendable {
-        case json, javaScript, html, text, eventStream
+        case json, javaScript, html, text, eventStream, metrics
 
         var value: StaticString {
             switch self {
@@ -14,6 +14,7 @@ struct HTTPResponse: Sendable {
             case .html: "text/html; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
             // Clients decode by the character set named here (rest 8).
+            case .metrics: MetricsText.contentType
             case .eventStream: "text/event-stream; charset=utf-8"
             }
         }

@@ -1,11 +1,22 @@
 import HTTPCodec
 
+/// What a listener answers.
+enum ListenerRole: Sendable {
+    case clients
+    /// Clients as well.
+    case administrators
+    /// Metrics, without a credential, and health; nothing else.
+    case metrics
+}
+
 /// Where a request goes.
 enum Route: Equatable {
     /// `/healthz`: the process is alive.
     case health
     /// `/readyz`: it takes all requests, or says why not.
     case readiness
+    /// `/metrics`
+    case metrics
     /// `/path.json`, or `/path/.upload` for a form with a file
     case data
     /// The names of the databases, for tools (rest 11).
@@ -24,10 +35,16 @@ enum Route: Equatable {
 
     /// - parameters:
     ///   - servesAccounts: their endpoints are there.
-    ///   - administers: and so are those of administrators. Elsewhere they are unknown, whoever asks.
-    init(_ head: RequestHead, servesAccounts: Bool = false, administers: Bool = true) {
+    ///   - role: what the listener answers. Elsewhere the places of administrators are unknown, whoever asks.
+    init(_ head: RequestHead, servesAccounts: Bool = false, role: ListenerRole = .administrators) {
         self.init(head, servesAccounts)
-        if isAdministrative, !administers { self = .unknown }
+        let isServed =
+            switch role {
+            case .clients: !isAdministrative
+            case .administrators: true
+            case .metrics: self == .metrics || self == .health || self == .readiness
+            }
+        if !isServed { self = .unknown }
     }
 
     private init(_ head: RequestHead, _ servesAccounts: Bool) {
@@ -40,6 +57,8 @@ enum Route: Equatable {
             self = .health
         } else if path.elementsEqual("/readyz".utf8) {
             self = .readiness
+        } else if path.elementsEqual("/metrics".utf8) {
+            self = .metrics
         } else if path.elementsEqual("/.ws".utf8) {
             self = .notWebSocket
         } else if head.isLongPoll {
@@ -60,14 +79,14 @@ enum Route: Equatable {
 
     private var isAdministrative: Bool {
         switch self {
-        case .databases, .settings: true
+        case .databases, .settings, .metrics: true
         case .identity(let route): route.isAdministrative
         default: false
         }
     }
 
     /// Whether the place answers nothing but GET and HEAD.
-    var isReadOnly: Bool { self == .health || self == .readiness || self == .databases }
+    var isReadOnly: Bool { self == .health || self == .readiness || self == .databases || self == .metrics }
 }
 
 extension RequestHead {

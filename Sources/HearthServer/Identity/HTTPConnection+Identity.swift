@@ -11,7 +11,7 @@ extension HTTPConnection {
         let isSecure = context.services.configuration.tls != nil
         let request = IdentityRequest(
             route, head, body: body, from: client.network, isSecure: isSecure,
-            standing: administers ? .claimed : .client)
+            standing: role == .administrators ? .claimed : .client)
         work = .beside
         // Not for a developer's machine, whose other ports may speak plain HTTP.
         let demandsTLS = isSecure && !context.services.configuration.isDevelopment

@@ -42,6 +42,8 @@ final class RealtimeSession: GroupMember {
     private var queryLists = QueryLists()
     private var requests: RequestsInFlight
     private var smallRequests = SmallRequests()
+    /// The request whose time is taken: requests before it, and when it came.
+    private var timed: (place: Int, kind: RequestTally.Kind, since: MonotonicTime)?
     /// Bytes that were sent since the last answer.
     private var sentBytes = 0
     /// In whose name requests are made.
@@ -74,6 +76,7 @@ final class RealtimeSession: GroupMember {
     func begin(on transport: Transport, host: [UInt8]) {
         self.host = host
         carry(by: transport)
+        context.metrics.noteOpened(stream == nil ? .longPolling : .webSocket)
         var hello: [UInt8] = []
         ServerMessageWriter.appendHello(time: WallClock.milliseconds, host: host, session: token.text, to: &hello)
         send(hello)
@@ -141,6 +144,7 @@ final class RealtimeSession: GroupMember {
         } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
             request = request.asking(.relay(.failed(.noRoom)))
         }
+        if timed == nil, let kind = request.operation.kind { timed = (requests.made, kind, context.loop.now) }
         requests.add(bytes: counted, reads: reads)
         if requests.isFull { pause() }
         context.submit(request, to: database.index)
@@ -171,6 +175,10 @@ final class RealtimeSession: GroupMember {
         smallRequests.answered(count, of: requests.count)
         requests.answered(count, bytes: sentBytes)
         sentBytes = 0
+        if let timed, requests.answeredCount > timed.place {
+            context.metrics.noteAnswer(timed.kind, since: timed.since, now: context.loop.now)
+            self.timed = nil
+        }
         readOn()
     }
 

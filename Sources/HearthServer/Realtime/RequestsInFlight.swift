@@ -27,7 +27,8 @@ struct RequestsInFlight {
     private var readCount = 0
     /// About the bytes of an answer to a read: the largest of late.
     private var answerBytes = Database.assembledBytesMax
-    private var made = 0
+    /// Requests so far.
+    private(set) var made = 0
     /// The requests that count for bytes, from `start` on.
     private var costs: [Cost] = []
     private var start = 0
@@ -40,6 +41,9 @@ struct RequestsInFlight {
 
     /// What is expected of reads in nobody's name.
     private var anonymousBytes: Int { isAnonymous ? readCount * answerBytes : 0 }
+
+    /// Those that are answered.
+    var answeredCount: Int { made - count }
 
     /// No more should be read.
     var isFull: Bool { count >= countMax || bytes >= bytesMax || anonymousBytes >= anonymousBytesMax }

@@ -268,6 +268,7 @@ final class WebSocketTransport: StreamHandler {
     }
 
     func closed(_ stream: Stream, reason: CloseReason) {
+        context.metrics.noteClosed(reason)
         endPart()
         expansionTimer?.cancel()
         session.lost(self)

@@ -1,0 +1,29 @@
+import JSONWebTokens
+import RealtimeDatabase
+
+/// What an open database says of itself.
+struct DatabaseFigures: Sendable {
+    var name: String
+    var requests: Int64 = 0
+    /// The last operation, the last one that the log has, and the last one that the tree file has.
+    var sequence: UInt64 = 0
+    var durableSequence: UInt64 = 0
+    var appliedSequence: UInt64 = 0
+    var listeners = 0
+    /// Memory for rows in use, and for rows that changed and are not in the tree file.
+    var residentBytes = 0
+    var changedBytes = 0
+    /// Requests that wait.
+    var heldRequests = 0
+    /// Why it refuses writes.
+    var refusal: StorageError?
+
+    var json: JSONObject {
+        JSONObject([
+            "name": .text(name), "requests": .integer(requests), "sequence": .integer(Int64(clamping: sequence)),
+            "durable": .integer(Int64(clamping: durableSequence)), "listeners": .integer(Int64(listeners)),
+            "resident": .integer(Int64(residentBytes)), "changed": .integer(Int64(changedBytes)),
+            "held": .integer(Int64(heldRequests)), "refuses": refusal.map { .text($0.message) },
+        ])
+    }
+}

@@ -1,0 +1,198 @@
+import EventLoop
+import Glibc
+import Identity
+import RealtimeDatabase
+import TreeStorage
+
+/// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each
+/// metric means; names are kept from version to version.
+struct MetricsPage: Sendable {
+    let loops: [LoopMetrics.Report]
+    let databases: [DatabaseFigures]
+    /// How long the databases' thread was busy with the question.
+    let databaseThreadTime: Duration
+    let services: Services
+
+    /// Databases with samples of their own; the rest are summed up as one.
+    static let databasesMax = 100
+
+    /// Asks the loops, the databases' thread and the system, and calls `then` on the helper thread.
+    static func gather(_ context: LoopContext, then: @escaping @Sendable ([UInt8]) -> Void) {
+        let services = context.services
+        context.askAllLoops {
+            $0.metricsReport
+        } then: { loops in
+            services.databases.ask { databases in
+                let start = MonotonicTime.current
+                let figures = databases.figures
+                let page = MetricsPage(
+                    loops: loops, databases: figures, databaseThreadTime: .current - start, services: services)
+                services.helper.post { then(page.text) }
+            }
+        }
+    }
+
+    /// On the helper thread: asks the system.
+    var text: [UInt8] {
+        var out = MetricsText()
+        addServer(to: &out)
+        addConnections(to: &out)
+        addRequests(to: &out)
+        addStorage(to: &out)
+        addDatabases(to: &out)
+        addAccounts(to: &out)
+        return out.bytes
+    }
+
+    private func sum(_ figure: (LoopMetrics.Report) -> Int64) -> Int64 { loops.reduce(0) { $0 + figure($1) } }
+
+    // MARK: The server
+
+    private func addServer(to out: inout MetricsText) {
+        let system = SystemFigures(folder: services.configuration.dataFolder)
+        out.begin("hearth_build_info", .gauge, "The version of the server.")
+        out.sample(["version": Version.current, "sqlite": DataFolder.engineVersion], 1)
+        out.add("hearth_ready", .gauge, "Whether /readyz says so.", services.readiness.problem == nil ? 1 : 0)
+        out.add(
+            "process_start_time_seconds", .gauge, "When the server started, since 1970.",
+            Double(services.startedAt) / 1000)
+        out.add("process_cpu_seconds_total", .counter, "Processor time of the process.", system.usage.seconds)
+        out.add("process_resident_memory_bytes", .gauge, "Memory of the process.", system.usage.memory)
+        out.add("process_open_fds", .gauge, "Open file descriptors.", system.openDescriptors)
+        out.add("process_max_fds", .gauge, "File descriptors that the process may have.", system.descriptorsMax)
+        if let space = system.space {
+            out.add(
+                "hearth_data_filesystem_available_bytes", .gauge, "Free space where the data folder is.",
+                space.available)
+            out.add("hearth_data_filesystem_size_bytes", .gauge, "The size of that file system.", space.total)
+        }
+        out.begin("hearth_memory_bytes", .gauge, "Memory in use of a budget that all clients share.")
+        let outbound = services.outbound
+        out.sample(["budget": "requests"], services.requestMemory.bytesUsed)
+        out.sample(["budget": "outbound"], outbound.bytesUsed)
+        out.sample(["budget": "delivery"], services.databases.backlogBytes)
+        out.begin("hearth_memory_limit_bytes", .gauge, "The limit of that budget.")
+        out.sample(["budget": "requests"], services.requestMemory.bytesMax)
+        out.sample(["budget": "outbound"], outbound.bytesMax)
+        out.sample(["budget": "delivery"], services.configuration.databaseLimits.backlogBytesMax)
+        out.begin("hearth_log_messages_total", .counter, "Lines of the server's log.")
+        for (level, count) in services.log.counts { out.sample(["level": level.name], count) }
+        if let expiry = services.tls?.expiry {
+            out.add(
+                "hearth_tls_certificate_expiry_timestamp_seconds", .gauge,
+                "When the server's certificate ends to be valid.", expiry)
+        }
+        let values = services.metrics.values
+        out.begin("hearth_rules_reloads_total", .counter, "Times that the rules file had changed.")
+        out.sample(["result": "taken"], values.ruleReloads)
+        out.sample(["result": "refused"], values.failedRuleReloads)
+        out.add(
+            "hearth_rules_last_reload_success", .gauge, "Whether the rules file is the one in force.",
+            values.hasRefusedRules ? 0 : 1)
+    }
+
+    // MARK: Connections
+
+    private func addConnections(to out: inout MetricsText) {
+        let polled = sum { Int64($0.polledSessions) }
+        let streams = sum { Int64($0.metrics.eventStreams) }
+        out.begin("hearth_connections", .gauge, "Realtime sessions, event streams, and other HTTP connections.")
+        out.sample(["transport": "websocket"], max(sum { Int64($0.sessions) } - polled, 0))
+        out.sample(["transport": "long_polling"], polled)
+        out.sample(["transport": "event_stream"], streams)
+        out.sample(["transport": "http"], max(sum { Int64($0.httpConnections) } - streams, 0))
+        out.add(
+            "hearth_connections_limit", .gauge, "Connections that may be open.", services.configuration.connectionsMax)
+        out.begin("hearth_connections_opened_total", .counter, "The same, opened since the start.")
+        for transport in LoopMetrics.Transport.allCases {
+            out.sample(["transport": "\(transport.name)"], sum { $0.metrics.opened[transport.rawValue] })
+        }
+        out.begin("hearth_connections_closed_total", .counter, "Connections that ended, by the cause.")
+        for end in LoopMetrics.End.allCases {
+            out.sample(["reason": "\(end.name)"], sum { $0.metrics.closed[end.rawValue] })
+        }
+        out.begin("hearth_connections_refused_total", .counter, "Connections closed at once, by the limit.")
+        out.sample(["limit": "all"], services.listeners.reduce(0) { $0 + $1.refusedCount })
+        out.sample(["limit": "address"], services.listeners.reduce(0) { $0 + $1.crowdedCount.count })
+        out.begin("hearth_tls_handshakes_total", .counter, "TLS handshakes.")
+        out.sample(["result": "ok"], sum { Int64($0.handshakes) })
+        out.sample(["result": "failed"], sum { Int64($0.failedHandshakes) })
+        out.add("hearth_received_bytes_total", .counter, "Bytes from clients.", sum { Int64($0.bytesReceived) })
+        out.add("hearth_sent_bytes_total", .counter, "Bytes to clients.", sum { Int64($0.bytesSent) })
+        out.add(
+            "hearth_pushes_total", .counter, "Changes that were told, once for each connection.",
+            sum { $0.metrics.pushes })
+        out.begin("hearth_loop_turn_duration_seconds", .histogram, "How long events had to wait for an event loop.")
+        for (index, loop) in loops.enumerated() { out.sample(["loop": "\(index)"], loop.turns) }
+    }
+
+    // MARK: Requests
+
+    private func addRequests(to out: inout MetricsText) {
+        let tally = services.metrics.requests
+        out.begin("hearth_requests_total", .counter, "Requests to databases, by how they ended.")
+        for kind in RequestTally.Kind.allCases {
+            for outcome in RequestTally.Outcome.allCases {
+                out.sample(
+                    ["operation": "\(kind.name)", "code": "\(outcome.name)"], tally.count(kind, outcome))
+            }
+        }
+        out.begin(
+            "hearth_request_duration_seconds", .histogram, "From the arrival of a request to its answer, by sampling.")
+        for kind in RequestTally.Kind.allCases {
+            var all = Histogram(.durations)
+            for loop in loops { all.merge(loop.metrics.latencies[kind.rawValue]) }
+            out.sample(["operation": "\(kind.name)"], all)
+        }
+        out.add(
+            "hearth_unindexed_queries_total", .counter, "Queries that looked at all children for want of an index.",
+            tally.unindexedCount)
+    }
+
+    // MARK: Storage
+
+    private func addStorage(to out: inout MetricsText) {
+        let values = services.metrics.values
+        out.add("hearth_commit_duration_seconds", "Writing and syncing a commit of the log.", values.commits)
+        out.add("hearth_commit_turns", "Turns in a commit of the log.", values.commitTurns)
+        out.add("hearth_commit_bytes", "Bytes in a commit of the log.", values.commitBytes)
+        out.add("hearth_commit_failures_total", .counter, "Commits that failed.", values.failedCommits)
+        out.add("hearth_apply_duration_seconds", "Writing changed rows to a tree file.", values.applies)
+        out.add(
+            "hearth_scrape_database_thread_seconds", .gauge, "What this page has cost the databases' thread.",
+            Double(databaseThreadTime.components.attoseconds) / 1e18 + Double(databaseThreadTime.components.seconds))
+    }
+
+    // MARK: Databases
+
+    private func addDatabases(to out: inout MetricsText) {
+        out.add("hearth_databases", .gauge, "Databases that are open.", databases.count)
+        let shown = databases.prefix(Self.databasesMax)
+        let rest = databases.dropFirst(Self.databasesMax)
+        func family(_ name: String, _ help: StaticString, _ value: (DatabaseFigures) -> Int64) {
+            out.begin(name, .gauge, help)
+            for figures in shown { out.sample(["database": figures.name], value(figures)) }
+            if !rest.isEmpty { out.sample(["database": "(others)"], rest.reduce(0) { $0 + value($1) }) }
+        }
+        family("hearth_database_sequence", "The last operation.") { Int64(clamping: $0.sequence) }
+        family("hearth_database_durable_sequence", "The last one in the log.") { Int64(clamping: $0.durableSequence) }
+        family("hearth_database_applied_sequence", "The last one in the tree file.") {
+            Int64(clamping: $0.appliedSequence)
+        }
+        family("hearth_database_pending_apply_bytes", "Changed rows that are not in the tree file.") {
+            Int64($0.changedBytes)
+        }
+        family("hearth_database_resident_bytes", "Memory for rows in use.") { Int64($0.residentBytes) }
+        family("hearth_database_listeners", "Listeners.") { Int64($0.listeners) }
+        family("hearth_database_held_requests", "Requests that wait.") { Int64($0.heldRequests) }
+        family("hearth_database_read_only", "Whether it refuses writes.") { $0.refusal == nil ? 0 : 1 }
+        family("hearth_database_file_bytes", "Its files.") { services.byteCount(of: $0.name) }
+    }
+
+    // MARK: Accounts
+
+    private func addAccounts(to out: inout MetricsText) {
+        out.begin("hearth_account_events_total", .counter, "Events of the audit trail.")
+        for (kind, count) in services.trail.counts { out.sample(["event": kind.rawValue], count) }
+    }
+}

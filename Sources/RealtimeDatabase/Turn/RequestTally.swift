@@ -1,0 +1,120 @@
+import Synchronization
+
+/// Counts what is asked of databases, and how it ends. Several databases, on any threads, may share one.
+package final class RequestTally: Sendable {
+    /// What a request asks for.
+    package enum Kind: Int, CaseIterable, Sendable {
+        case set, update, transaction, get, query, listen, unlisten, onDisconnect, authentication, administration
+        /// Answered without looking at the data, such as a request that is not understood.
+        case other
+
+        package var name: StaticString {
+            switch self {
+            case .set: "set"
+            case .update: "update"
+            case .transaction: "transaction"
+            case .get: "get"
+            case .query: "query"
+            case .listen: "listen"
+            case .unlisten: "unlisten"
+            case .onDisconnect: "on_disconnect"
+            case .authentication: "auth"
+            case .administration: "admin"
+            case .other: "other"
+            }
+        }
+    }
+
+    /// How it ended. Only `unavailable` is the server's fault.
+    package enum Outcome: Int, CaseIterable, Sendable {
+        case ok, denied, conflict, invalid, unavailable
+
+        package var name: StaticString {
+            switch self {
+            case .ok: "ok"
+            case .denied: "denied"
+            case .conflict: "conflict"
+            case .invalid: "invalid"
+            case .unavailable: "unavailable"
+            }
+        }
+    }
+
+    // Safe because: the memory lives as long as the object and holds nothing but atomics.
+    private nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<Int64>>
+    private let unindexed = Atomic<Int64>(0)
+    private static let count = Kind.allCases.count * Outcome.allCases.count
+
+    package init() {
+        counters = .allocate(capacity: Self.count)
+        for place in 0..<Self.count { (counters + place).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        counters.deinitialize(count: Self.count)
+        counters.deallocate()
+    }
+
+    private static func place(_ kind: Kind, _ outcome: Outcome) -> Int {
+        kind.rawValue * Outcome.allCases.count + outcome.rawValue
+    }
+
+    package func add(_ kind: Kind, _ outcome: Outcome) {
+        counters[Self.place(kind, outcome)].add(1, ordering: .relaxed)
+    }
+
+    /// A request is done; `outputs` ends with what it had to say.
+    func add(_ operation: borrowing Operation, _ outputs: [Output], from start: Int) {
+        guard let kind = operation.kind else { return }
+        var outcome = Outcome.ok
+        if outputs.count > start, case .reply(_, _, .failed(let failure)) = outputs[outputs.count - 1] {
+            outcome = failure.outcome
+        }
+        add(kind, outcome)
+    }
+
+    /// A query begins to visit children one by one for want of an index.
+    func addUnindexed() { unindexed.add(1, ordering: .relaxed) }
+
+    package func count(_ kind: Kind, _ outcome: Outcome) -> Int64 {
+        counters[Self.place(kind, outcome)].load(ordering: .relaxed)
+    }
+
+    /// Queries that had to visit children one by one.
+    package var unindexedCount: Int64 { unindexed.load(ordering: .relaxed) }
+}
+
+extension Operation {
+    /// What is counted; nil for what no client has asked for.
+    package var kind: RequestTally.Kind? {
+        switch self {
+        case .set(_, _, let expected, _): expected == nil ? .set : .transaction
+        case .update: .update
+        case .get(_, let query, _): query == nil ? .get : .query
+        case .listen, .listenQuery: .listen
+        case .unlisten, .unlistenQuery: .unlisten
+        case .onDisconnect, .cancelOnDisconnect: .onDisconnect
+        case .become(let reply): reply == nil ? nil : .authentication
+        case .describe, .explain: .administration
+        case .relay: .other
+        case .dropListener, .forfeit, .disconnect: nil
+        }
+    }
+}
+
+extension Failure {
+    package var outcome: RequestTally.Outcome {
+        switch self {
+        case .denied: .denied
+        case .stale: .conflict
+        case .unavailable: .unavailable
+        case .nothingThere, .noIndex, .tooLarge: .invalid
+        case .refused(let status, _):
+            switch status.text.description {
+            case "unavailable": .unavailable
+            case "permission_denied": .denied
+            default: .invalid
+            }
+        }
+    }
+}
