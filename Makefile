@@ -3,6 +3,10 @@
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
+# make deb        build a Debian package with the Swift runtime in it: .build/packages
+# make dist       the same program as a tarball with checksums
+# make image      an image of the Debian package with buildah (see Containerfile)
+# make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
@@ -17,7 +21,7 @@ HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
 
-.PHONY: run test build lint smoke check-monitoring fuzz soak bench examples format packages
+.PHONY: .build/static/hearth run test build lint smoke deb dist image test-proxies check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -34,6 +38,23 @@ lint:
 
 smoke: build
 	scripts/smoke $(HEARTH)
+
+.build/static/hearth: packages
+	scripts/build-static .build/static
+
+deb: .build/static/hearth
+	scripts/make-deb .build/static/hearth .build/packages
+
+dist: .build/static/hearth
+	scripts/make-dist .build/static/hearth .build/packages
+
+image: deb
+	cp .build/packages/hearth_*.deb hearth.deb
+	buildah bud --tag hearth --format docker .
+	rm hearth.deb
+
+test-proxies: build
+	scripts/test-proxies $(HEARTH)
 
 check-monitoring: build
 	scripts/check-monitoring $(HEARTH)

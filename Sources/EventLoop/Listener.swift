@@ -105,6 +105,17 @@ package final class Listener: @unchecked Sendable, Pollable {
         }
     }
 
+    /// Finds out whether one could listen at an address now, and leaves it free. Connections that come meanwhile are
+    /// not accepted: it does not get as far as listening.
+    package static func tryAddress(_ address: SocketAddress) throws(SystemError) {
+        let socket = try SystemError.check(linux_socket(address.family), "make a socket")
+        defer { Descriptor.close(socket) }
+        _ = linux_set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1)
+        if address.isIPv6 { _ = linux_set_option(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+        let bound = address.withSystemAddress { linux_bind(socket, $0, $1) }
+        _ = try SystemError.check(bound, "listen on \(address)")
+    }
+
     // MARK: The accepting loop's thread
 
     private func begin() {

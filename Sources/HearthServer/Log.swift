@@ -1,12 +1,15 @@
 import CLinux
 import EventLoop
 import Glibc
+import JSONWebTokens
 import Synchronization
 
-/// The server's log: one line per event, `time level event key=value …`, written whole by one system call.
+/// The server's log: one line per event, written whole by one system call.
 ///
-/// Values with spaces, quotes or control characters are quoted. Nothing that clients store, and no credential, is ever
-/// passed to it.
+/// Text is `time level event key=value …`, where values with spaces, quotes or control characters are quoted. JSON is one
+/// object per line with `time`, `level`, `event` and the fields, all of them strings. For the journal, which has times of
+/// its own, text begins with the priority instead (sd-daemon(3)). No value that clients store, and no credential, is ever
+/// passed to it; of their keys only those that a slow request names, where that is asked for.
 package struct Log: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
@@ -25,16 +28,32 @@ package struct Log: Sendable {
             }
         }
 
+        /// As syslog numbers it.
+        var priority: Int {
+            switch self {
+            case .debug: 7
+            case .info: 6
+            case .warning: 4
+            case .error: 3
+            }
+        }
+
         package static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    package enum Format: String, Sendable, CaseIterable {
+        case text, json, journal
     }
 
     /// Events below this level are not written.
     package let level: Level
+    private let format: Format
     private let descriptor: Int32
     private let recent = RecentLines()
 
-    package init(level: Level, descriptor: Int32 = STDERR_FILENO) {
+    package init(level: Level, format: Format = .text, descriptor: Int32 = STDERR_FILENO) {
         self.level = level
+        self.format = format
         self.descriptor = descriptor
     }
 
@@ -64,11 +83,29 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ event: String, _ fields: [(StaticString, String)]) {
-        var line = "\(Timestamp(milliseconds: WallClock.milliseconds)) \(level.name) \(event)"
-        for (key, value) in fields { line += " \(key)=\(Self.quoted(value))" }
+        let time = Timestamp(milliseconds: WallClock.milliseconds)
+        var text = event
+        for (key, value) in fields { text += " \(key)=\(Self.quoted(value))" }
+        let line = "\(time) \(level.name) \(text)"
         recent.add(line, level)
-        line += "\n"
-        line.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        var written =
+            switch format {
+            case .text: line + "\n"
+            case .journal: "<\(level.priority)>\(text)\n"
+            case .json: Self.jsonLine(time, level, event, fields)
+            }
+        written.withUTF8 { _ = Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    /// One object and the end of the line.
+    static func jsonLine(
+        _ time: Timestamp, _ level: Level?, _ event: String, _ fields: [(StaticString, String)]
+    ) -> String {
+        var object = JSONObject([
+            "time": .text("\(time)"), "level": level.map { .text($0.name) }, "event": .text(event),
+        ])
+        for (key, value) in fields { object["\(key)"] = .text(value) }
+        return String(decoding: JSONValue.object(object).bytes, as: UTF8.self) + "\n"
     }
 
     /// The last lines, without their ends.

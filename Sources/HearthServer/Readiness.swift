@@ -14,6 +14,8 @@ final class Readiness: Sendable {
         var databases: [String: Trouble] = [:]
         var folder: StorageError?
         var accounts: StorageError?
+        /// Bytes that are free, if these are too few.
+        var scarceBytes: Int64?
     }
 
     private let state = Mutex(State())
@@ -26,6 +28,11 @@ final class Readiness: Sendable {
 
     /// Why accounts cannot be read or written.
     func accounts(_ error: StorageError?) { state.withLock { $0.accounts = error } }
+
+    /// What is free on the disk of the data folder, and what has to be, in bytes.
+    func disk(_ space: DiskSpace?, bytesMin: Int64) {
+        state.withLock { $0.scarceBytes = space.flatMap { $0.available < bytesMin ? $0.available : nil } }
+    }
 
     /// The server ends.
     func stop() { state.withLock { $0.isStopping = true } }
@@ -41,7 +48,8 @@ final class Readiness: Sendable {
                 case .cannotBeOpened(let error): return "the database '\(name)' cannot be opened: \(error.message)"
                 }
             }
-            return state.accounts.map { "accounts cannot be read and written: \($0.message)" }
+            if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }
+            return state.scarceBytes.map { "the disk of the data folder is nearly full: \($0 >> 20) MiB are free" }
         }
     }
 
@@ -56,7 +64,8 @@ final class Readiness: Sendable {
                 case .cannotBeOpened(let error): return "a database cannot be opened: \(error.summary)"
                 }
             }
-            return state.accounts.map { "accounts cannot be read and written: \($0.summary)" }
+            if let error = state.accounts { return "accounts cannot be read and written: \(error.summary)" }
+            return state.scarceBytes.map { _ in "the disk is nearly full" }
         }
     }
 }

@@ -44,7 +44,12 @@ package final class Server: Sendable {
     package init(_ configuration: ServerConfiguration) throws(StartError) {
         try Self.check(configuration)
         do {
-            let log = Log(level: configuration.logLevel)
+            let log = Log(level: configuration.logLevel, format: configuration.logFormat)
+            let auditFile = try configuration.auditFile.map { path throws(StartError) in
+                do throws(SystemError) { return try AuditFile(path) } catch {
+                    throw StartError.configuration("\(error)")
+                }
+            }
             let folder = try DataFolder(path: configuration.dataFolder, durability: configuration.durability)
             try Self.check(DevelopmentMark(in: folder.path), configuration, log)
             Self.warn(folder, configuration, log)
@@ -55,7 +60,7 @@ package final class Server: Sendable {
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
             let outbound = OutboundMemory(bytesMax: configuration.outboundBytesTotalMax)
             let group = try EventLoopGroup(count: loopCount, outbound: outbound)
-            let trail = AuditTrail(log)
+            let trail = AuditTrail(log, file: auditFile)
             let fetcher = HTTPSFetcher(loop: group.loops[0], tls: try .client())
             let trust = try Trust(configuration, folder, fetcher: fetcher)
             trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
@@ -144,6 +149,8 @@ package final class Server: Sendable {
             do throws(PrivateFile.Failure) { try url.keep(in: folder.path) } catch {
                 log.warning("admin.url-not-kept", [("error", error.description)])
             }
+            services.lookAtDisk()
+            tellStart(configuration)
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
             Self.reportRefusals(listeners, group.loops[0], log)
@@ -162,7 +169,7 @@ package final class Server: Sendable {
         }
     }
 
-    private static func check(_ configuration: ServerConfiguration) throws(StartError) {
+    static func check(_ configuration: ServerConfiguration) throws(StartError) {
         for address in [configuration.address, configuration.adminAddress, configuration.metricsAddress].compactMap({
             $0
         }) {
@@ -258,15 +265,19 @@ package final class Server: Sendable {
         services.log.info("server.stopped")
     }
 
-    /// Calls `end` on SIGINT and SIGTERM, and reads the certificate again on SIGHUP. A second signal ends the process
-    /// at once.
+    /// Calls `end` on SIGINT and SIGTERM. On SIGHUP it reads the certificate again and opens the audit log again, which
+    /// may have another name by then. A second signal ends the process at once.
     package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
-        let (tls, log) = (services.tls, services.log)
+        let (tls, log, trail) = (services.tls, services.log, services.trail)
+        let (manager, status) = (ServiceManager.inherited, "answers on \(address)")
         try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in
             guard signal == SIGHUP else {
                 Glibc.signal(signal, SIG_DFL)
                 return end()
             }
+            manager.notify(.reloading)
+            defer { manager.notify(.ready(status)) }
+            trail.reopen()
             guard let tls else { return }
             do throws(TLSError) {
                 try tls.reload()
@@ -275,6 +286,30 @@ package final class Server: Sendable {
                 log.error("tls.reload-failed", [("error", "\(error)")])
             }
         }
+    }
+
+    /// What an operator looks for first in a log: what runs, where, on which data, and within which bounds.
+    private func tellStart(_ configuration: ServerConfiguration) {
+        let log = services.log
+        var places: [(StaticString, String)] = [("version", Version.current), ("listen", "\(address)")]
+        places.append(("tls", services.tls == nil ? "no" : "yes"))
+        if adminAddress != address { places.append(("admin", "\(adminAddress)")) }
+        if let metricsAddress { places.append(("metrics", "\(metricsAddress)")) }
+        log.info("server.started", places)
+        log.info(
+            "server.data",
+            [("folder", configuration.dataFolder), ("durability", configuration.durability.rawValue)])
+        let own = services.rules.databasesWithOwn
+        log.info(
+            "server.rules", [("file", services.rules.file ?? "none"), ("of-their-own", own.joined(separator: ","))])
+        log.info(
+            "server.limits",
+            [
+                ("connections", "\(configuration.connectionsMax)"), ("descriptors", "\(FileDescriptors.limit)"),
+                ("request-mib", "\(services.requestMemory.bytesMax >> 20)"),
+                ("send-mib", "\(services.outbound.bytesMax >> 20)"),
+                ("free-mib-min", "\(configuration.freeBytesMin >> 20)"),
+            ])
     }
 
     package enum Seeding: Sendable {
@@ -347,7 +382,10 @@ package final class Server: Sendable {
             services.databases.tick()
             services.tick()
             contexts.relieve()
-            if ticks.isMultiple(of: 5) { services.identity?.accounts.lookAtFile() }
+            if ticks.isMultiple(of: 5) {
+                services.identity?.accounts.lookAtFile()
+                services.helper.post { services.lookAtDisk() }
+            }
             if services.rules.file != nil { services.helper.post { services.reloadRules() } }
             loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts, ticks: ticks + 1) }
         }

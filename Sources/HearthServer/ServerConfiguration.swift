@@ -47,6 +47,13 @@ package struct ServerConfiguration: Sendable {
     /// How accounts are served; nil for not at all.
     package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info
+    package var logFormat = Log.Format.text
+    /// Where the audit trail goes instead of the log, as lines of JSON; nil for the log.
+    package var auditFile: String?
+    /// Requests that take longer are named in the log, with their places; nil for none.
+    package var slowRequest: Duration?
+    /// With less room on the disk of the data folder, in bytes, the server is not ready.
+    package var freeBytesMin: Int64 = 64 << 20
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()

@@ -30,8 +30,24 @@ package struct FolderContents: Sendable {
         return false
     }
 
+    /// Paths of the rules that databases have of their own, sorted.
+    package var rulesFiles: [String] {
+        files.filter { $0.hasSuffix(".rules") && DataFolder.isValidName(String($0.dropLast(6))) }.sorted()
+            .map { "\(path)/\($0)" }
+    }
+
+    /// Names of the files that do not belong to the folder's owner, sorted: a server could not open them.
+    package var foreignFiles: [String] {
+        var folder = stat()
+        guard stat(path, &folder) == 0 else { return [] }
+        return files.filter { file in
+            var status = stat()
+            return lstat("\(path)/\(file)", &status) == 0 && status.st_uid != folder.st_uid
+        }.sorted()
+    }
+
     /// Names of all files, in no order.
-    var files: [String] {
+    package var files: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []

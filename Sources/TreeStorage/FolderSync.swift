@@ -12,14 +12,14 @@ package enum FolderSync {
     }
 
     /// What the superuser makes in somebody's folder becomes theirs: their server must be able to write it.
-    static func giveToOwner(_ path: String, of folder: String) {
+    package static func giveToOwner(_ path: String, of folder: String) {
         var status = stat()
         guard geteuid() == 0, stat(folder, &status) == 0 else { return }
         _ = chown(path, status.st_uid, status.st_gid)
     }
 
     /// Waits until the disk has a file, or the names in a folder. Answers an `errno` value, 0 if all went well.
-    static func sync(_ path: String) -> Int32 {
+    package static func sync(_ path: String) -> Int32 {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }

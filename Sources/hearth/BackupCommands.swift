@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import HearthServer
 import HearthShell
@@ -8,18 +9,32 @@ extension Command {
         name: "data", value: "DIR", help: "the data folder (default ./data)")
 
     static let backup = Command(
-        name: "backup", synopsis: "FILE [OPTIONS]",
-        summary: "Copy a database into one file, while the server runs or not.",
+        name: "backup", synopsis: "FILE | --to DIR [OPTIONS]",
+        summary: "Copy a database into one file, or everything into a folder, while the server runs or not.",
         details: """
             The copy holds every write that was acknowledged before, and is that of one moment. The server
             is not asked and does not wait. FILE gets its name when it is whole and on disk; until then it is
             FILE.part. 'hearth restore' reads it.
+
+            With --to, all databases, the accounts, keys and rules go to a new folder DIR/hearth-TIME, with a
+            manifest of their checksums. The server's metrics tell when that last succeeded.
             """,
         options: [
             folder, .init(name: "database", value: "NAME", help: "the database (default 'default')"),
             .init(name: "overwrite", value: nil, help: "replace FILE, if there is one"),
+            .init(name: "to", value: "DIR", help: "copy everything into a new folder in DIR"),
+            .init(name: "keep", value: "N", help: "with --to: then remove all but the last N of these folders"),
         ]
     ) { arguments throws(UsageError) in
+        let kept = try arguments.integer("keep", 1...100_000)
+        if let target = arguments["to"] {
+            _ = try arguments.positional()
+            for name in ["database", "overwrite"] where arguments[name] != nil {
+                throw UsageError(message: "--\(name) is for a backup of one database to a FILE, not for --to")
+            }
+            return makeSet(of: arguments["data"] ?? "./data", in: target, keeping: kept)
+        }
+        if kept != nil { throw UsageError(message: "--keep is for --to") }
         let path = try arguments.positional("FILE")[0]
         if path == "-" { throw UsageError(message: "a backup is a SQLite file, which cannot go to standard output") }
         if !arguments.flag("overwrite"), access(path, F_OK) == 0 {
@@ -36,12 +51,50 @@ extension Command {
         }
     }
 
+    private static func makeSet(of folder: String, in target: String, keeping count: Int?) -> ExitCode {
+        do throws(BackupError) {
+            let set = try BackupSet.make(of: folder, in: target, now: WallClock.milliseconds)
+            StandardOutput.line("\(set.path): \(set.text)")
+            for path in count.map({ BackupSet.prune(target, keeping: $0) }) ?? [] {
+                StandardOutput.line("removed \(path)")
+            }
+            return .success
+        } catch {
+            StandardError.write("hearth backup: \(error.message)\n")
+            return .failure
+        }
+    }
+
+    private static func restoreSet(_ path: String, _ arguments: Arguments) throws(UsageError) -> ExitCode {
+        if arguments["database"] != nil {
+            throw UsageError(message: "\(path) holds everything: --database is for one of its files, NAME.backup")
+        }
+        do throws(BackupError) {
+            if arguments.flag("check") {
+                StandardOutput.line("\(path): \(try BackupSet.check(path).text)")
+                return .success
+            }
+            let folder = arguments["data"] ?? "./data"
+            let set = try BackupSet.restore(path, in: folder)
+            StandardOutput.line("\(path): \(set.text)")
+            StandardOutput.line("restored everything in \(folder)")
+            return .success
+        } catch {
+            StandardError.write("hearth restore: \(error.message)\n")
+            return .failure
+        }
+    }
+
     static let restore = Command(
-        name: "restore", synopsis: "FILE [OPTIONS]", summary: "Put a backup in the place of a database.",
+        name: "restore", synopsis: "FILE | FOLDER [OPTIONS]",
+        summary: "Put a backup in the place of a database, or everything into a new data folder.",
         details: """
             FILE comes from 'hearth backup'. All of it is checked first. No server may run on the folder. The
             files that were there stay beside the new ones, with the time behind their names; remove them when
             you do not need them.
+
+            FOLDER comes from 'hearth backup --to': everything in it is restored, into a data folder that is
+            empty or not there yet.
             """,
         options: [
             folder,
@@ -50,6 +103,7 @@ extension Command {
         ]
     ) { arguments throws(UsageError) in
         let path = try arguments.positional("FILE")[0]
+        if BackupSet.isSet(path) { return try restoreSet(path, arguments) }
         do throws(BackupError) {
             if arguments.flag("check") {
                 StandardOutput.line("\(path): \(try Backup.check(path).text)")
@@ -66,6 +120,16 @@ extension Command {
             StandardError.write("hearth restore: \(error.message)\n")
             return .failure
         }
+    }
+}
+
+extension BackupSet {
+    /// One line.
+    fileprivate var text: String {
+        let made = Timestamp(milliseconds: time)
+        let accounts = files.contains("accounts.sqlite") ? "accounts" : "no accounts"
+        return
+            "databases \(databases.joined(separator: ", ")), \(accounts), made \(made) by hearth \(version), \(ByteText(Int(byteCount)))"
     }
 }
 

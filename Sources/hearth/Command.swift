@@ -15,8 +15,11 @@ struct Command: Sendable {
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
     static let all: [Command] = [
-        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, rules, users,
+        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, doctor, health,
+        rules,
+        users,
         admin,
+        generate,
         bench,
         echo,
         version,

@@ -16,6 +16,9 @@ extension Command {
                 name: "metrics-listen", value: "HOST:PORT",
                 help: "where /metrics needs no credential (default: nowhere; administrators' listener has it with one)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(
+                name: "free-mib-min", value: "N",
+                help: "MiB free on the disk of the data folder; with less the server is not ready (default 64)"),
             .init(name: "allow-root", value: nil, help: "run as root on a data folder of another user"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
             .init(
@@ -84,11 +87,20 @@ extension Command {
                 name: "trusted-proxy", value: "ADDRESSES",
                 help: "proxies whose X-Forwarded-For is believed, addresses or networks between commas"),
             .init(name: "log-level", value: "LEVEL", help: "debug, info (default), warning or error"),
+            .init(name: "log-format", value: "FORMAT", help: "text (default), json or journal"),
+            .init(
+                name: "audit-log", value: "FILE",
+                help: "where sign-ins and what administrators change are noted, instead of the log; reopened on SIGHUP"),
+            .init(name: "slow-ms", value: "N", help: "name requests in the log that take at least N milliseconds"),
+            .init(
+                name: "check", value: nil,
+                help: "look for mistakes in the options, the rules, the certificate, the folder and the ports, and end"),
             .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
         ]
     ) { arguments throws(UsageError) in
         _ = try arguments.positional()
         let configuration = try ServerConfiguration(arguments)
+        if arguments.flag("check") { return check(configuration) }
         if !arguments.flag("allow-root"), let owner = ServedFolder(configuration.dataFolder).foreignOwner {
             throw UsageError(
                 message:
@@ -125,14 +137,30 @@ extension Command {
         }
         if let address = server.metricsAddress { StandardOutput.line("hearth: metrics on \(address)") }
         StandardOutput.line("hearth: ready on \(server.address)")
+        let manager = ServiceManager.inherited
+        manager.notify(.ready("answers on \(server.address)"))
         ended.wait()
+        manager.notify(.stopping)
         server.stop()
         return .success
     }
 }
 
+extension Command {
+    /// Says what is wrong with the options and what they name.
+    private static func check(_ configuration: ServerConfiguration) -> ExitCode {
+        let check = ConfigurationCheck(configuration)
+        for finding in check.findings {
+            StandardError.write("hearth serve: \(finding.severity.rawValue): \(finding.text)\n")
+        }
+        if check.hasErrors { return .usage }
+        StandardOutput.line("hearth: the configuration is in order")
+        return .success
+    }
+}
+
 extension ServerConfiguration {
-    fileprivate init(_ arguments: Arguments) throws(UsageError) {
+    init(_ arguments: Arguments) throws(UsageError) {
         let listen = arguments["listen"] ?? "127.0.0.1:9000"
         guard let address = SocketAddress(hostAndPort: listen) else {
             throw UsageError(message: "--listen must be an address and a port, not '\(listen)'")
@@ -160,6 +188,15 @@ extension ServerConfiguration {
             }
             logLevel = level
         }
+        if let text = arguments["log-format"] {
+            guard let format = Log.Format(rawValue: text) else {
+                throw UsageError(message: "--log-format must be text, json or journal, not '\(text)'")
+            }
+            logFormat = format
+        }
+        auditFile = arguments["audit-log"]
+        slowRequest = try arguments.integer("slow-ms", 1...1_000_000_000).map { .milliseconds($0) }
+        if let count = try arguments.integer("free-mib-min", 0...1_000_000_000) { freeBytesMin = Int64(count) << 20 }
         if let name = arguments["database"] { defaultDatabase = name }
         if let text = arguments["databases"] {
             databaseNames.names = Set(text.split(separator: ",").map { $0.trimmed })

@@ -172,8 +172,11 @@ struct MetricsTests {
         let page = try Self.page(server)
         let names = Set(page.types.keys)
         let guide = try Self.repositoryText("docs/operating/monitoring.md")
-        // Present with TLS only.
-        let conditional: Set = ["hearth_tls_certificate_expiry_timestamp_seconds"]
+        // Present with TLS, and after a backup, only.
+        let conditional: Set = [
+            "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
+            "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds",
+        ]
         let explained = Self.names(in: guide)
         #expect(names.subtracting(explained) == [])
         #expect(explained.subtracting(names).subtracting(conditional) == [])

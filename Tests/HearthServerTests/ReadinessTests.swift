@@ -41,6 +41,18 @@ struct ReadinessTests {
         #expect(readiness.publicProblem == "the server is shutting down")
     }
 
+    @Test("a server whose disk is nearly full is not ready until there is room again")
+    func fullDisk() throws {
+        let readiness = Readiness()
+        readiness.disk(DiskSpace(available: 3 << 20, total: 1 << 40), bytesMin: 4 << 20)
+        #expect(readiness.problem == "the disk of the data folder is nearly full: 3 MiB are free")
+        #expect(readiness.publicProblem == "the disk is nearly full")
+        readiness.disk(DiskSpace(available: 4 << 20, total: 1 << 40), bytesMin: 4 << 20)
+        #expect(readiness.problem == nil)
+        let server = try RealtimeTestServer { $0.freeBytesMin = .max }
+        #expect(try server.connectREST().ask("GET", "/readyz").status == 503)
+    }
+
     @Test("a server that ends is not ready")
     func ending() throws {
         let server = try RealtimeTestServer()

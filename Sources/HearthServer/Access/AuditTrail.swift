@@ -21,6 +21,8 @@ struct AuditEvent: Sendable {
         case accounts = "admin.accounts"
         case keys = "admin.keys"
         case rules = "admin.rules"
+        /// An administrator has written data. Only where the trail has a file of its own.
+        case data = "admin.data"
         /// Somebody without an administrator's credential asked for what is theirs.
         case denied = "admin.denied"
 
@@ -49,34 +51,54 @@ struct AuditEvent: Sendable {
 struct AuditTrail: Sendable {
     private let write: @Sendable (AuditEvent) -> Void
     private let counter = Counter()
+    private var file: AuditFile?
 
     init(_ write: @escaping @Sendable (AuditEvent) -> Void) { self.write = write }
 
-    /// To the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's address in 15
+    /// To a file, or else to the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's address in 15
     /// minutes.
-    init(_ log: Log, eventsMax: Int = 300) {
+    init(_ log: Log, file: AuditFile? = nil, eventsMax: Int = 300) {
+        let write: @Sendable (String, [(StaticString, String)]) -> Void = { event, fields in
+            guard let file else { return log.info(event: event, fields) }
+            let time = Timestamp(milliseconds: WallClock.milliseconds)
+            do throws(SystemError) {
+                try file.append(Log.jsonLine(time, nil, event, fields))
+            } catch {
+                // It is not lost as long as the log takes it.
+                log.error("audit.write-failed", [("error", "\(error)")])
+                log.info(event: event, fields)
+            }
+        }
         let limiter = AttemptLimiter(windowMilliseconds: 15 * 60_000, keysMax: 10_000)
         self.init { event in
             if event.kind.isUnbounded {
                 let (key, now) = ("\(event.kind.rawValue) \(event.client ?? "")", WallClock.milliseconds)
                 guard limiter.admit(key, max: eventsMax, now: now) else {
                     if limiter.admit("more \(key)", max: 1, now: now) {
-                        log.info(
-                            "auth.more-not-shown", [("event", event.kind.rawValue), ("client", event.client ?? "")])
+                        write(
+                            "auth.more-not-shown",
+                            [("event-kind", event.kind.rawValue), ("client", event.client ?? "")])
                     }
                     return
                 }
             }
             var fields = event.fields
             if let client = event.client { fields.insert(("client", client), at: 0) }
-            log.info(event: event.kind.rawValue, fields)
+            write(event.kind.rawValue, fields)
         }
+        self.file = file
     }
 
     func note(_ event: AuditEvent) {
         counter.add(event.kind)
         write(event)
     }
+
+    /// Whether writes of administrators are to be noted: a backend may make very many.
+    var notesData: Bool { file != nil }
+
+    /// Goes on with a new file if the old one was renamed.
+    func reopen() { file?.reopen() }
 
     /// How many events there were of each kind, also of those that were not written.
     var counts: [(kind: AuditEvent.Kind, count: Int64)] { counter.counts }

@@ -104,6 +104,12 @@ final class RulesInForce: Sendable {
         }
     }
 
+    /// A rules file, as it is now.
+    static func read(_ file: String) throws(LoadError) -> RulesProgram {
+        // A file that was read has a program.
+        try load(file).program ?? .closed
+    }
+
     private static func load(_ file: String) throws(LoadError) -> Source {
         let stamp = FileStamp(file)
         guard let text = FileBytes.read(file) else {

@@ -70,6 +70,20 @@ final class Services: Sendable {
         }
     }
 
+    /// Notes whether there is room left on the disk of the data folder.
+    func lookAtDisk() {
+        if folder.durability == .memory { return }
+        let before = readiness.problem
+        readiness.disk(DiskSpace(of: folder.path), bytesMin: configuration.freeBytesMin)
+        let problem = readiness.problem
+        guard problem != before else { return }
+        if let problem {
+            log.error("server.not-ready", [("reason", problem)])
+        } else {
+            log.info("server.ready-again")
+        }
+    }
+
     var listeners: [Listener] { openListeners.withLock { $0 } }
 
     func set(_ listeners: [Listener]) { openListeners.withLock { $0 = listeners } }

@@ -310,6 +310,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             }
             work = .waiting(exchange, writer)
             askedAt = context.loop.now
+            context.noteWrite(exchange.operation, by: authentication, client, in: database.index)
             context.submit(
                 Request(
                     connection: id, number: 0, principal: authentication.principal, operation: exchange.operation,
@@ -340,7 +341,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     func answer(_ reply: Reply) {
         guard case .waiting(let exchange, let writer) = work else { return }
         if let kind = exchange.operation.kind {
-            context.metrics.noteAnswer(kind, since: askedAt, now: context.loop.now)
+            context.noteAnswer(kind, at: exchange.operation.place, since: askedAt, bytes: reply.byteCount)
         }
         work = .none
         // An event stream that was not begun.

@@ -39,6 +39,7 @@ struct MetricsPage: Sendable {
         addConnections(to: &out)
         addRequests(to: &out)
         addStorage(to: &out)
+        addBackups(to: &out)
         addDatabases(to: &out)
         addAccounts(to: &out)
         return out.bytes
@@ -161,6 +162,16 @@ struct MetricsPage: Sendable {
         out.add(
             "hearth_scrape_database_thread_seconds", .gauge, "What this page has cost the databases' thread.",
             Double(databaseThreadTime.components.attoseconds) / 1e18 + Double(databaseThreadTime.components.seconds))
+    }
+
+    private func addBackups(to out: inout MetricsText) {
+        guard let last = BackupStatus(in: services.configuration.dataFolder) else { return }
+        out.add(
+            "hearth_backup_last_success_timestamp_seconds", .gauge, "When 'hearth backup --to' last succeeded.",
+            Double(last.time) / 1000)
+        out.add("hearth_backup_last_size_bytes", .gauge, "What it took.", last.byteCount)
+        out.add(
+            "hearth_backup_last_duration_seconds", .gauge, "How long it took.", Double(last.milliseconds) / 1000)
     }
 
     // MARK: Databases

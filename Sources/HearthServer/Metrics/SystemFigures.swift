@@ -18,15 +18,15 @@ struct SystemFigures: Sendable {
 }
 
 /// The room on the file system of a folder, in bytes.
-struct DiskSpace: Equatable, Sendable {
+package struct DiskSpace: Equatable, Sendable {
     /// What users without privileges may still use.
-    var available: Int64
-    var total: Int64
+    package var available: Int64
+    package var total: Int64
 
-    init(available: Int64, total: Int64) { (self.available, self.total) = (available, total) }
+    package init(available: Int64, total: Int64) { (self.available, self.total) = (available, total) }
 
     /// Nil if the system does not tell.
-    init?(of folder: String) {
+    package init?(of folder: String) {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }
         let block = Int64(status.f_frsize)

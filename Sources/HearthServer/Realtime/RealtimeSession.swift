@@ -42,8 +42,8 @@ final class RealtimeSession: GroupMember {
     private var queryLists = QueryLists()
     private var requests: RequestsInFlight
     private var smallRequests = SmallRequests()
-    /// The request whose time is taken: requests before it, and when it came.
-    private var timed: (place: Int, kind: RequestTally.Kind, since: MonotonicTime)?
+    /// The request whose time is taken.
+    private var timed: TimedRequest?
     /// Bytes that were sent since the last answer.
     private var sentBytes = 0
     /// In whose name requests are made.
@@ -96,6 +96,7 @@ final class RealtimeSession: GroupMember {
         if let put = PlainPut(bytes) {
             let value = IncomingValue(put.assignment)
             let operation = Operation.set(put.assignment.target, value, expecting: nil)
+            context.noteWrite(operation, by: authentication, origin.client, in: database.index)
             return submit(put.number, operation, reads: false)
         }
         switch try ClientMessage.parseGenerally(bytes) {
@@ -126,6 +127,7 @@ final class RealtimeSession: GroupMember {
     func submit(_ number: Int64, _ operation: consuming Operation, as principal: Principal? = nil) {
         let reads = operation.reads
         if case .onDisconnect = operation { owingAccount = authentication.account }
+        context.noteWrite(operation, by: authentication, origin.client, in: database.index)
         submit(number, operation, reads: reads, as: principal)
     }
 
@@ -144,7 +146,10 @@ final class RealtimeSession: GroupMember {
         } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
             request = request.asking(.relay(.failed(.noRoom)))
         }
-        if timed == nil, let kind = request.operation.kind { timed = (requests.made, kind, context.loop.now) }
+        if timed == nil, let kind = request.operation.kind {
+            timed = TimedRequest(number: requests.made, kind: kind, since: context.loop.now)
+            if context.services.configuration.slowRequest != nil { timed?.place = request.operation.place }
+        }
         requests.add(bytes: counted, reads: reads)
         if requests.isFull { pause() }
         context.submit(request, to: database.index)
@@ -174,11 +179,11 @@ final class RealtimeSession: GroupMember {
     func answered(_ count: Int) {
         smallRequests.answered(count, of: requests.count)
         requests.answered(count, bytes: sentBytes)
-        sentBytes = 0
-        if let timed, requests.answeredCount > timed.place {
-            context.metrics.noteAnswer(timed.kind, since: timed.since, now: context.loop.now)
+        if let timed, requests.answeredCount > timed.number {
+            context.noteAnswer(timed.kind, at: timed.place, since: timed.since, bytes: sentBytes)
             self.timed = nil
         }
+        sentBytes = 0
         readOn()
     }
 
@@ -419,4 +424,14 @@ final class RealtimeSession: GroupMember {
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }
+}
+
+/// A request whose time is taken.
+private struct TimedRequest {
+    /// Requests before it.
+    let number: Int
+    let kind: RequestTally.Kind
+    let since: MonotonicTime
+    /// Where it is, if slow requests are named.
+    var place: Path?
 }

@@ -1,6 +1,6 @@
 import Glibc
 import SQLite
-import StorageErrors
+package import StorageErrors
 
 extension Accounts {
     /// Looks for damage in the accounts of a data folder, whether a server has them open or not: a line for each thing
@@ -18,6 +18,18 @@ extension Accounts {
         } catch {
             return ["\(path): \(error.message)"]
         }
+    }
+
+    /// Copies the accounts into a file that is not there yet, as they are at one moment, while a server uses them or
+    /// not. The copy is not synced. False if there are no accounts.
+    package static func copy(from folder: String, to path: String) throws(StorageError) -> Bool {
+        let source = file(in: folder)
+        guard access(source, F_OK) == 0 else { return false }
+        let connection = try Connection(path: source, mode: .readOnly)
+        let copy = try connection.prepare("VACUUM INTO ?")
+        copy.bind(1, path)
+        try copy.run()
+        return true
     }
 
     /// Where the accounts of a data folder are.

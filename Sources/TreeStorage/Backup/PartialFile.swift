@@ -1,5 +1,5 @@
 import Glibc
-import RealtimeDatabase
+package import RealtimeDatabase
 
 /// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
 /// under that name stays until then.
@@ -38,10 +38,10 @@ package struct BackupError: Error, Hashable, Sendable {
     /// One line for people.
     package var message: String
 
-    init(message: String) { self.message = message }
+    package init(message: String) { self.message = message }
 
     /// After a system call that failed.
-    init(_ what: String, _ code: Int32 = errno) { message = "\(what): \(String(cString: strerror(code)))" }
+    package init(_ what: String, _ code: Int32 = errno) { message = "\(what): \(String(cString: strerror(code)))" }
 
-    init(_ error: StorageError) { message = error.message }
+    package init(_ error: StorageError) { message = error.message }
 }

@@ -1,0 +1,147 @@
+import EventLoop
+import Glibc
+import Identity
+import SecurityRules
+import TreeStorage
+
+/// Finds out what would keep a server from starting, or should be thought about, without changing anything: for
+/// `hearth serve --check`.
+package struct ConfigurationCheck: Sendable {
+    package struct Finding: Equatable, Sendable {
+        package enum Severity: String, Sendable {
+            case error, warning
+        }
+
+        package var severity: Severity
+        package var text: String
+    }
+
+    package private(set) var findings: [Finding] = []
+    private let configuration: ServerConfiguration
+
+    /// A certificate that ends sooner than this is worth a warning.
+    private static let certificateDaysMin: Int64 = 14
+
+    package init(_ configuration: ServerConfiguration, now: Int64 = WallClock.milliseconds / 1000) {
+        self.configuration = configuration
+        checkStart()
+        checkRules()
+        checkFiles()
+        checkCertificate(now: now)
+        checkFolder()
+        checkAddresses()
+    }
+
+    package var hasErrors: Bool { findings.contains { $0.severity == .error } }
+
+    private mutating func error(_ text: String) { findings.append(Finding(severity: .error, text: text)) }
+
+    private mutating func warn(_ text: String) { findings.append(Finding(severity: .warning, text: text)) }
+
+    /// What the server itself would refuse at once.
+    private mutating func checkStart() {
+        do throws(Server.StartError) { try Server.check(configuration) } catch { self.error(error.message) }
+    }
+
+    private mutating func checkRules() {
+        var programs: [(file: String, program: RulesProgram)] = []
+        let contents = FolderContents(configuration.dataFolder)
+        let own = contents.rulesFiles
+        for file in [configuration.rulesFile].compactMap({ $0 }) + own {
+            do throws(RulesInForce.LoadError) { programs.append((file, try RulesInForce.read(file))) } catch {
+                self.error(error.message)
+            }
+        }
+        if configuration.isDevelopment { return }
+        if configuration.rulesFile == nil, own.isEmpty { error("there are no rules: --rules FILE") }
+        for (file, program) in programs where program.isOpen && !configuration.allowsOpenRules {
+            let text = "\(file): these rules let everybody read or write everything"
+            if configuration.address.isLoopback { warn(text) } else { error(text) }
+        }
+    }
+
+    private mutating func checkFiles() {
+        let files = [
+            ("--trust", configuration.trustFile), ("--legacy-secret-file", configuration.legacySecretFile),
+            ("--seed", configuration.seedFile),
+        ]
+        for case (let option, let file?) in files where access(file, R_OK) != 0 {
+            error("\(option): cannot read \(file): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private mutating func checkCertificate(now: Int64) {
+        guard let files = configuration.tls else {
+            if !configuration.isDevelopment, !configuration.address.isLoopback,
+                configuration.trustedProxies.isEmpty
+            {
+                warn(
+                    "\(configuration.address) has no TLS: --tls-cert and --tls-key, or a proxy with TLS (--trusted-proxy)"
+                )
+            }
+            return
+        }
+        do throws(TLSError) {
+            let context = try TLSContext.server(certificateFile: files.certificate, keyFile: files.key)
+            guard let expiry = context.expiry else { return }
+            let days = (expiry - now) / 86_400
+            if expiry <= now {
+                self.error("the certificate \(files.certificate) ended on \(Timestamp(milliseconds: expiry * 1000))")
+            } else if days < Self.certificateDaysMin {
+                warn("the certificate \(files.certificate) ends in \(days) days")
+            }
+        } catch {
+            self.error("\(error)")
+        }
+    }
+
+    private mutating func checkFolder() {
+        let folder = configuration.dataFolder
+        if configuration.durability == .memory { return }
+        var status = stat()
+        guard stat(folder, &status) == 0 else {
+            var parent = folder
+            repeat {
+                parent = Self.parent(of: parent)
+            } while access(parent, F_OK) != 0 && parent != "/" && parent != "."
+            if access(parent, W_OK | X_OK) != 0 { error("the data folder \(folder) cannot be made in \(parent)") }
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return error("the data folder \(folder) is not a folder") }
+        if access(folder, R_OK | W_OK | X_OK) != 0 {
+            error("the data folder \(folder) cannot be read and written: it belongs to the user \(status.st_uid)")
+        }
+        if status.st_mode & 0o077 != 0 {
+            warn("others may look into the data folder \(folder): chmod 700 \(folder)")
+        }
+        for file in FolderContents(folder).foreignFiles {
+            error("\(folder)/\(file) belongs to another user than \(folder): chown it, or the server cannot open it")
+        }
+        if let space = DiskSpace(of: folder), space.available < configuration.freeBytesMin {
+            error(
+                "\(space.available >> 20) MiB are free where \(folder) is, less than --free-mib-min "
+                    + "\(configuration.freeBytesMin >> 20)")
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        var path = Substring(path)
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Tries to listen, unless a server has the folder, which then has the ports as well.
+    private mutating func checkAddresses() {
+        if FolderContents(configuration.dataFolder).isServed {
+            return warn("a server runs on \(configuration.dataFolder): whether the ports are free was not tried")
+        }
+        let addresses = [
+            configuration.address, configuration.adminAddress, configuration.metricsAddress,
+        ].compactMap { $0 }
+        for (index, address) in addresses.enumerated() {
+            if address.port != 0, addresses[..<index].contains(address) { error("\(address) is named twice") }
+            do throws(SystemError) { try Listener.tryAddress(address) } catch { self.error("\(error)") }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import EventLoop
+import HearthServer
+import HearthShell
+
+extension Command {
+    static let health = Command(
+        name: "health", synopsis: "[OPTIONS]", summary: "Ask a server whether it is ready, for scripts and containers.",
+        details: "Prints what /readyz says. Ends with 1 if the server is not ready, and with 69 if it does not answer.",
+        options: [
+            .init(name: "url", value: "URL", help: "the server (default: the one that runs on --data)"),
+            .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
+            .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),
+        ]
+    ) { arguments throws(UsageError) in
+        _ = try arguments.positional()
+        let url = arguments["url"] ?? (AdminURL(in: arguments["data"] ?? "./data") ?? .usual).text
+        guard let address = DoctorProbe.Address(url) else {
+            throw UsageError(message: "--url must be like http://127.0.0.1:9000, not '\(url)'")
+        }
+        do throws(WaitingConnection.Failure) {
+            if arguments["url"] == nil, address.isSecure, address.isLoopback {
+                // Its certificate names the public host.
+                _ = try WaitingConnection(host: address.host, port: address.port, timeout: .seconds(5))
+                StandardOutput.line("takes connections")
+                return .success
+            }
+            let answer = try DoctorProbe(address, authorities: arguments["ca"]).get("/readyz")
+            StandardOutput.line(answer.text.trimmed)
+            return answer.status == 200 ? .success : .failure
+        } catch {
+            StandardError.write("hearth health: \(url): \(error)\n")
+            return .unavailable
+        }
+    }
+}

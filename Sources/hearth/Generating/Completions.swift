@@ -1,0 +1,121 @@
+import HearthShell
+
+/// Completions of commands and options for shells.
+enum Completions {
+    /// How the value of an option is completed.
+    private enum Value {
+        case none, file, folder, word
+    }
+
+    private static func value(of option: Arguments.Option) -> Value {
+        switch option.value {
+        case nil: .none
+        case "FILE": .file
+        case "DIR": .folder
+        default: .word
+        }
+    }
+
+    static var bash: String {
+        let cases = Command.all.map { command in
+            "    \(command.name)) options=\"\(command.options.map { "--\($0.name)" }.joined(separator: " "))\" ;;"
+        }
+        let all = Command.all.flatMap(\.options)
+        func words(_ kind: Value) -> String {
+            Set(all.filter { value(of: $0) == kind }.map { "--\($0.name)" }).sorted().joined(separator: "|")
+        }
+        return """
+            # bash completion for hearth: 'hearth generate bash'
+            _hearth() {
+              local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
+              COMPREPLY=()
+              if ((COMP_CWORD == 1)); then
+                COMPREPLY=($(compgen -W "\(Command.all.map(\.name).joined(separator: " ")) help" -- "$word"))
+                return
+              fi
+              case $before in
+                \(words(.file))) compopt -o filenames; COMPREPLY=($(compgen -f -- "$word")); return ;;
+                \(words(.folder))) compopt -o filenames; COMPREPLY=($(compgen -d -- "$word")); return ;;
+                \(words(.word))) return ;;
+              esac
+              case ${COMP_WORDS[1]} in
+            \(cases.joined(separator: "\n"))
+                help) COMPREPLY=($(compgen -W "\(Command.all.map(\.name).joined(separator: " "))" -- "$word")); return ;;
+              esac
+              if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "$options" -- "$word"))
+              else
+                compopt -o filenames
+                COMPREPLY=($(compgen -f -- "$word"))
+              fi
+            }
+            complete -F _hearth hearth
+
+            """
+    }
+
+    static var zsh: String {
+        let commands = Command.all.map { "    '\($0.name):\(quoted($0.summary))'" }
+        let cases = Command.all.map { command in
+            let options = command.options.map { option in
+                let action =
+                    switch value(of: option) {
+                    case .none: ""
+                    case .file: ":\(option.value ?? ""):_files"
+                    case .folder: ":\(option.value ?? ""):_files -/"
+                    case .word: ":\(option.value ?? ""): "
+                    }
+                let help = quoted(option.help).replacing("[", with: "\\[").replacing("]", with: "\\]")
+                return "      '--\(option.name)[\(help)]\(action.replacing("HOST:PORT", with: "address"))' \\"
+            }
+            return
+                "    \(command.name)) _arguments \\\n\((options + ["      '*:file:_files'"]).joined(separator: "\n")) ;;"
+        }
+        return """
+            #compdef hearth
+            # zsh completion for hearth: 'hearth generate zsh'
+            local -a commands
+            if ((CURRENT == 2)); then
+              commands=(
+            \(commands.joined(separator: "\n"))
+              )
+              _describe command commands
+              return
+            fi
+            local command=$words[2]
+            shift words
+            ((CURRENT--))
+            case $command in
+            \(cases.joined(separator: "\n"))
+            esac
+
+            """
+    }
+
+    static var fish: String {
+        var lines = ["# fish completion for hearth: 'hearth generate fish'"]
+        for command in Command.all {
+            lines.append(
+                "complete -c hearth -n __fish_use_subcommand -f -a \(command.name) -d '\(quoted(command.summary, "\\'"))'"
+            )
+            for option in command.options {
+                let takes: String =
+                    switch value(of: option) {
+                    case .none: ""
+                    case .file: " -r -F"
+                    case .folder: " -x -a '(__fish_complete_directories)'"
+                    case .word: " -x"
+                    }
+                lines.append(
+                    "complete -c hearth -n '__fish_seen_subcommand_from \(command.name)' -l \(option.name)\(takes)"
+                        + " -d '\(quoted(option.help, "\\'"))'")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// For single quotes.
+    private static func quoted(_ text: String, _ quote: String = "'\\''") -> String {
+        text.replacing("'", with: quote)
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("What is generated from the table of options", .timeLimit(.minutes(15)))
+struct GenerateTests {
+    private let folder = TemporaryFolder()
+
+    private func generate(_ kind: String) async throws -> String {
+        let outcome = try await HearthProcess.run("generate", kind)
+        #expect(outcome.code == 0 && outcome.errors.isEmpty)
+        return outcome.output
+    }
+
+    /// Of a command, from its help.
+    private func options(_ command: String) async throws -> [String] {
+        try await HearthProcess.run("help", command).output.split(separator: "\n").compactMap { line in
+            line.hasPrefix("  --") ? String(line.dropFirst(4).prefix { $0 != " " }) : nil
+        }
+    }
+
+    @Test("manual pages and completions know every command and option")
+    func complete() async throws {
+        let manual = try await generate("man").replacing("\\-", with: "-")
+        let file = try await generate("config-man").replacing("\\-", with: "-")
+        let overview = try await HearthProcess.run("help").output
+        let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") }.map {
+            String($0.dropFirst(2).prefix { $0 != " " })
+        }
+        #expect(commands.count > 15)
+        let serve = try await options("serve")
+        for option in serve where option != "config" { #expect(file.contains("\\fB\(option)\\fR"), "\(option)") }
+        for shell in ["bash", "zsh", "fish"] {
+            let text = try await generate(shell)
+            for name in commands { #expect(text.contains(name), "\(shell): \(name)") }
+            for option in serve {
+                #expect(text.contains(shell == "fish" ? " -l \(option) " : "--\(option)"), "\(shell): \(option)")
+            }
+        }
+        for name in commands {
+            #expect(manual.contains(".SS hearth \(name) "), "\(name)")
+            for option in try await options(name) {
+                #expect(manual.contains("\\fB--\(option)\\fR"), "\(name): \(option)")
+            }
+        }
+    }
+
+    @Test("shells take the completions")
+    func syntax() async throws {
+        for shell in ["bash", "zsh", "fish"] {
+            let program = ["/bin/", "/usr/bin/"].map { $0 + shell }.first { access($0, X_OK) == 0 }
+            guard let program else { continue }
+            let script = "\(folder.path)/completion.\(shell)"
+            TemporaryFolder.write(Array(try await generate(shell).utf8), to: script)
+            let checked = try await HearthProcess(program: program, ["-n", script]).outcome()
+            #expect(checked == .init(code: 0, output: "", errors: ""), "\(shell)")
+        }
+    }
+
+    @Test("the sample configuration in the repository is the generated one")
+    func sample() async throws {
+        let project = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        let file = String(decoding: TemporaryFolder.contents(of: project + "/deploy/hearth.conf"), as: UTF8.self)
+        #expect(try await generate("config") == file, "hearth generate config >deploy/hearth.conf")
+        for line in file.split(separator: "\n") { #expect(!line.hasSuffix("= "), "\(line)") }
+    }
+
+    @Test("nothing else is generated")
+    func unknown() async throws {
+        #expect(try await HearthProcess.run("generate", "novel").code == 64)
+    }
+}

@@ -1,0 +1,88 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("Checking a configuration")
+struct ConfigurationCheckTests {
+    private let folder = TemporaryFolder()
+
+    private func configuration(_ rules: String = #"{"rules":{}}"#) -> ServerConfiguration {
+        let file = folder.path + "/rules.json"
+        TemporaryFolder.write(Array(rules.utf8), to: file)
+        var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
+        configuration.rulesFile = file
+        return configuration
+    }
+
+    private func findings(_ configuration: ServerConfiguration, now: Int64 = 0) -> [String] {
+        ConfigurationCheck(configuration, now: now).findings.map { "\($0.severity): \($0.text)" }
+    }
+
+    @Test("finds nothing wrong with one that is in order, and leaves nothing behind")
+    func good() {
+        #expect(findings(configuration()) == [])
+        #expect(TemporaryFolder.files(in: folder.path) == ["rules.json"])
+    }
+
+    @Test("finds mistakes in the rules, and rules that are open")
+    func rules() throws {
+        let broken = findings(configuration(#"{"rules":{".read":"x("}}"#))
+        #expect(broken.count == 1 && broken[0].hasPrefix("error: \(folder.path)/rules.json:1:"), "\(broken)")
+        var open = configuration(#"{"rules":{".read":true,".write":true}}"#)
+        #expect(findings(open).contains { $0.hasPrefix("warning: ") && $0.contains("let everybody") })
+        open.address = try #require(SocketAddress(hostAndPort: "0.0.0.0:0"))
+        #expect(findings(open).contains { $0.hasPrefix("error: ") && $0.contains("let everybody") })
+        open.allowsOpenRules = true
+        #expect(!findings(open).contains { $0.contains("let everybody") })
+        var none = configuration()
+        none.rulesFile = nil
+        #expect(findings(none).contains { $0.hasPrefix("error: ") && $0.contains("--rules") })
+    }
+
+    @Test("finds certificates that do not fit, are over, or end soon")
+    func certificates() throws {
+        var configuration = configuration()
+        configuration.tls = .init(certificate: folder.path + "/none.pem", key: folder.path + "/none.pem")
+        #expect(findings(configuration).count == 1)
+        let certificate = TestCertificate()
+        configuration.tls = .init(certificate: certificate.certificateFile, key: certificate.keyFile)
+        let expiry = try #require(
+            try TLSContext.server(certificateFile: certificate.certificateFile, keyFile: certificate.keyFile).expiry)
+        #expect(findings(configuration, now: expiry - 100 * 86_400) == [])
+        #expect(findings(configuration, now: expiry - 3 * 86_400).first?.hasSuffix("ends in 3 days") == true)
+        #expect(findings(configuration, now: expiry).first?.hasPrefix("error: the certificate") == true)
+    }
+
+    @Test("finds ports that are in use, unless by the server of this folder")
+    func ports() throws {
+        let server = try RealtimeTestServer()
+        var configuration = configuration()
+        configuration.address = server.server.address
+        #expect(findings(configuration).count == 1)
+        #expect(findings(configuration)[0].hasPrefix("error: listen on \(server.server.address)"))
+        configuration.dataFolder = server.server.services.configuration.dataFolder
+        let served = findings(configuration)
+        #expect(!served.contains { $0.hasPrefix("error") }, "\(served)")
+        #expect(served.contains { $0.contains("a server runs on") })
+    }
+
+    @Test("finds a folder that cannot be used, and a disk that is nearly full")
+    func folders() throws {
+        var configuration = configuration()
+        configuration.dataFolder = folder.path + "/rules.json"
+        #expect(findings(configuration).contains { $0.hasSuffix("is not a folder") })
+        configuration.dataFolder = folder.path + "/data"
+        try #require(mkdir(configuration.dataFolder, 0o755) == 0)
+        #expect(findings(configuration).contains { $0.hasPrefix("warning: others may look into") })
+        configuration.freeBytesMin = .max
+        #expect(findings(configuration).contains { $0.hasPrefix("error: ") && $0.contains("--free-mib-min") })
+        if geteuid() == 0 {
+            TemporaryFolder.write([], to: configuration.dataFolder + "/default.log")
+            try #require(chown(configuration.dataFolder + "/default.log", 12345, 12345) == 0)
+            #expect(findings(configuration).contains { $0.contains("default.log belongs to another user") })
+        }
+    }
+}
