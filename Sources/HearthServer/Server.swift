@@ -96,7 +96,8 @@ package final class Server: Sendable {
             self.contexts = contexts
             self.group = group
             self.services = services
-            identity?.accounts.observe { contexts.revoke($0) }
+            // The contexts refer to the accounts, which would keep themselves alive.
+            identity?.accounts.observe { [weak contexts] in contexts?.revoke($0) }
             identity?.accounts.observeStorage { error in
                 readiness.accounts(error)
                 if let error {

@@ -26,7 +26,7 @@ package final class Connection {
         return uri + "?mode=ro"
     }
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     /// The file.
     package let path: String
 

@@ -69,6 +69,8 @@ package final class Statement {
 
     package func reset() { sqlite3_reset(handle) }
 
+    package var columnCount: Int32 { sqlite3_column_count(handle) }
+
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }

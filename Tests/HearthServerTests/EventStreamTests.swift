@@ -255,7 +255,8 @@ import TreeStorage
                 "/u.json?orderBy=%22n/m%22&equalTo=1", 400,
                 #"Index not defined, add \".indexOn\": \"n/m\", for path \"/u\", to the rules"#
             ),
-            ("/a.json?ns=a.b", 403, "Invalid Firebase database name"), ("/a", 404, "404 Not Found"),
+            ("/a.json?ns=a.b", 403, "Invalid Firebase database name"),
+            ("/a", 404, "append .json to your request URI to use the REST API"),
         ] {
             let answer = try client.ask("GET", target, accept)
             #expect(answer.status == status)

@@ -200,6 +200,15 @@ import TreeStorage
         _ = try chunks.receiveMessage()
         try chunks.send(["3", String(repeating: " ", count: 16_384)])
         #expect(try chunks.receive() == .close(1008, reason: "the message comes too slowly"))
+        // Some of the segments of a message, over requests that are complete.
+        let polls = try PollingPeer(server)
+        let segments = polls.segments(of: [String(repeating: " ", count: 20_000)]).dropLast()
+        for (serial, segment) in segments.enumerated() {
+            let poll = try server.connectREST()
+            try poll.send(RESTClient.request("GET", polls.target(serial: 100 + serial, [segment])))
+        }
+        let answer = try server.connectREST().ask("GET", polls.target(serial: 200)).text
+        #expect(PollingPeer.calls(answer) == [.close(after: nil)])
         // Bytes that drip in buy no time.
         let body = try server.connectREST()
         try body.send(Self.put("/x.json", length: 100 << 20))

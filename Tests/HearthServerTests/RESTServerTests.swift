@@ -230,7 +230,9 @@ import Testing
     @Test(
         "errors have their status and the body that clients read (rest 6)",
         arguments: [
-            ("GET", "/", nil, 404, "404 Not Found"), ("GET", "/a", nil, 404, "404 Not Found"),
+            ("GET", "/", nil, 404, "append .json to your request URI to use the REST API"),
+            ("PUT", "/a/b?print=silent", "1", 404, "append .json to your request URI to use the REST API"),
+            ("GET", "/.unknown", nil, 404, "404 Not Found"), ("GET", "/.inspect/x.json", nil, 404, "404 Not Found"),
             ("GET", "/a%2Fb.json", nil, 400, "Invalid path: Invalid token in path"),
             ("PUT", "/a.json", "{", 400, "Invalid data; couldn't parse JSON object, array, or value."),
             ("PUT", "/a.json", nil, 400, "Error: No data supplied."),

@@ -82,4 +82,17 @@ struct ShutdownTests {
         #expect(answer.text.contains("the server is shutting down"))
         #expect(client.receivesCleanEnd())
     }
+
+    @Test("lets go of its data folder, so that another one of the process can serve it", arguments: [false, true])
+    func release(servesAccounts: Bool) throws {
+        let folder = TemporaryFolder()
+        for _ in 0..<2 {
+            var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path)
+            configuration.isDevelopment = true
+            configuration.logLevel = .error
+            configuration.identity = servesAccounts ? .init() : nil
+            let server = try Server(configuration)
+            server.stop()
+        }
+    }
 }

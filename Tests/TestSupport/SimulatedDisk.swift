@@ -64,6 +64,45 @@ package final class SimulatedDisk: @unchecked Sendable {
         }
     }
 
+    /// What is wrong with a disk that fails.
+    package enum Fault: CaseIterable, Sendable {
+        case inputOutputError, full
+
+        fileprivate var code: Int32 {
+            switch self {
+            case .inputOutputError: EIO
+            case .full: ENOSPC
+            }
+        }
+    }
+
+    /// Lets calls fail that change something or make it durable: from the n-th from now on (0 is the next), so many of
+    /// them.
+    package func fail(after count: Int, _ fault: Fault, times: Int = .max) {
+        withState { $0.failure = Failure(after: count, times: times, fault: fault) }
+    }
+
+    /// Ends what `fail` has begun.
+    package func heal() { withState { $0.failure = nil } }
+
+    private struct Failure {
+        /// Calls before the first that fails.
+        var after: Int
+        var times: Int
+        let fault: Fault
+
+        /// The error of the next call, 0 for none.
+        mutating func next() -> Int32 {
+            if after > 0 {
+                after -= 1
+                return 0
+            }
+            guard times > 0 else { return 0 }
+            times -= 1
+            return fault.code
+        }
+    }
+
     // MARK: The model
 
     private enum Change {
@@ -111,6 +150,7 @@ package final class SimulatedDisk: @unchecked Sendable {
 
     private struct State {
         var observer: Observer?
+        var failure: Failure?
         /// By path relative to the disk, as the process sees them and as they are durable.
         var names: [String: Node] = [:]
         var durableNames: [String: Node] = [:]
@@ -197,7 +237,9 @@ package final class SimulatedDisk: @unchecked Sendable {
             { call, path in
                 guard let (disk, path) = find(path), let call = Call(call) else { return 0 }
                 let observer = disk.withState { $0.observer }
-                return observer?(call, path) ?? 0
+                let code = observer?(call, path) ?? 0
+                if code != 0 || !call.counts { return code }
+                return disk.withState { $0.failure?.next() ?? 0 }
             },
             { call, path, other, bytes, count, offset, isNew in
                 guard let (disk, path) = find(path), let call = Call(call) else { return }

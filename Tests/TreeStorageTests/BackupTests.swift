@@ -41,7 +41,7 @@ struct BackupTests {
                 #expect(summary.sequence == work.acknowledged, "seed \(seed), step \(step)")
                 #expect(try Backup.check(folder.path + "/copy") == summary, "seed \(seed), step \(step)")
                 _ = try Backup.restore(folder.path + "/copy", as: nil, in: target.path) { _ in }
-                #expect(work.problem(with: target) == nil, "seed \(seed), step \(step)")
+                #expect(work.problem(in: target.path) == nil, "seed \(seed), step \(step)")
                 made += 1
             }
             #expect(made == 6)
@@ -54,7 +54,7 @@ struct BackupTests {
         let summary = try Backup.make(of: "a", in: folder.path, to: file)
         #expect(summary.database == "a" && summary.sequence == work.acknowledged && summary.rows > 0)
         #expect(summary.byteCount == TemporaryFolder.contents(of: file).count)
-        #expect(work.problem(with: folder) == nil)
+        #expect(work.problem(in: folder.path) == nil)
         #expect(TemporaryFolder.files(in: folder.path).filter { $0.hasPrefix("copy") } == ["copy"])
         var status = stat()
         #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
@@ -106,7 +106,7 @@ struct BackupTests {
         for _ in 0..<2 {
             let restored = try restore()
             #expect(restored.keptFiles.count == 2)
-            #expect(work.problem(with: target) == nil)
+            #expect(work.problem(in: target.path) == nil)
             // Under their old names elsewhere.
             let elsewhere = TemporaryFolder()
             for kept in restored.keptFiles {
@@ -148,7 +148,7 @@ struct BackupTests {
             TemporaryFolder.write(damaged, to: file)
             do throws(BackupError) {
                 _ = try Backup.restore(file, as: "a", in: target.path) { _ in }
-                #expect(work.problem(with: target) == nil, "byte \(place)")
+                #expect(work.problem(in: target.path) == nil, "byte \(place)")
             } catch {
                 refused += 1
             }

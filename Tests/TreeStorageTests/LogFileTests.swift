@@ -253,9 +253,8 @@ struct LogFileTests {
 
     @Test("finds out whether commits succeed, and leaves nothing behind")
     func probe() throws {
-        let disk = FaultyDisk(folder: folder)
-        defer { disk.remove() }
-        let log = try open()
+        let disk = SimulatedDisk()
+        let log = try LogFile(path: disk.path + "/a.log", durability: .full, newEpoch: 1)
         try log.append([Self.record(1)])
         try log.probe()
         disk.fail(after: 0, .full)

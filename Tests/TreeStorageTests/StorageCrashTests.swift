@@ -24,34 +24,32 @@ struct StorageCrashTests {
             #expect(try disk.value() == workload.trees.last, "seed \(seed) step \(step)")
         }
         disk = nil
-        #expect(workload.problem(with: folder) == nil, "seed \(seed)")
+        #expect(workload.problem(in: folder.path) == nil, "seed \(seed)")
     }
 
     /// At every write and every sync a copy is made of what a crash would leave then, in turn of the process, of the
     /// power with nothing unsynced left, and of the power with some of it left in disorder.
     @Test("keeps what it acknowledged through a crash at any moment", arguments: 0..<(3 * TestScale.factor))
     func crashes(seed: UInt64) throws {
-        let folder = TemporaryFolder()
-        let disk = FaultyDisk(folder: folder)
-        defer { disk.remove() }
+        let disk = SimulatedDisk()
         let current = Mutex(DiskWorkload(seed: seed))
         let copies = Mutex((count: 0, problems: [String]()))
-        disk.observe { [weak disk] number in
+        disk.beforeEachChange { [weak disk] number in
             let workload = current.withLock { $0 }
             let probability = [1, 0, 0.5][number % 3]
-            guard let copy = disk?.copyAfterCrash(keeping: probability, seed: seed ^ UInt64(number)) else { return }
-            let problem = workload.problem(with: copy)
+            guard let copy = disk?.imageAfterPowerCut(keeping: probability, seed: seed ^ UInt64(number)) else { return }
+            let problem = workload.problem(in: copy.path)
             copies.withLock { copies in
                 copies.count += 1
                 if let problem { copies.problems.append("\(problem) after operation \(number), \(probability) left") }
             }
         }
-        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path)
+        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: disk.path)
         for _ in 0..<40 {
             let step = current.withLock { $0.nextStep() }
             if case .reopen = step {
                 database = nil
-                database = try DatabaseOnDisk(folder: folder.path)
+                database = try DatabaseOnDisk(folder: disk.path)
             }
             guard let database else { return }
             if case .commit(let turns) = step {
@@ -74,15 +72,13 @@ struct StorageCrashTests {
     @Test("loses nothing to a disk that fails for a while", arguments: 0..<(6 * TestScale.factor))
     func faults(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let folder = TemporaryFolder()
-        let disk = FaultyDisk(folder: folder)
-        defer { disk.remove() }
+        let disk = SimulatedDisk()
         var workload = DiskWorkload(seed: seed)
-        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: folder.path)
+        var database: DatabaseOnDisk? = try DatabaseOnDisk(folder: disk.path)
         var faults = 0
         for step in 0..<120 {
             if Int.random(in: 0..<4, using: &random) == 0 {
-                let fault: FaultyDisk.Fault = Bool.random(using: &random) ? .full : .inputOutputError
+                let fault: SimulatedDisk.Fault = Bool.random(using: &random) ? .full : .inputOutputError
                 disk.fail(
                     after: Int.random(in: 0...8, using: &random), fault, times: Int.random(in: 1...3, using: &random))
             }
@@ -90,7 +86,7 @@ struct StorageCrashTests {
             if case .reopen = next {
                 disk.heal()
                 database = nil
-                database = try DatabaseOnDisk(folder: folder.path)
+                database = try DatabaseOnDisk(folder: disk.path)
             }
             guard let database else { return }
             do throws(StorageError) {
@@ -109,7 +105,7 @@ struct StorageCrashTests {
         }
         disk.heal()
         database = nil
-        #expect(workload.problem(with: folder) == nil, "seed \(seed)")
+        #expect(workload.problem(in: disk.path) == nil, "seed \(seed)")
         #expect(faults > 0, "seed \(seed)")
     }
 
@@ -117,19 +113,17 @@ struct StorageCrashTests {
     func faultsBeforeCrashes(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for round in 0..<15 {
-            let folder = TemporaryFolder()
-            let disk = FaultyDisk(folder: folder)
-            defer { disk.remove() }
+            let disk = SimulatedDisk()
             var workload = DiskWorkload(seed: seed)
-            let database = try DatabaseOnDisk(folder: folder.path)
+            let database = try DatabaseOnDisk(folder: disk.path)
             disk.fail(
                 after: Int.random(in: 0...200, using: &random), round.isMultiple(of: 2) ? .full : .inputOutputError)
             do throws(StorageError) {
                 for _ in 0..<40 { try workload.run(workload.nextStep(), on: database) }
             } catch {}
             for probability in [0, 0.5, 1] {
-                let copy = disk.copyAfterCrash(keeping: probability, seed: random.next())
-                #expect(workload.problem(with: copy) == nil, "seed \(seed) round \(round) \(probability)")
+                let copy = disk.imageAfterPowerCut(keeping: probability, seed: random.next())
+                #expect(workload.problem(in: copy.path) == nil, "seed \(seed) round \(round) \(probability)")
             }
         }
     }

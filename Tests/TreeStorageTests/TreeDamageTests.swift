@@ -183,13 +183,13 @@ struct TreeDamageTests {
         #expect(try Backup.check(copy).sequence == work.acknowledged)
         let target = TemporaryFolder()
         _ = try Backup.restore(copy, as: "a", in: target.path) { _ in }
-        #expect(work.problem(with: target) == nil)
+        #expect(work.problem(in: target.path) == nil)
         #expect(DatabaseCheck("a", in: target.path, isServed: false).problems == [])
 
         #expect(try read(.root) == before)
         #expect(problems == [])
         #expect(try Connection(path: file, mode: .readOnly).integer("PRAGMA user_version") == 1)
-        #expect(work.problem(with: folder) == nil)
+        #expect(work.problem(in: folder.path) == nil)
         try change("PRAGMA user_version = 99")
         #expect(throws: StorageError.self) { try TreeFile(path: file, durability: .memory) }
     }

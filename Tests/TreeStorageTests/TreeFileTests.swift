@@ -180,14 +180,14 @@ struct TreeFileTests {
 
     @Test("a failed change leaves nothing behind and can be made again")
     func failedApply() throws {
-        let disk = FaultyDisk(folder: folder)
-        defer { disk.remove() }
+        let disk = SimulatedDisk()
+        let path = disk.path + "/a.tree"
         let tree = try TreeFile(path: path, durability: .full, deletedAtOnceMax: 2, clearedPerStep: 3)
         let reader = try tree.makeReader()
         let rows = (0..<10).map { row(("a" as Path).appending(Path([Key(Int32($0))])), "1") }
         try tree.apply(RowChanges(rows: rows), upTo: 1)
         let change = RowChanges(cleared: [range("a")], rows: [row("b", "2")])
-        for fault in [FaultyDisk.Fault.full, .inputOutputError] {
+        for fault in SimulatedDisk.Fault.allCases {
             disk.fail(after: 0, fault)
             #expect(throws: StorageError.self) { try tree.apply(change, upTo: 2) }
             #expect(throws: StorageError.self) { try tree.checkpoint() }

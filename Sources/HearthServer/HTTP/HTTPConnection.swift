@@ -277,7 +277,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         case .identity(let route): askIdentity(route, head, body, claim, writer)
         case .notWebSocket:
             respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
-        case .unknown: respond(RESTError.notFound.response, with: writer)
+        case .unknown: respond(RESTError.notFound(at: head.path).response, with: writer)
         }
     }
 

@@ -45,6 +45,12 @@ extension DatabaseDirectory.LookUpError {
 extension RESTError {
     static let notFound = RESTError(.notFound, "404 Not Found")
 
+    /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (rest 1).
+    static func notFound(at path: some Collection<UInt8>) -> RESTError {
+        if path.starts(with: "/.".utf8) || path.suffix(5).elementsEqual(".json".utf8) { return .notFound }
+        return RESTError(.notFound, "append .json to your request URI to use the REST API")
+    }
+
     static let unknownDatabase = RESTError(.notFound, DatabaseDirectory.LookUpError.unknownText)
 
     static func methodNotAllowed(_ allowed: StaticString) -> RESTError {

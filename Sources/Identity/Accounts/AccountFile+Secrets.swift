@@ -48,7 +48,7 @@ extension AccountFile {
 
     func put(_ grant: RefreshGrant, hash: [UInt8], in realm: Realm) throws(AccountFailure) {
         try run(
-            "INSERT INTO refreshTokens VALUES (?, ?, ?, ?, ?, ?, ?)",
+            AccountTable.refreshTokens.insertion,
             [
                 .blob(hash), .text(realm.key), .text(grant.user), .text(grant.provider), .text(grant.claims),
                 .integer(grant.issuedAt), .integer(grant.authenticatedAt),
@@ -71,8 +71,11 @@ extension AccountFile {
     }
 
     func revokeGrants(of user: String, in realm: Realm) throws(AccountFailure) {
-        try run("UPDATE refreshTokens SET issuedAt = -1 WHERE realm = ? AND user = ?", [.text(realm.key), .text(user)])
+        try run(Self.revocation + " WHERE realm = ? AND user = ?", [.text(realm.key), .text(user)])
     }
+
+    private static let revocation =
+        "UPDATE refreshTokens SET issuedAt = -1, checksum = \(AccountTable.refreshTokens.checksum(with: ["issuedAt": "-1"]))"
 
     /// Ends the sessions of a user that began with a provider, but for that of `token`.
     func revokeGrants(
@@ -80,16 +83,16 @@ extension AccountFile {
     ) throws(AccountFailure) {
         let kept = token.flatMap { $0.signInProvider?.elementsEqual(provider.utf8) == true ? $0.authTime : nil }
         try run(
-            """
-            UPDATE refreshTokens SET issuedAt = -1 WHERE realm = ? AND user = ? AND provider = ? AND authenticatedAt <> ?
-            """,
+            Self.revocation + " WHERE realm = ? AND user = ? AND provider = ? AND authenticatedAt <> ?",
             // Nobody has signed in before 1970.
             [.text(realm.key), .text(user), .text(provider), .integer(kept ?? -1)])
     }
 
     func grant(hash: [UInt8]) throws(AccountFailure) -> (realm: Realm, grant: RefreshGrant)? {
-        let sql = "SELECT realm, user, provider, claims, issuedAt, authenticatedAt FROM refreshTokens WHERE hash = ?"
-        return try rows(sql, [.blob(hash)]) { row -> (realm: Realm, grant: RefreshGrant) in
+        try rows(
+            of: .refreshTokens, "realm, user, provider, claims, issuedAt, authenticatedAt", where: "hash = ?",
+            [.blob(hash)]
+        ) { row -> (realm: Realm, grant: RefreshGrant) in
             let grant = RefreshGrant(
                 user: row.text(1), provider: row.text(2), claims: row.optionalText(3), issuedAt: row.integer(4),
                 authenticatedAt: row.integer(5))
@@ -99,7 +102,7 @@ extension AccountFile {
 
     func put(_ code: OneTimeCode, hash: [UInt8], in realm: Realm) throws(AccountFailure) {
         try run(
-            "INSERT INTO codes VALUES (?, ?, ?, ?, ?, ?, ?)",
+            AccountTable.codes.insertion,
             [
                 .blob(hash), .text(realm.key), .text(code.kind.rawValue), .text(code.user), .text(code.email),
                 .text(code.newEmail), .integer(code.expiresAt),
@@ -107,8 +110,10 @@ extension AccountFile {
     }
 
     func code(_ realm: Realm, hash: [UInt8]) throws(AccountFailure) -> OneTimeCode? {
-        let sql = "SELECT kind, user, email, newEmail, expiresAt FROM codes WHERE hash = ? AND realm = ?"
-        return try rows(sql, [.blob(hash), .text(realm.key)]) { row in
+        try rows(
+            of: .codes, "kind, user, email, newEmail, expiresAt", where: "hash = ? AND realm = ?",
+            [.blob(hash), .text(realm.key)]
+        ) { row in
             OneTimeCode.Kind(rawValue: row.text(0)).map { kind in
                 OneTimeCode(
                     kind: kind, user: row.optionalText(1), email: row.text(2), newEmail: row.optionalText(3),

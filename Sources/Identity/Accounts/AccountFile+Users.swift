@@ -21,16 +21,13 @@ extension AccountFile {
         }
     }
 
-    private static let columnNames = [
-        "id", "email", "password", "passwordUpdatedAt", "displayName", "photoURL", "phone", "flags", "claims",
-        "validSince", "createdAt", "lastLoginAt", "lastRefreshAt", "initialEmail",
-    ]
-    private static let columns = columnNames.joined(separator: ", ")
+    /// Without the realm.
+    private static let columns = AccountTable.users.columns.dropFirst().joined(separator: ", ")
 
     /// Takes nobody else's row away, whatever it says: that is an error.
     private static let upsert = """
-        INSERT INTO users (realm, \(columns)) VALUES (?\(String(repeating: ", ?", count: columnNames.count)))
-        ON CONFLICT (realm, id) DO UPDATE SET \(columnNames.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+        \(AccountTable.users.insertion) ON CONFLICT (realm, id) DO UPDATE SET
+        \((AccountTable.users.columns.dropFirst(2) + ["checksum"]).map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
         """
 
     func user(_ realm: Realm, id: String) throws(AccountFailure) -> User? {
@@ -46,8 +43,11 @@ extension AccountFile {
     }
 
     func user(_ realm: Realm, provider: String, rawID: String) throws(AccountFailure) -> User? {
-        let condition = "id = (SELECT user FROM links WHERE realm = ? AND provider = ? AND rawID = ?)"
-        return try users(realm, condition, [.text(realm.key), .text(provider), .text(rawID)]).first
+        let owner = try rows(
+            of: .links, "user", where: "realm = ? AND provider = ? AND rawID = ?",
+            [.text(realm.key), .text(provider), .text(rawID)]
+        ) { $0.text(0) }.first
+        return try owner.flatMap { (id) throws(AccountFailure) in try user(realm, id: id) }
     }
 
     /// By ascending id, from behind `last`.
@@ -66,8 +66,8 @@ extension AccountFile {
 
     private func users(_ realm: Realm, _ condition: String, _ parameters: [Parameter]) throws(AccountFailure) -> [User]
     {
-        let sql = "SELECT \(Self.columns) FROM users WHERE realm = ? AND \(condition)"
-        var users = try rows(sql, [.text(realm.key)] + parameters, Self.user)
+        var users = try rows(
+            of: .users, Self.columns, where: "realm = ? AND \(condition)", [.text(realm.key)] + parameters, Self.user)
         for index in users.indices { users[index].links = try links(realm, of: users[index].id) }
         return users
     }
@@ -94,11 +94,10 @@ extension AccountFile {
     }
 
     private func links(_ realm: Realm, of user: String) throws(AccountFailure) -> [ProviderLink] {
-        let sql = """
-            SELECT provider, rawID, email, displayName, photoURL FROM links WHERE realm = ? AND user = ?
-            ORDER BY place
-            """
-        return try rows(sql, [.text(realm.key), .text(user)]) { row in
+        try rows(
+            of: .links, "provider, rawID, email, displayName, photoURL", where: "realm = ? AND user = ? ORDER BY place",
+            [.text(realm.key), .text(user)]
+        ) { row in
             var link = ProviderLink(provider: row.text(0), rawID: row.text(1))
             link.email = row.optionalText(2)
             link.displayName = row.optionalText(3)
@@ -129,7 +128,7 @@ extension AccountFile {
         try run("DELETE FROM links WHERE realm = ? AND user = ?", [.text(realm.key), .text(user.id)])
         for (place, link) in user.links.enumerated() {
             try run(
-                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                AccountTable.links.insertion,
                 [
                     .text(realm.key), .text(link.provider), .text(link.rawID), .text(user.id), .integer(Int64(place)),
                     .text(link.email), .text(link.displayName), .text(link.photoURL),

@@ -10,6 +10,8 @@ import SQLite
 /// refreshTokens(hash, realm, user, …)     SHA-256 of the token: it cannot be read from here
 /// codes(hash, realm, …)                   one-time codes, likewise
 /// ```
+///
+/// Each row has a checksum (``AccountTable``), which is compared whenever it is read.
 final class AccountFile: @unchecked Sendable {
     // Safe because: one thread at a time uses it. Whoever opens it hands it to its thread.
 
@@ -27,7 +29,9 @@ final class AccountFile: @unchecked Sendable {
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")
+        try connection.addRowChecksum()
         try connection.execute(Self.schema)
+        for table in AccountTable.allCases { try table.addChecksums(in: connection) }
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
@@ -51,21 +55,22 @@ final class AccountFile: @unchecked Sendable {
         CREATE TABLE IF NOT EXISTS users (
             realm TEXT NOT NULL, id TEXT NOT NULL, email TEXT, password TEXT, passwordUpdatedAt INTEGER, displayName TEXT,
             photoURL TEXT, phone TEXT, flags INTEGER NOT NULL, claims TEXT, validSince INTEGER NOT NULL,
-            createdAt INTEGER NOT NULL, lastLoginAt INTEGER, lastRefreshAt INTEGER, initialEmail TEXT,
+            createdAt INTEGER NOT NULL, lastLoginAt INTEGER, lastRefreshAt INTEGER, initialEmail TEXT, checksum INTEGER,
             PRIMARY KEY (realm, id)) WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS usersByEmail ON users (realm, email) WHERE email IS NOT NULL;
         CREATE UNIQUE INDEX IF NOT EXISTS usersByPhone ON users (realm, phone) WHERE phone IS NOT NULL;
         CREATE TABLE IF NOT EXISTS links (
             realm TEXT NOT NULL, provider TEXT NOT NULL, rawID TEXT NOT NULL, user TEXT NOT NULL, place INTEGER NOT NULL,
-            email TEXT, displayName TEXT, photoURL TEXT, PRIMARY KEY (realm, provider, rawID)) WITHOUT ROWID;
+            email TEXT, displayName TEXT, photoURL TEXT, checksum INTEGER,
+            PRIMARY KEY (realm, provider, rawID)) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS linksByUser ON links (realm, user);
         CREATE TABLE IF NOT EXISTS refreshTokens (
             hash BLOB PRIMARY KEY, realm TEXT NOT NULL, user TEXT NOT NULL, provider TEXT NOT NULL, claims TEXT,
-            issuedAt INTEGER NOT NULL, authenticatedAt INTEGER NOT NULL) WITHOUT ROWID;
+            issuedAt INTEGER NOT NULL, authenticatedAt INTEGER NOT NULL, checksum INTEGER) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS refreshTokensByUser ON refreshTokens (realm, user, issuedAt);
         CREATE TABLE IF NOT EXISTS codes (
             hash BLOB PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, user TEXT, email TEXT NOT NULL, newEmail TEXT,
-            expiresAt INTEGER NOT NULL) WITHOUT ROWID;
+            expiresAt INTEGER NOT NULL, checksum INTEGER) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS codesByEnd ON codes (expiresAt);
         CREATE INDEX IF NOT EXISTS codesByUser ON codes (realm, user);
         """
@@ -135,6 +140,22 @@ final class AccountFile: @unchecked Sendable {
 
     func integer(_ sql: String, _ parameters: [Parameter]) throws(AccountFailure) -> Int64? {
         do throws(StorageError) { return try statement(sql, parameters).firstInteger() } catch { throw failed(error) }
+    }
+
+    /// The rows of a table that meet a condition, all of them read before anything else is done. Throws if one of them
+    /// is not as it was written.
+    func rows<Row>(
+        of table: AccountTable, _ columns: String, where condition: String, _ parameters: [Parameter],
+        _ read: (Statement) -> Row
+    ) throws(AccountFailure) -> [Row] {
+        let sql = "SELECT \(columns), \(table.isIntact) FROM \(table.rawValue) WHERE \(condition)"
+        var isIntact = true
+        let rows = try rows(sql, parameters) { row in
+            isIntact = isIntact && row.integer(row.columnCount - 1) == 1
+            return read(row)
+        }
+        guard isIntact else { throw failed(.damaged("a row of \(table.rawValue) in \(connection.path)")) }
+        return rows
     }
 
     /// The rows of a selection, all of them read before anything else is done.

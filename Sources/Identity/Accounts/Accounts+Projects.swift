@@ -70,12 +70,18 @@ extension AccountFile {
 
     /// Gives all accounts of a project, and of its tenants, to another one, which has none.
     fileprivate func rename(project: String, to name: String) throws(AccountFailure) {
-        for table in ["users", "links", "refreshTokens", "codes"] {
+        for table in AccountTable.allCases {
+            let (theirs, renamed) = (
+                "(realm = ?2 OR substr(realm, 1, length(?2) + 1) = ?2 || '/')",
+                "?1 || substr(realm, length(?2) + 1)"
+            )
+            // What is damaged stays so.
             let sql = """
-                UPDATE \(table) SET realm = ? || substr(realm, length(?) + 1)
-                WHERE realm = ? OR substr(realm, 1, length(?) + 1) = ? || '/'
+                UPDATE \(table.rawValue) SET realm = \(renamed),
+                checksum = CASE WHEN \(table.isIntact) THEN \(table.checksum(with: ["realm": renamed])) END
+                WHERE \(theirs)
                 """
-            try run(sql, [.text(name)] + Array(repeating: .text(project), count: 4))
+            try run(sql, [.text(name), .text(project)])
         }
     }
 }

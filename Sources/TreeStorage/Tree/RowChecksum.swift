@@ -1,4 +1,4 @@
-import Glibc
+import SQLite
 
 /// The checksum that each row of a tree file carries, over its key, its sequence number and its value, so that bytes
 /// that changed on the disk are not taken for data.
@@ -10,7 +10,7 @@ enum RowChecksum {
     static func of(
         _ key: UnsafeRawBufferPointer, _ sequence: Int64, _ value: UnsafeRawBufferPointer = .init(start: nil, count: 0)
     ) -> Int64 {
-        var mixer = Mixer(key, sequence)
+        var mixer = mixer(key, sequence)
         let upper = mixer.sum >> 32
         mixer.add(value)
         return Int64(bitPattern: upper << 32 | mixer.sum >> 32)
@@ -22,37 +22,14 @@ enum RowChecksum {
 
     /// Whether a checksum fits a key and a number, whatever the value.
     static func fits(_ checksum: Int64, _ key: UnsafeRawBufferPointer, _ sequence: Int64) -> Bool {
-        UInt64(bitPattern: checksum) >> 32 == Mixer(key, sequence).sum >> 32
+        UInt64(bitPattern: checksum) >> 32 == mixer(key, sequence).sum >> 32
     }
 
-    private struct Mixer {
-        private(set) var sum: UInt64 = 0
-
-        init(_ key: UnsafeRawBufferPointer, _ sequence: Int64) {
-            add(UInt64(bitPattern: sequence))
-            add(key)
-        }
-
-        // Both steps can be undone, so a change of one word always changes the sum.
-        private mutating func add(_ word: UInt64) {
-            sum = (sum ^ word) &* 0x9E37_79B9_7F4A_7C15
-            sum ^= sum >> 32
-        }
-
-        mutating func add(_ bytes: UnsafeRawBufferPointer) {
-            add(UInt64(bytes.count))
-            var offset = 0
-            while offset + 8 <= bytes.count {
-                add(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
-                offset += 8
-            }
-            var last: UInt64 = 0
-            while offset < bytes.count {
-                last = last << 8 | UInt64(bytes[offset])
-                offset += 1
-            }
-            add(last)
-        }
+    private static func mixer(_ key: UnsafeRawBufferPointer, _ sequence: Int64) -> ChecksumMixer {
+        var mixer = ChecksumMixer()
+        mixer.add(UInt64(bitPattern: sequence))
+        mixer.add(key)
+        return mixer
     }
 }
 

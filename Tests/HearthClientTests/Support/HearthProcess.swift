@@ -153,10 +153,10 @@ final class HearthProcess: Sendable {
 }
 
 /// Runs what blocks on a thread of its own, so that the tasks of other tests go on.
-private func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws -> Result {
+func onThread<Success: Sendable>(_ body: @escaping @Sendable () throws -> Success) async throws -> Success {
     try await withCheckedThrowingContinuation { continuation in
         do {
-            _ = try NamedThread(name: "blocking") { continuation.resume(returning: body()) }
+            _ = try NamedThread(name: "blocking") { continuation.resume(with: Result(catching: body)) }
         } catch {
             continuation.resume(throwing: error)
         }

@@ -210,6 +210,7 @@ import Testing
     /// Everything that the maker of an account can leave in it.
     private func squat(_ fixture: AccountsFixture) throws -> SignIn {
         let squatter = try fixture.signUp("squatter@example.com")
+        _ = try link(fixture, "squatter@example.com", linkingTo: squatter.idToken)
         _ = try fixture.accounts.signIn(
             CustomToken(trusting: Array(#"{"uid":"\#(squatter.user.id)"}"#.utf8)), in: fixture.realm)
         try signIn(fixture, identity("squatter", provider: "oidc.a"), linkingTo: squatter.idToken)
@@ -253,6 +254,7 @@ import Testing
         let squatter = try squat(fixture)
         let owner = try signIn(fixture, identity("cto", "cto@example.com", verified: true))
         #expect(owner.user.links.map(\.provider) == ["google.com"] && owner.user.password == nil)
+        #expect(!owner.user.hasEmailLink)
         try expectShutOut(squatter, owner.user, fixture)
     }
 

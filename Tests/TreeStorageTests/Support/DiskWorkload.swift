@@ -91,10 +91,10 @@ struct DiskWorkload {
 
     /// What is wrong with a folder that a crash has left, nil when nothing is. The rest of the work is done too, so the
     /// folder is put to use.
-    func problem(with folder: TemporaryFolder) -> String? {
+    func problem(in folder: String) -> String? {
         do {
             // Syncs cost time and prove nothing here.
-            let disk = try DatabaseOnDisk(folder: folder.path, durability: .memory)
+            let disk = try DatabaseOnDisk(folder: folder, durability: .memory)
             let sequence = disk.database.sequence
             guard sequence == acknowledged || sequence == attempted else {
                 return "operation \(sequence) is the last one, \(acknowledged) was acknowledged, \(attempted) tried"

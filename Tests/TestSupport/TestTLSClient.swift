@@ -1,16 +1,19 @@
 import COpenSSL
+import Glibc
 import Testing
 
-/// A blocking TLS client that trusts everybody, for what our own client would never do.
-final class TestTLSClient {
-    private let socket: TestSocket
+/// A blocking TLS client on loopback that trusts everybody, for what our own client would never do. Reads and writes give
+/// up after a minute.
+package final class TestTLSClient {
+    private let descriptor: Int32
     private let context: OpaquePointer
     private let ssl: OpaquePointer
 
     /// - parameter version: the only one offered.
     /// - parameter protocols: what is offered by ALPN.
-    init(port: UInt16, version: Int32 = TLS1_3_VERSION, protocols: [String] = []) throws {
-        socket = try TestSocket(port: port)
+    package init(port: UInt16, version: Int32? = nil, protocols: [String] = []) throws {
+        let version = version ?? TLS1_3_VERSION
+        descriptor = try Self.connect(port)
         context = try #require(SSL_CTX_new(TLS_client_method()))
         SSL_CTX_set_security_level(context, 0)
         SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0")
@@ -19,38 +22,66 @@ final class TestTLSClient {
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + [UInt8]($0.utf8) }
         if !list.isEmpty { SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) }
         ssl = try #require(SSL_new(context))
-        SSL_set_fd(ssl, socket.descriptor)
+        SSL_set_fd(ssl, descriptor)
     }
 
     deinit {
         SSL_free(ssl)
         SSL_CTX_free(context)
+        close(descriptor)
+    }
+
+    private static func connect(_ port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(descriptor >= 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let code = errno
+            close(descriptor)
+            throw NotConnected(code: code)
+        }
+        return descriptor
+    }
+
+    private struct NotConnected: Error {
+        let code: Int32
     }
 
     /// Shakes hands; returns whether that succeeded.
-    func shakeHands() -> Bool {
+    package func shakeHands() -> Bool {
         ERR_clear_error()
         defer { ERR_clear_error() }
         return SSL_connect(ssl) == 1
     }
 
     /// The server gave a ticket by which a later connection could go on with the keys of this one.
-    var hasTicket: Bool { SSL_SESSION_has_ticket(SSL_get_session(ssl)) == 1 }
+    package var hasTicket: Bool { SSL_SESSION_has_ticket(SSL_get_session(ssl)) == 1 }
 
-    var chosenProtocol: String {
+    package var chosenProtocol: String {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         SSL_get0_alpn_selected(ssl, &bytes, &count)
         return String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
     }
 
-    func send(_ text: String) throws {
+    package func send(_ text: String) throws {
         var count = 0
         try #require(SSL_write_ex(ssl, text, text.utf8.count, &count) == 1 && count == text.utf8.count)
     }
 
     /// What one read gives, or nil at an end announced by close_notify.
-    func receive() throws -> String? {
+    package func receive() throws -> String? {
         ERR_clear_error()
         var buffer = [UInt8](repeating: 0, count: 20_000)
         var count = 0
