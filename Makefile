@@ -1,5 +1,6 @@
 # make run        build the server and start it in development mode with a sample database
 # make test       build and run all tests
+# make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 900)
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
@@ -20,8 +21,9 @@ RELEASE = -c release -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclu
 HEARTH = .build/release/hearth
 SECONDS ?= 5
 MINUTES ?= 30
+ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run test build lint smoke deb dist image test-proxies check-monitoring fuzz soak bench examples format packages
+.PHONY: .build/static/hearth run test test-asan build lint smoke deb dist image test-proxies check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -29,6 +31,9 @@ run: build
 test: packages
 	$(SWIFT) build --build-tests
 	scripts/run-tests $(SWIFT) test --skip-build --parallel
+
+test-asan: packages
+	scripts/test-asan $(SWIFT) $(ASAN_SECONDS)
 
 build: packages
 	$(SWIFT) build $(RELEASE) --product hearth
