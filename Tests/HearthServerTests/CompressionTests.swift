@@ -64,27 +64,30 @@ struct CompressionTests {
         #expect(try honest.receiveMessage() == RealtimePeer.response(1))
     }
 
-    @Test("connections whose messages expand a lot are read more slowly, and others are not")
-    func expansion() throws {
+    @Test(
+        "connections whose messages expand a lot are read more slowly, each and all of a loop, and others are not",
+        arguments: [1, 2])
+    func expansion(connections: Int) throws {
         let server = try RealtimeTestServer {
             $0.compresses = true
             $0.loops = 1
-            $0.connectionLimits.expandedBytesPerConnection = 2 << 20
+            $0.connectionLimits.expandedBytesPerConnection = connections == 1 ? 2 << 20 : 1 << 30
+            $0.connectionLimits.expandedBytesPerLoop = connections == 1 ? 1 << 30 : 2 << 20
         }
         let deflater = Deflater(.init(noContextTakeover: true))
         var payload: [UInt8] = []
         let text = String(repeating: "x", count: 1_000_000)
         let request = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"a","d":"\#(text)"}}}"#
         #expect(deflater.compress(Array(request.utf8).span.bytes, to: &payload))
-        let greedy = try server.connect(offersCompression: true)
+        let greedy = try (0..<connections).map { _ in try server.connect(offersCompression: true) }
         let peer = try server.connect()
-        for peer in [greedy, peer] { _ = try peer.receiveMessage() }
+        for peer in greedy + [peer] { _ = try peer.receiveMessage() }
         // 8 MB from 8 KB: two seconds' worth is read at once, the rest as time passes.
         let start = ContinuousClock.now
-        for _ in 0..<8 { try greedy.sendCompressed(payload) }
+        for number in 0..<8 { try greedy[number % connections].sendCompressed(payload) }
         try peer.send(1, "p", #"{"p":"b","d":1}"#)
         #expect(try peer.receiveMessage() == RealtimePeer.response(1))
-        for _ in 0..<8 { #expect(try greedy.receiveMessage() == RealtimePeer.response(1)) }
+        for number in 0..<8 { #expect(try greedy[number % connections].receiveMessage() == RealtimePeer.response(1)) }
         #expect(ContinuousClock.now - start >= .seconds(2))
     }
 

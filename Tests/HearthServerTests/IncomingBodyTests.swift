@@ -210,6 +210,11 @@ import TreeStorage
         let answer = try server.connectREST().ask("GET", polls.target(serial: 200)).text
         #expect(PollingPeer.calls(answer) == [.close(after: nil)])
         // Bytes that drip in buy no time.
+        let drops = try server.connect()
+        _ = try drops.receiveMessage()
+        try drops.send(String(repeating: " ", count: 10_000_000), upTo: 20_000)
+        while !drops.hasInput, drops.drips() {}
+        #expect(try drops.receive() == .close(1008, reason: "the message comes too slowly"))
         let body = try server.connectREST()
         try body.send(Self.put("/x.json", length: 100 << 20))
         while !body.hasInput, body.sends(" ") {}

@@ -43,6 +43,26 @@ import TreeStorage
         #expect(numbers == Array(1...8))
     }
 
+    @Test("a client whose connections all leave large values unread leaves threads to others")
+    func unreadValuesOfManyConnections() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.snapshotLimits.openMax = 8
+            $0.snapshotLimits.threadsMax = 2
+        }
+        try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
+        let greedy = try (0..<3).map { _ in try server.connect(receiveBuffer: 64 << 10) }
+        for peer in greedy {
+            _ = try peer.receiveMessage()
+            try peer.send(1, "g", #"{"p":"x"}"#)
+        }
+        #expect(try greedy[0].receive() != .end)
+        for _ in 0..<3 {
+            #expect(
+                try server.connectREST(from: 2).ask("GET", "/x.json?ns=example").body.count == Self.large.utf8.count)
+        }
+    }
+
     @Test("what a connection asks behind large reads is done in order, whatever had to wait")
     func order() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
@@ -138,6 +158,11 @@ import TreeStorage
         var places = (1...8).compactMap { place(UInt64($0), "eve") }
         #expect(places.count == 4)
         #expect(place(1, "ann") != nil && place(9, "eve") == nil)
+        places = []
+        // Many users at one address.
+        places = (1...8).compactMap { place(7, "user\($0)") }
+        #expect(places.count == 4)
+        #expect(place(8, "ann") != nil)
         places = []
         #expect(place(1, "eve") != nil)
     }

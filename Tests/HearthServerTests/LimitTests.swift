@@ -103,6 +103,31 @@ import TreeStorage
         #expect(try peer.receive() == .close(1013, reason: "the server has no room for large messages"))
     }
 
+    @Test("small requests of a connection that are not answered count together")
+    func smallRequests() throws {
+        let server = try RealtimeTestServer {
+            $0.durability = .memory
+            $0.requestBytesTotalMax = 50_000
+        }
+        let text = String(repeating: "x", count: 900)
+        let peer = try connect(to: server)
+        try peer.send((1...300).map { request($0, "p", #"{"p":"a","d":"\#(text)"}"#) })
+        let reason = "the server has as much to write as it can hold: try again later"
+        var refused = 0
+        for number in 1...300 {
+            let answer = try peer.receiveMessage()
+            if answer == response(number) { continue }
+            #expect(answer == response(number, "unavailable", "\"\(reason)\""))
+            refused += 1
+        }
+        #expect(refused > 0)
+        // Answered ones do not count.
+        for number in 301...330 {
+            try peer.send(request(number, "p", #"{"p":"a","d":"\#(text)"}"#))
+            #expect(try peer.receiveMessage() == response(number))
+        }
+    }
+
     @Test("a connection in nobody's name asks for few large values at a time, and for as many small ones as others")
     func anonymousReads() {
         var requests = RequestsInFlight(countMax: 1000, bytesMax: 32 << 20, anonymousBytesMax: 4 << 20)
@@ -203,6 +228,51 @@ import TreeStorage
         for peer in listeners {
             for _ in 1...4 { #expect(try (peer.receiveMessage() ?? "").count > 1_000_000) }
         }
+    }
+
+    @Test("small messages that wait for a client count as well")
+    func smallPushes() throws {
+        let server = try RealtimeTestServer { $0.durability = .memory }
+        let memory = server.server.outbound
+        let writer = try connect(to: server)
+        var listener: RealtimePeer? = try server.connect(receiveBuffer: 4096)
+        _ = try listener?.receiveMessage()
+        try listener?.send(request(1, "q", #"{"p":"small","h":""}"#))
+        #expect(try listener?.receiveMessage() == response(1, "ok", "{}"))
+        // More than the kernel takes.
+        let text = String(repeating: "x", count: 1500)
+        var number = 0
+        while number < 20_000, memory.bytesUsed < 1 << 20 {
+            try writer.send(
+                (1...100).map { request(number + $0, "p", #"{"p":"small","d":"\#(text)\#(number + $0)"}"#) })
+            for _ in 1...100 {
+                number += 1
+                #expect(try writer.receiveMessage() == response(number))
+            }
+        }
+        #expect(memory.bytesUsed >= 1 << 20, "after \(number) writes")
+        listener?.hangUp()
+        listener = nil
+        for _ in 1..<1000 where memory.bytesUsed > 0 {
+            number += 1
+            try writer.send(request(number, "g", #"{"p":"small"}"#))
+            #expect(try writer.receiveMessage() != nil)
+        }
+        #expect(memory.bytesUsed == 0)
+    }
+
+    @Test("those go first for whom most waits, of all loops, and no more than have to")
+    func slowConnections() {
+        func id(_ serial: UInt64) -> ConnectionID {
+            ConnectionID(loop: Int(serial) % 2, kind: .realtime, serial: serial)
+        }
+        let lists = [
+            [SlowConnection(id: id(1), bytes: 10), SlowConnection(id: id(2), bytes: 300)],
+            [SlowConnection(id: id(3), bytes: 200)],
+        ]
+        #expect(SlowConnection.choose(lists, freeing: 250) == [id(2)])
+        #expect(SlowConnection.choose(lists, freeing: 301) == [id(2), id(3)])
+        #expect(SlowConnection.choose(lists, freeing: 1000) == [id(1), id(2), id(3)])
     }
 
     @Test("many queries at one place share what a commit tells them, and their client gets all of it")

@@ -117,6 +117,19 @@ final class RealtimePeer {
         try Self.write(Array(frame.prefix(count)), to: descriptor)
     }
 
+    /// Sends one more byte of a frame that has begun. False when the connection takes none.
+    func drips() -> Bool {
+        var byte: UInt8 = 0
+        return Glibc.send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1
+    }
+
+    /// Something has come that was not received.
+    var hasInput: Bool {
+        var byte: UInt8 = 0
+        if next < incoming.count { return true }
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+    }
+
     /// Sends several text frames at once, so that the server is likely to read them at once.
     func send(_ texts: [String]) throws {
         var frames: [UInt8] = []
