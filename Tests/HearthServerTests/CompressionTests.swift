@@ -88,7 +88,8 @@ struct CompressionTests {
         try peer.send(1, "p", #"{"p":"b","d":1}"#)
         #expect(try peer.receiveMessage() == RealtimePeer.response(1))
         for number in 0..<8 { #expect(try greedy[number % connections].receiveMessage() == RealtimePeer.response(1)) }
-        #expect(ContinuousClock.now - start >= .seconds(2))
+        // Each connection may use the loop's allowance in advance once.
+        #expect(ContinuousClock.now - start >= .seconds(3 - connections))
     }
 
     @Test("an allowance comes back with time, up to that of a second")
