@@ -157,6 +157,11 @@ void linux_run_in_background(void) {
 
 void linux_return_free_memory(void) { malloc_trim(0); }
 
+void linux_keep_little_free_memory(size_t bytes) {
+    mallopt(M_MMAP_THRESHOLD, (int)bytes);
+    mallopt(M_TRIM_THRESHOLD, (int)bytes);
+}
+
 void linux_block_broken_pipe_signal(void) {
     sigset_t set;
     sigemptyset(&set);

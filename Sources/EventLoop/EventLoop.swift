@@ -42,6 +42,8 @@ package final class EventLoop: @unchecked Sendable {
     package internal(set) var failedHandshakeCount = 0
     /// How long turns took, from the end of the wait: what comes meanwhile waits for as long.
     package private(set) var turns = Histogram(.durations)
+    /// Told of turns that take long. On the loop.
+    package var turnTimes: StepTimes?
 
     let poller: Poller
     var timers = TimerHeap()
@@ -128,6 +130,7 @@ package final class EventLoop: @unchecked Sendable {
             sendStaged()
             reportClosed()
             turns.addTime(since: now)
+            turnTimes?.ended("turn", since: now)
         } while !(isShuttingDown && streamCount == 0)
         end()
     }

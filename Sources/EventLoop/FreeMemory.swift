@@ -4,13 +4,13 @@ import CLinux
 ///
 /// glibc keeps what was freed in the middle of an arena, so a process stays as large as it once was. Returning the
 /// memory costs a walk over the free chunks, some milliseconds for a fragmented heap, and other threads may wait for
-/// an arena meanwhile. So it is done soon after growth, and otherwise once a minute.
+/// an arena meanwhile. So it is done soon after growth, and otherwise a few times a minute.
 package struct FreeMemory: Sendable {
     /// With fewer resident bytes there is nothing worth returning.
     private static let residentMin: Int64 = 64 << 20
     /// Growth since the last return that is reason enough for another one.
     private static let growthMin: Int64 = 64 << 20
-    private static let interval = Duration.seconds(60)
+    private static let interval = Duration.seconds(15)
 
     private var last: (resident: Int64, time: MonotonicTime)?
 
@@ -25,6 +25,9 @@ package struct FreeMemory: Sendable {
 
     /// Memory was returned; so many bytes are still resident.
     package mutating func returned(resident: Int64, now: MonotonicTime) { last = (resident, now) }
+
+    /// Has the allocator keep little that is free by itself: large blocks, and the ends of arenas. For the process, once.
+    package static func keepLittle() { linux_keep_little_free_memory(1 << 20) }
 
     /// Returns whole free pages to the system. Not on a thread that somebody waits for.
     package static func giveBack() { linux_return_free_memory() }

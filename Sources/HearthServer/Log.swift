@@ -108,6 +108,17 @@ package struct Log: Sendable {
         return String(decoding: JSONValue.object(object).bytes, as: UTF8.self) + "\n"
     }
 
+    /// Writes of the long steps of a thread, at debug level.
+    func stepTimes(of thread: String) -> StepTimes {
+        StepTimes { step, duration in
+            debug(
+                "thread.long-step",
+                [
+                    ("thread", thread), ("step", "\(step)"), ("milliseconds", "\(duration / .milliseconds(1))"),
+                ])
+        }
+    }
+
     /// The last lines, without their ends.
     var recentLines: [String] { recent.lines }
 

@@ -43,6 +43,7 @@ package final class Server: Sendable {
     /// Opens the data folder and begins to serve.
     package init(_ configuration: ServerConfiguration) throws(StartError) {
         try Self.check(configuration)
+        FreeMemory.keepLittle()
         do {
             let log = Log(level: configuration.logLevel, format: configuration.logFormat)
             let auditFile = try configuration.auditFile.map { path throws(StartError) in
@@ -152,6 +153,9 @@ package final class Server: Sendable {
             }
             services.lookAtDisk()
             tellStart(configuration)
+            for loop in group.loops {
+                loop.execute { loop.turnTimes = log.stepTimes(of: loop.name) }
+            }
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
             Self.reportRefusals(listeners, group.loops[0], log)
@@ -262,6 +266,7 @@ package final class Server: Sendable {
         group.shutDown(grace: .seconds(5))
         group.join()
         services.helper.stop()
+        services.parser.stop()
         services.identity?.stop()
         services.log.info("server.stopped")
     }

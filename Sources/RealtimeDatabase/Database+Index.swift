@@ -11,9 +11,10 @@ private struct IndexedChild {
 extension Database {
     // MARK: Writing
 
-    /// Changes rows by `body`, and the entries of all indexes that the assignment concerns.
+    /// Changes rows by `body`, and the entries of all indexes that the assignment concerns. `prepared` are those of the
+    /// collections in its value, if that is large.
     func keepingIndexes(
-        _ assignment: Assignment, _ body: () throws(StorageError) -> Void
+        _ assignment: Assignment, _ prepared: PreparedEntries? = nil, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         let path = assignment.target.path
         // No index orders by priorities of its own.
@@ -33,7 +34,9 @@ extension Database {
         }
         try body()
         for child in children { try moveEntries(of: child) }
-        if nodes.contains(where: { !$0.indexes.isEmpty || !$0.isLeaf }) {
+        if let prepared {
+            entries.attach(prepared, at: path, generation: rows.generation)
+        } else if nodes.contains(where: { !$0.indexes.isEmpty || !$0.isLeaf }) {
             entries.clear(path, generation: rows.generation)
             for node in nodes { addEntries(node, at: path, of: assignment.value, assignment.value.range) }
         }
@@ -66,6 +69,15 @@ extension Database {
                 addEntries(next, at: Path(encoded: path.encoded + segment), of: json, child.value)
             }
         }
+    }
+
+    /// The entries of the collections in a large value: as they were made beforehand, unless there have been other
+    /// indexes since.
+    func preparedEntries(for assignment: Assignment, _ prepared: PreparedRows?) -> PreparedEntries? {
+        guard let nodes = indexTrie.concerned(byValueAt: assignment.target.path) else { return nil }
+        let numbers = catalog.indexes.map(\.number)
+        if let entries = prepared?.entries, entries.numbers == numbers { return entries }
+        return PreparedEntries(assignment.value, nodes, numbers: numbers)
     }
 
     // MARK: Reading

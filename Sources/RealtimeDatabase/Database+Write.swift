@@ -131,9 +131,10 @@ extension Database {
                 let assignment = assignments[large]
                 let isPrepared = prepared?.value.isSameText(as: assignment.value) == true
                 let made = isPrepared ? prepared : nil
-                try keepingIndexes(assignment) { () throws(StorageError) in
+                let entries = preparedEntries(for: assignment, made)
+                try keepingIndexes(assignment, entries) { () throws(StorageError) in
                     try rows.attach(
-                        made ?? PreparedRows(assignment.value, rows.packing), at: assignment.target.path)
+                        made ?? PreparedRows(assignment.value, rows.packing), entries, at: assignment.target.path)
                 }
             }
             for (index, assignment) in assignments.enumerated() where index != large { try change(assignment) }

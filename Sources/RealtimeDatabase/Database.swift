@@ -162,8 +162,10 @@ package final class Database {
     /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes, and when a commit
     /// has more to tell than one step may cost (``isTelling``). Answers how many requests it did, from the first one
     /// on.
+    ///
+    /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it answers false.
     package func process(
-        _ requests: [Request], now: Int64, readBytesMax: Int
+        _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int) {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
@@ -173,7 +175,7 @@ package final class Database {
         var count = 0
         var parked: Set<Int> = []
         let span = requests.span
-        while count < span.count, turn.readBytes <= readBytesMax, telling == nil {
+        while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
             if !largeReads.isEmpty, park(span[count]) {
                 parked.insert(count)
@@ -217,9 +219,17 @@ package final class Database {
         if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
-    /// Everything that may be said now, in order: what each turn has to say.
-    package func takeReadyTurns() -> [[Output]] {
-        let count = pending.firstIndex { $0.sequence > durableSequence } ?? pending.count
+    /// Something may be said now.
+    package var hasReadyTurns: Bool { pending.first.map { $0.sequence <= durableSequence } ?? false }
+
+    /// What may be said now, in order: what each turn has to say. The last turn is the one with which the values that
+    /// were read reach `readBytesMax` bytes.
+    package func takeReadyTurns(readBytesMax: Int = .max) -> [[Output]] {
+        var (count, bytes) = (0, 0)
+        while count < pending.count, pending[count].sequence <= durableSequence, bytes < readBytesMax {
+            bytes += pending[count].readBytes
+            count += 1
+        }
         if count == 0 { return [] }
         let outputs = pending[..<count].map(\.outputs)
         pending.removeFirst(count)

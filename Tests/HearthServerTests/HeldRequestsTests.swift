@@ -65,7 +65,33 @@ struct HeldRequestsTests {
         #expect(turns == [[10, 20, 11], [21, 12, 22], [13, 23]])
     }
 
-    @Test("what is given back comes first, and nothing of its connection before it")
+    @Test("a client that asks for little comes before one whose requests have taken time, over all its connections")
+    func shares() {
+        func set(_ number: Int64, by serial: UInt64, of client: UInt64) -> Request {
+            let value = IncomingValue(json: "1")
+            return Request(
+                connection: Self.connection(serial), number: number, operation: .set(WriteTarget(path: "a"), value),
+                client: client)
+        }
+        func takeOne() -> Request? { held.takeSmall(bytesMax: 1).first }
+        var held = HeldRequests()
+        for number in 0..<4 { held.append(set(Int64(number), by: UInt64(number), of: 1)) }
+        for number in [0, 1] as [Int64] {
+            let request = takeOne()
+            #expect(request?.number == number)
+            if let request { held.charge(request, nanoseconds: 5_000_000) }
+        }
+        for number in 100..<103 { held.append(set(Int64(number), by: 100, of: 2)) }
+        #expect((0..<5).compactMap { _ in takeOne()?.number } == [100, 101, 102, 2, 3])
+        #expect(held.isEmpty)
+        // Nobody waits: what was used is forgotten.
+        held.endTurn()
+        held.append(set(4, by: 0, of: 1))
+        held.append(set(103, by: 100, of: 2))
+        #expect((0..<2).compactMap { _ in takeOne()?.number } == [4, 103])
+    }
+
+    @Test("what is given back comes before what its connection asked later")
     func givenBack() {
         var held = Self.held([Self.set(1, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 1, 12)])
         let turn = held.takeSmall(bytesMax: 1000)

@@ -43,6 +43,59 @@ import Testing
         #expect(longest < total / 3, "\(number) small writes beside one of \(total)")
     }
 
+    private static func put(_ number: Int, _ path: String, _ value: String) -> [String] {
+        chunks(#"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"\#(path)","d":\#(value)}}}"#)
+    }
+
+    /// A message as clients cut it.
+    private static func chunks(_ message: String) -> [String] {
+        let text = Array(message.utf8)
+        if text.count <= 16384 { return [message] }
+        let starts = stride(from: 0, to: text.count, by: 16384)
+        return ["\(Array(starts).count)"]
+            + starts.map { String(decoding: text[$0..<min($0 + 16384, text.count)], as: UTF8.self) }
+    }
+
+    private static func done(_ number: Int) -> RealtimePeer.Incoming {
+        .text(#"{"t":"d","d":{"r":\#(number),"b":{"s":"ok","d":""}}}"#)
+    }
+
+    @Test("of a realtime client is parsed beside its loop, and what the client sends after it waits")
+    func parsedBesideLoop() throws {
+        let server = try RealtimeTestServer { $0.loops = 1 }
+        let value = String(decoding: Self.children(10_000, seed: 4), as: UTF8.self)
+        let goOn = Semaphore()
+        server.server.services.parser.post { goOn.wait() }
+        let (writer, other) = (try server.connect(), try server.connect())
+        for peer in [writer, other] { _ = try peer.receive() }
+        try writer.send(Self.put(1, "large", value) + Self.put(2, "large/k1000007", "true"))
+        try other.send(Self.put(1, "small", "1"))
+        #expect(try other.receive() == Self.done(1))
+        #expect(try server.connectREST().ask("GET", "/large.json?ns=example&shallow=true").text == "null")
+        goOn.signal()
+        #expect(try writer.receive() == Self.done(1))
+        #expect(try writer.receive() == Self.done(2))
+        #expect(try server.connectREST().ask("GET", "/large/k1000007.json?ns=example").text == "true")
+    }
+
+    @Test("of a realtime client is done although the client left before it was parsed")
+    func leftBehind() throws {
+        let server = try RealtimeTestServer { $0.loops = 1 }
+        let value = String(decoding: Self.children(10_000, seed: 5), as: UTF8.self)
+        let goOn = Semaphore()
+        server.server.services.parser.post { goOn.wait() }
+        let writer = try server.connect()
+        _ = try writer.receive()
+        try writer.send(
+            [#"{"t":"d","d":{"r":1,"a":"o","b":{"p":"left","d":"after it"}}}"#] + Self.put(2, "large", value))
+        writer.hangUp()
+        let reader = try server.connectREST()
+        #expect(try reader.ask("GET", "/left.json?ns=example").text == "null")
+        goOn.signal()
+        while try reader.ask("GET", "/left.json?ns=example").text == "null" {}
+        #expect(try reader.ask("GET", "/large/k1000007.json?ns=example").text == "1000007")
+    }
+
     @Test("is there as it was sent, is changed by what comes behind it, and is there after a restart")
     func order() throws {
         let server = try RealtimeTestServer()

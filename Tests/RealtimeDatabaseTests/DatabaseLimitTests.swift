@@ -54,6 +54,24 @@ struct DatabaseLimitTests {
         #expect(database.sessions[Self.connection]?.memberships == ["a", "c"])
     }
 
+    @Test("a turn ends when its time is over, and what it has to say is told bit by bit")
+    func turnTime() {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        let requests = Self.requests([Self.set("a", Self.text(5000))] + (0..<9).map { _ in .get("a") })
+        var done: [Int] = []
+        let (record, count) = database.process(requests, now: 0, readBytesMax: .max) {
+            done.append($0)
+            return $0 < 6
+        }
+        #expect(count == 6 && done == [1, 2, 3, 4, 5, 6])
+        database.committed(through: record?.lastSequence ?? 0)
+        for _ in 0..<3 { _ = database.process([requests[1]], now: 0) }
+        var told: [Int] = []
+        while database.hasReadyTurns { told.append(database.takeReadyTurns(readBytesMax: 6000).joined().count) }
+        // The reads of the first turn share their bytes.
+        #expect(told == [7, 2])
+    }
+
     @Test("a precondition is checked up to a size; beyond it, only that there is something")
     func comparedBytes() {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0, comparedBytesMax: 10_000)

@@ -13,6 +13,8 @@ struct IndexTests {
         case turns(UInt64)
         case commit
         case apply
+        /// Part of what there is of a large value.
+        case applySome
         case clear
         case build(Int)
         /// A step of the removal of entries whose index is gone.
@@ -130,6 +132,10 @@ struct IndexTests {
                 try disk.commit(records)
                 records = []
                 try disk.apply()
+            case .applySome:
+                try disk.commit(records)
+                records = []
+                try disk.applySome()
             case .clear: try disk.tree.clearSome()
             case .build(let count): try disk.database.buildIndex(childrenMax: count)
             case .sweep: try sweep(disk, &sweeping)
@@ -177,7 +183,8 @@ struct IndexTests {
                 switch Int.random(in: 0..<20, using: &random) {
                 case 0...7: .turns(random.next())
                 case 8...9: .commit
-                case 10...12: .apply
+                case 10: .applySome
+                case 11...12: .apply
                 case 13...14: .clear
                 case 15...16: .build(Int.random(in: 1...6, using: &random))
                 case 17: .sweep

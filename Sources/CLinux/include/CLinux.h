@@ -83,6 +83,10 @@ int linux_random(void *bytes, size_t count);
 
 // Returns to the kernel the whole pages that the allocator keeps free. Takes the lock of one arena at a time.
 void linux_return_free_memory(void);
+// Has the allocator return a block of at least this size to the kernel as soon as it is freed, and keep no more than
+// this at the end of an arena. By default both limits grow to 32 and 64 MiB with the blocks that a process has freed,
+// and linux_return_free_memory does not return the ends of arenas.
+void linux_keep_little_free_memory(size_t bytes);
 
 // terminals
 

@@ -3,6 +3,7 @@ import Identity
 import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
+import WireProtocol
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on
 /// that loop only.
@@ -20,6 +21,8 @@ final class LoopContext: @unchecked Sendable {
 
     private(set) var sessions: [UInt64: RealtimeSession] = [:]
     private(set) var exchanges: [UInt64: HTTPConnection] = [:]
+    /// Those of which a large message is being parsed, also such as have ended.
+    private var parsing: [UInt64: RealtimeSession] = [:]
     /// What carries, or did carry, sessions by long polling.
     private var longPolls: [UInt64: LongPollTransport] = [:]
     private var pollsToFlush: [LongPollTransport] = []
@@ -213,6 +216,9 @@ final class LoopContext: @unchecked Sendable {
         return pushIDs.next(milliseconds: WallClock.milliseconds, using: &random)
     }
 
+    /// Texts from this size on are parsed beside the loop.
+    static let besideBytesMin = 64 << 10
+
     /// Does work on something large beside the loop, whose other connections need not wait for it, and goes on with the
     /// connection if it still is there. Work for one loop is done in order.
     func besideLoop<Result: Sendable>(
@@ -220,7 +226,7 @@ final class LoopContext: @unchecked Sendable {
         then body: @escaping @Sendable (HTTPConnection, Result) -> Void
     ) {
         let goOn = continuation(of: connection, body)
-        services.helper.post { goOn(work()) }
+        services.parser.post { goOn(work()) }
     }
 
     /// What takes a result from another thread to a connection, if it still is there.
@@ -232,6 +238,19 @@ final class LoopContext: @unchecked Sendable {
             self.loop.execute {
                 if let connection = self.exchanges[id] { body(connection, result) }
             }
+        }
+    }
+
+    /// Parses a message beside the loop. The session hears of the result even if it has ended meanwhile.
+    func parse(_ message: [UInt8], of session: RealtimeSession) {
+        let id = session.id.raw
+        parsing[id] = session
+        services.parser.post {
+            let result = Result { () throws(MessageError) in
+                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try ClientMessage.parse(bytes)
+                }
+            }
+            self.loop.execute { self.parsing.removeValue(forKey: id)?.finishParsing(result) }
         }
     }
 

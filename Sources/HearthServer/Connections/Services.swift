@@ -17,8 +17,10 @@ final class Services: Sendable {
     /// Nil without TLS.
     let tls: TLSContext?
     private let openListeners = Mutex<[Listener]>([])
-    /// Does what would keep an event loop too long: reading and writing large texts.
+    /// Does what would keep an event loop too long, but for parsing.
     let helper: Worker<@Sendable () -> Void>
+    /// Parses large messages and bodies.
+    let parser: Worker<@Sendable () -> Void>
     let log: Log
     let trail: AuditTrail
     let requestMemory: RequestMemory
@@ -64,6 +66,11 @@ final class Services: Sendable {
             bytesMax: configuration.requestBytesTotalMax ?? Memory.requestBytes(of: Memory.byteCount))
         self.clients = clients
         helper = try Worker(name: "helper") {
+            { batch in
+                for work in batch { work() }
+            }
+        }
+        parser = try Worker(name: "parser", priority: .background) {
             { batch in
                 for work in batch { work() }
             }

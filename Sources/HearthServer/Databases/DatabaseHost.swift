@@ -12,6 +12,7 @@ struct DatabaseHost: Sendable {
     /// Event loops that connections are on.
     let loops: Int
     let log: Log
+    let stepTimes: StepTimes
     let committer: Committer
     let applier: Applier
     let history: HistoryReader

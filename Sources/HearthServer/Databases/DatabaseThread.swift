@@ -80,8 +80,9 @@ package final class DatabaseThread: Sendable {
         self.preparer = preparer
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
-            committer: committer, applier: applier, history: history, preparer: preparer, readers: readers,
-            readiness: readiness, metrics: metrics, backlog: backlog, outbound: outbound, report: report
+            stepTimes: log.stepTimes(of: "database"), committer: committer, applier: applier, history: history,
+            preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
+            outbound: outbound, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)
@@ -155,7 +156,9 @@ package struct DatabaseLimits: Sendable {
     /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
     package var turnBytesMax = 256 << 10
     /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
-    package var turnReadBytesMax = 16 << 20
+    package var turnReadBytesMax = 1 << 20
+    /// How long a turn takes; the request that takes it beyond that is its last.
+    package var turnTimeMax = Duration.milliseconds(2)
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
     package var waitingReadBytesMax = 64 << 20
     /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests
@@ -169,7 +172,7 @@ package struct DatabaseLimits: Sendable {
     package var keptPlacesMax = 1 << 18
     /// What telling listeners of queries of a commit may cost before others have their turn, in bytes: those that are
     /// read, and as many for other work as take the same time. A millisecond is about a MiB.
-    package var tellingStepCostMax = 4 << 20
+    package var tellingStepCostMax = 2 << 20
     /// The same for all of a commit. Listeners that would cost more are ended.
     package var tellingCostMax = 512 << 20
     /// Changed rows in memory that make the applier start at once, in bytes.
@@ -188,4 +191,35 @@ package struct DatabaseLimits: Sendable {
     package var logBytesMax: Int64 = 4 << 30
 
     package init() {}
+}
+
+extension DatabaseThread.Message {
+    /// For those who look for long steps.
+    var name: StaticString {
+        switch self {
+        case .requests: "requests"
+        case .committed: "committed"
+        case .commitFailed: "commitFailed"
+        case .commitsDropped: "commitsDropped"
+        case .probed: "probed"
+        case .pruned: "pruned"
+        case .applied: "applied"
+        case .wroteSome: "wroteSome"
+        case .stored: "stored"
+        case .prepared: "prepared"
+        case .cleared: "cleared"
+        case .history: "history"
+        case .rulesChanged: "rulesChanged"
+        case .swept: "swept"
+        case .step: "step"
+        case .delivered: "delivered"
+        case .largeReadEnded: "largeReadEnded"
+        case .released: "released"
+        case .profile: "profile"
+        case .ask: "ask"
+        case .tick: "tick"
+        case .openServed: "openServed"
+        case .finish: "finish"
+        }
+    }
 }

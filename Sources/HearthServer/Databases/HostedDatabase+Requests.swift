@@ -48,25 +48,24 @@ extension HostedDatabase {
             return
         }
         for request in requests { held.append(request) }
-        runHeld()
+        postStep()
     }
 
-    /// Answers whether all of them are done.
+    /// Answers whether all of them are done; what is not, waits.
     @discardableResult
     private func runShort(_ requests: [Request]) -> Bool {
         let count = runTurn(requests)
-        if count < requests.count { held.giveBack(Array(requests[count...])) }
+        if count < requests.count { held.giveBack(requests[count...]) }
+        held.endTurn()
         return count == requests.count
     }
 
     /// A turn of small requests that wait, and one of a large one; the rest comes with the next step.
-    func runHeld() {
-        if mayRunHeld {
-            let turn = held.takeSmall(bytesMax: host.limits.turnBytesMax)
-            if !turn.isEmpty { runShort(turn) }
-            if mayRun { runLarge() }
-        }
-        postStep()
+    private func runHeld() {
+        guard mayRunHeld else { return }
+        let turn = held.takeSmall(bytesMax: host.limits.turnBytesMax)
+        if !turn.isEmpty { runShort(turn) }
+        if mayRun { runLarge() }
     }
 
     private func runLarge() {
@@ -99,7 +98,7 @@ extension HostedDatabase {
             host.committer.post(.store(database: database.index, logFile, TextParts(text)))
         } else {
             largeWrite = .ready(request)
-            runHeld()
+            postStep()
         }
     }
 
@@ -114,7 +113,7 @@ extension HostedDatabase {
         } else {
             return host.committer.post(.store(database: database.index, logFile, parts))
         }
-        runHeld()
+        postStep()
     }
 
     private var mayRunHeld: Bool {
@@ -146,7 +145,16 @@ extension HostedDatabase {
 
     /// Answers how many of the requests are done.
     func runTurn(_ requests: [Request]) -> Int {
-        let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax)
+        var time = MonotonicTime.current
+        let end = time + host.limits.turnTimeMax
+        let (record, count) = database.process(requests, now: now(), readBytesMax: host.limits.turnReadBytesMax) {
+            let now = MonotonicTime.current
+            let cost = now.nanoseconds - time.nanoseconds
+            // What costs little was charged before.
+            if cost > HeldRequests.expectedCost { held.charge(requests[$0 - 1], nanoseconds: cost) }
+            time = now
+            return now < end
+        }
         requestCount += Int64(count)
         if let record { host.committer.post(.append(database: database.index, logFile, record)) }
         host.denials.add(database.takeDenials(), in: name)
@@ -159,8 +167,9 @@ extension HostedDatabase {
         return count
     }
 
+    /// Says what may be said, up to some bytes; the rest comes with the next step.
     func release() {
-        let turns = database.takeReadyTurns()
+        let turns = database.takeReadyTurns(readBytesMax: host.limits.turnReadBytesMax)
         guard !turns.isEmpty else { return }
         var builder = makeBuilder()
         for outputs in turns {
@@ -173,7 +182,11 @@ extension HostedDatabase {
             }
         }
         builder.finish(host.deliver)
+        postStep()
     }
+
+    /// Says all that may be said.
+    func releaseAll() { while database.hasReadyTurns { release() } }
 
     private func makeBuilder() -> DeliveryBuilder {
         host.makeBuilder { read in
@@ -191,16 +204,17 @@ extension HostedDatabase {
     }
 
     /// There is room for more deliveries.
-    func delivered() { runHeld() }
+    func delivered() { postStep() }
 
     // MARK: Steps
 
     /// Asks for a step of what is done bit by bit, which comes behind the requests that arrive. Ticks ask again where
     /// it was left.
     func postStep() {
-        guard mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld, !isStepPosted else {
-            return
-        }
+        guard !isStepPosted else { return }
+        guard
+            mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunHeld || database.hasReadyTurns
+        else { return }
         isStepPosted = true
         host.report(.step(database.index))
     }
@@ -208,6 +222,7 @@ extension HostedDatabase {
     /// A scan comes before the making of an index: somebody waits for it.
     func step() {
         isStepPosted = false
+        release()
         if mayTell {
             tell()
         } else if mayScan {
@@ -217,6 +232,7 @@ extension HostedDatabase {
         }
         database.rows.trim(looks: Self.looksPerStep)
         runHeld()
+        postStep()
     }
 
     private static let looksPerStep = 2000

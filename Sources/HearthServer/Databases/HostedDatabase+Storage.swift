@@ -10,7 +10,7 @@ extension HostedDatabase {
         database.committed(through: sequence)
         release()
         applyNext()
-        runHeld()
+        postStep()
     }
 
     func commitFailed(_ error: StorageError) {
@@ -52,10 +52,10 @@ extension HostedDatabase {
         phase = .running
         host.readiness.database(name, .refusesWrites(error))
         host.log.warning("database.writes-refused", [("database", name), ("reason", error.message)])
-        release()
+        releaseAll()
         // Also those that were told of just now: the states that they wait for are gone.
         failStreams(error)
-        runHeld()
+        postStep()
     }
 
     /// Nothing can be read at the moment, and nobody knows for how long: whoever asks hears so. What ends listeners
@@ -181,7 +181,7 @@ extension HostedDatabase {
             applyNext()
         }
         finishRecovery()
-        runHeld()
+        postStep()
     }
 
     func cleared(_ error: StorageError?) {
@@ -189,7 +189,7 @@ extension HostedDatabase {
         if !tree.isClearing { database.rows.storeIsCleared() }
         // After a failure the next tick tries again.
         if error == nil { applyNext() }
-        runHeld()
+        postStep()
     }
 
     func swept(next: [UInt8]?, _ error: StorageError?) {

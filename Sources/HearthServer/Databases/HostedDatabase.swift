@@ -187,6 +187,7 @@ final class HostedDatabase {
             isSettling = true
             runAdmitted(database.releaseAll())
         }
+        releaseAll()
         if isApplying || isClearing || isSweeping { return false }
         if hasFailedToRecover { return true }
         if database.refusal != nil { return phase == .running && database.durableSequence == database.sequence }

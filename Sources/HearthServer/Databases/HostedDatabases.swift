@@ -37,6 +37,7 @@ final class HostedDatabases {
         }
         var requests: [(index: UInt32, requests: [Request])] = []
         var released: [UInt32] = []
+        var time = MonotonicTime.current
         for message in messages {
             if case .requests(let index, let batch) = message {
                 if let place = requests.firstIndex(where: { $0.index == index }) {
@@ -48,9 +49,13 @@ final class HostedDatabases {
                 released.append(index)
             } else {
                 handle(message)
+                time = host.stepTimes.ended(message.name, since: time)
             }
         }
-        for (index, batch) in requests { run(batch, on: index) }
+        for (index, batch) in requests {
+            run(batch, on: index)
+            time = host.stepTimes.ended("requests", since: time)
+        }
         for index in released { endUse(of: index) }
         endIfFinished()
     }

@@ -286,7 +286,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
         bytes: Int, _ work: @escaping @Sendable () -> Outcome,
         then body: @escaping @Sendable (HTTPConnection, Outcome) -> Void
     ) {
-        if bytes < LargeBody.bytesMin { return body(self, work()) }
+        if bytes < LoopContext.besideBytesMin { return body(self, work()) }
         self.work = .beside
         context.besideLoop(self, work) { connection, outcome in
             connection.work = .none

@@ -132,7 +132,7 @@ final class LongPollTransport {
     func readOn(received: Int = 0) {
         do throws(MessageError) {
             while case .serving = state, let session, !session.isPaused, let message = try segments.nextMessage() {
-                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try session.handle(bytes) }
+                try session.handle(joined: message)
             }
         } catch {
             giveUp(because: error.reason)

@@ -50,8 +50,16 @@ final class RealtimeSession: GroupMember {
     private(set) var authentication = Authentication.nobody
     /// The account in whose name the last write for the end of the connection was registered.
     private(set) var owingAccount: AccountSession?
-    /// Who the client is is being found out.
-    private var isAuthenticating = false
+    /// What has to be known before anything more is read.
+    private enum Awaited {
+        case nothing
+        /// Who the client is.
+        case caller
+        /// What a large message says, which is being parsed beside the loop.
+        case message(MemoryClaim)
+    }
+
+    private var awaited = Awaited.nothing
     private var expiry: Timer?
     /// Nothing more is read until some of the requests are answered.
     private(set) var isPaused = false
@@ -93,13 +101,24 @@ final class RealtimeSession: GroupMember {
 
     /// Takes a message of the client.
     func handle(_ bytes: UnsafeRawBufferPointer) throws(MessageError) {
+        if bytes.count >= LoopContext.besideBytesMin { return parseBesideLoop(Array(bytes)) }
         if let put = PlainPut(bytes) {
             let value = IncomingValue(put.assignment)
             let operation = Operation.set(put.assignment.target, value, expecting: nil)
             context.noteWrite(operation, by: authentication, origin.client, in: database.index)
             return submit(put.number, operation, reads: false)
         }
-        switch try ClientMessage.parseGenerally(bytes) {
+        handle(try ClientMessage.parseGenerally(bytes))
+    }
+
+    /// Takes a message of the client that was joined.
+    func handle(joined message: [UInt8]) throws(MessageError) {
+        if message.count >= LoopContext.besideBytesMin { return parseBesideLoop(message) }
+        try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try handle(bytes) }
+    }
+
+    private func handle(_ message: ClientMessage) {
+        switch message {
         case .request(let number, .authenticate(let token, let acting)):
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)
@@ -121,6 +140,33 @@ final class RealtimeSession: GroupMember {
         case .endOfTransmission: endPolling()
         case .switchAck, .otherControl: break
         }
+    }
+
+    private func parseBesideLoop(_ message: [UInt8]) {
+        guard let claim = context.services.requestMemory.claim(message.count, for: origin.client) else {
+            return close(.tryAgainLater, reason: "the server has no room for large messages")
+        }
+        awaited = .message(claim)
+        pause()
+        context.parse(message, of: self)
+    }
+
+    func finishParsing(_ result: Result<ClientMessage, MessageError>) {
+        awaited = .nothing
+        if hasEnded {
+            // It came before the end, as small ones do that are worked off at once.
+            if case .success(.request(let number, let request)) = result {
+                let operation = Operation(request)
+                if operation.writes { submit(number, operation) }
+            }
+            return leaveDatabase()
+        }
+        do throws(MessageError) {
+            handle(try result.get())
+        } catch {
+            return close(.policyViolation, reason: error.reason)
+        }
+        readOn()
     }
 
     /// - parameter principal: in whose name; nil for the session's.
@@ -189,7 +235,7 @@ final class RealtimeSession: GroupMember {
 
     /// Goes on once enough is answered and the answers are taken.
     private func readOn() {
-        guard isPaused, !isAuthenticating, requests.hasRoom, isWritable else { return }
+        guard isPaused, case .nothing = awaited, requests.hasRoom, isWritable else { return }
         isPaused = false
         switch transport {
         case .webSocket(let socket): socket.readOn()
@@ -201,12 +247,12 @@ final class RealtimeSession: GroupMember {
     // MARK: Who the client is
 
     func beginAuthentication() {
-        isAuthenticating = true
+        awaited = .caller
         pause()
     }
 
     func finishAuthentication(_ number: Int64, _ result: Authenticator.Outcome) {
-        isAuthenticating = false
+        awaited = .nothing
         become(number, result)
         readOn()
     }
@@ -421,6 +467,11 @@ final class RealtimeSession: GroupMember {
         context.remove(self)
         origin.client.sessions.leave()
         profile(false)
+        if case .message = awaited { return }
+        leaveDatabase()
+    }
+
+    private func leaveDatabase() {
         context.submit(Request(connection: id, number: 0, operation: .disconnect), to: database.index)
         context.release(database)
     }

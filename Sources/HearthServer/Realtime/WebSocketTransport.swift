@@ -162,7 +162,11 @@ final class WebSocketTransport: StreamHandler {
             case .message: try handle(frame)
             case .joined:
                 let message = joiner.takeMessage()
-                try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try handle(bytes) }
+                if case .standby = role {
+                    try message.span.bytes.withUnsafeBytes { (bytes) throws(MessageError) in try handle(bytes) }
+                } else {
+                    try session.handle(joined: message)
+                }
             case .more: break
             case .tooLarge: close(.messageTooBig, reason: "the message is too large")
             }
@@ -173,6 +177,9 @@ final class WebSocketTransport: StreamHandler {
 
     private func handle(_ message: UnsafeRawBufferPointer) throws(MessageError) {
         guard case .standby = role else { return try session.handle(message) }
+        guard message.count < LoopContext.besideBytesMin else {
+            return close(.policyViolation, reason: "a message before the switch")
+        }
         switch try ClientMessage.parse(message) {
         case .ping:
             var pong: [UInt8] = []

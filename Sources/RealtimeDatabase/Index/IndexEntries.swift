@@ -1,6 +1,7 @@
 import JSONTree
 
-/// The entries of all indexes, in the order of their keys: those of the store, and in front of them what changed since.
+/// The entries of all indexes, in the order of their keys: those of the store, in front of them those of at most one
+/// large value that the store does not have yet, and in front of both what changed since.
 ///
 /// An entry is a key alone: the collection's encoded path, ``marker``, the number of the index in four bytes, and the
 /// child's
@@ -22,6 +23,9 @@ final class IndexEntries {
     private var changed = SortedChunks<Changed>()
     /// Encoded paths at and below which what the store has is obsolete, each with the generation since which it is.
     private var cleared: [[UInt8]: UInt64] = [:]
+    /// The entries of a large value, the place at and below which they hide what the store has, and the generation of
+    /// changes that brings them to the store. Everything else of that generation comes after them.
+    private var layer: (entries: PreparedEntries, range: KeyRange, generation: UInt64)?
     /// About the memory of what changed since the last freeze, in bytes.
     private(set) var changedBytes = 0
 
@@ -49,6 +53,15 @@ final class IndexEntries {
         changedBytes += 96 + path.encoded.count
     }
 
+    /// Makes the entries of a large value all those of the collections at and below its place. Everything that changed
+    /// before must be frozen, and the store have the large value before.
+    func attach(_ entries: PreparedEntries, at path: Path, generation: UInt64) {
+        let range = KeyRange(lower: path.encoded, upper: path.subtreeEnd)
+        changed.removeAll(from: range.lower, below: range.upper)
+        layer = (entries, range, generation)
+        changedBytes += 96 + path.encoded.count
+    }
+
     // MARK: Reading
 
     /// Visits the keys in `lower <= key < upper`, in either direction, until `body` answers false.
@@ -56,37 +69,84 @@ final class IndexEntries {
         from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection, _ body: ([UInt8]) -> Bool
     ) throws(StorageError) {
         guard lower.precedesBytewise(upper) else { return }
-        let cursor = try store.entries(from: lower, below: upper, direction)
+        var behind = try Behind(self, from: lower, below: upper, direction)
         var known = changed.walk(from: lower, below: upper, direction)
-        var stored = try nextStored(cursor, direction)
+        var stored = try behind.next()
         var entry = known.next()
         while true {
             if let current = entry, stored.map({ !comes($0, before: current.key, direction) }) ?? true {
                 if current.isPresent, !body(current.key) { return }
-                if stored == current.key { stored = try nextStored(cursor, direction) }
+                if stored == current.key { stored = try behind.next() }
                 entry = known.next()
             } else if let key = stored {
                 if !body(key) { return }
-                stored = try nextStored(cursor, direction)
+                stored = try behind.next()
             } else {
                 return
             }
         }
     }
 
-    private func nextStored(_ cursor: any RowCursor, _ direction: ScanDirection) throws(StorageError) -> [UInt8]? {
-        while let key = try cursor.nextKey() {
-            guard let hidden = clearedPlace(above: key) else { return key }
-            try cursor.seek(to: direction == .ascending ? Path.subtreeEnd(of: hidden) : hidden)
+    /// What is behind the changes: the keys of the store that nothing hides, and those of the large value.
+    private struct Behind {
+        private let entries: IndexEntries
+        private let direction: ScanDirection
+        private let cursor: any RowCursor
+        private let layered: PreparedEntries.Cursor?
+        private var stored: [UInt8]?
+        private var large: [UInt8]?
+
+        init(
+            _ entries: IndexEntries, from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection
+        ) throws(StorageError) {
+            self.entries = entries
+            self.direction = direction
+            cursor = try entries.store.entries(from: lower, below: upper, direction)
+            layered = entries.layer.flatMap { layer in
+                guard lower.precedesBytewise(layer.range.upper), layer.range.lower.precedesBytewise(upper) else {
+                    return nil
+                }
+                return layer.entries.cursor(at: layer.range.lower, from: lower, below: upper, direction)
+            }
+            stored = try nextStored()
+            large = nextLarge()
         }
-        return nil
+
+        mutating func next() throws(StorageError) -> [UInt8]? {
+            if let key = large, stored.map({ !entries.comes($0, before: key, direction) }) ?? true {
+                large = nextLarge()
+                return key
+            }
+            guard let key = stored else { return nil }
+            stored = try nextStored()
+            return key
+        }
+
+        private func nextStored() throws(StorageError) -> [UInt8]? {
+            while let key = try cursor.nextKey() {
+                var hidden = entries.clearedPlace(above: key, since: 0)
+                if let range = entries.layer?.range, range.contains(key) { hidden = range.lower }
+                guard let hidden else { return key }
+                try cursor.seek(to: direction == .ascending ? Path.subtreeEnd(of: hidden) : hidden)
+            }
+            return nil
+        }
+
+        private func nextLarge() -> [UInt8]? {
+            guard let layered, let generation = entries.layer?.generation else { return nil }
+            while let key = layered.nextKey() {
+                guard let hidden = entries.clearedPlace(above: key, since: generation) else { return key }
+                layered.seek(to: direction == .ascending ? Path.subtreeEnd(of: hidden) : hidden)
+            }
+            return nil
+        }
     }
 
-    /// The uppermost cleared place at or above the collection of an entry. O(depth).
-    private func clearedPlace(above key: [UInt8]) -> [UInt8]? {
+    /// The uppermost place at or above the collection of an entry that was cleared in a generation or later. O(depth).
+    private func clearedPlace(above key: [UInt8], since generation: UInt64) -> [UInt8]? {
         if cleared.isEmpty { return nil }
         var end = 0
-        while cleared[Array(key[..<end])] == nil {
+        while cleared[Array(key[..<end])].map({ $0 < generation }) ?? true {
             if key[end] == Self.marker { return nil }
             end = Path(encoded: key).segmentEnd(from: end)
         }
@@ -99,7 +159,7 @@ final class IndexEntries {
 
     // MARK: Applying
 
-    /// What a store must change to hold the changes of a generation.
+    /// What a store must change to hold the changes of a generation, but for the entries of a large value.
     func freeze(_ generation: UInt64) -> EntryChanges {
         changedBytes = 0
         var changes = EntryChanges()
@@ -115,6 +175,7 @@ final class IndexEntries {
     func applied(_ generation: UInt64) {
         changed.removeAll { $0.generation <= generation }
         cleared = cleared.filter { $0.value > generation }
+        if let layer, layer.generation <= generation { self.layer = nil }
     }
 }
 

@@ -38,6 +38,13 @@ struct IndexTrie {
     /// The indexes of the children of a place.
     func indexes(at path: Path) -> [IndexCatalog.Index] { walk(path) { _, _ in }.flatMap(\.indexes) }
 
+    /// What a path is in the trie, if a value there can have entries; nil otherwise.
+    func concerned(byValueAt path: Path) -> [Node]? {
+        if isEmpty { return nil }
+        let nodes = walk(path) { _, _ in }
+        return nodes.contains { !$0.indexes.isEmpty || !$0.isLeaf } ? nodes : nil
+    }
+
     /// Calls `body` with the indexes of each proper ancestor of a path and the segment that leads on, and answers the
     /// nodes of the path itself.
     @discardableResult

@@ -9,6 +9,8 @@ package final class PreparedRows: Sendable {
     /// The value's own priority, or null.
     let priority: CanonicalJSON
     package let rowCount: Int
+    /// Those of the value, if indexes concern it.
+    let entries: PreparedEntries?
     private let blocks: [Block]
 
     /// Rows whose text lies side by side.
@@ -22,8 +24,13 @@ package final class PreparedRows: Sendable {
 
     private static let blockBytes = 4096
 
-    package init(_ value: CanonicalJSON, _ packing: TreeRows.Packing = TreeRows.Packing()) {
+    package convenience init(_ value: CanonicalJSON, _ packing: TreeRows.Packing = TreeRows.Packing()) {
+        self.init(value, packing, entries: nil)
+    }
+
+    init(_ value: CanonicalJSON, _ packing: TreeRows.Packing, entries: PreparedEntries?) {
         self.value = value
+        self.entries = entries
         priority = value.priority
         var blocks: [Block] = []
         var pieces = CanonicalPieces(pieceBytesMax: packing.packedBytesMax)
@@ -183,15 +190,18 @@ package final class PreparedRows: Sendable {
     }
 }
 
-/// A large value that has come to a place: everything at and below `path` is what its rows say.
+/// A large value that has come to a place: everything at and below `path` is what its rows and entries say.
 package struct PreparedChange: Sendable {
     /// Encoded.
     package var path: [UInt8]
     package var rows: PreparedRows
+    /// All entries of the collections at and below `path`; nil if there can be none.
+    package var entries: PreparedEntries?
 
-    package init(path: [UInt8], rows: PreparedRows) {
+    package init(path: [UInt8], rows: PreparedRows, entries: PreparedEntries? = nil) {
         self.path = path
         self.rows = rows
+        self.entries = entries
     }
 
     package var range: KeyRange { KeyRange(lower: path, upper: Path.subtreeEnd(of: path)) }

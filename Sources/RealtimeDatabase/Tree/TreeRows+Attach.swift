@@ -7,14 +7,14 @@ extension TreeRows {
 
     /// Makes a large inner node the whole subtree at `path`. Everything that changed before must be frozen, and
     /// ``canAttach`` be true. What has changed comes with the current generation, but for the rows of the value
-    /// themselves. O(depth), whatever its size and that of what was there.
-    func attach(_ rows: PreparedRows, at path: Path) throws(StorageError) {
+    /// themselves; `entries` are for the store. O(depth), whatever its size and that of what was there.
+    func attach(_ rows: PreparedRows, _ entries: PreparedEntries? = nil, at path: Path) throws(StorageError) {
         let node = try renewed(at: path)
         change(node) { node in
             node.state = .spread
             node.value = rows.priority
         }
-        store.put(PreparedChange(path: path.encoded, rows: rows), generation: generation)
+        store.put(PreparedChange(path: path.encoded, rows: rows, entries: entries), generation: generation)
     }
 
     /// The node at `path`, with nothing below it that is known; its ancestors are spread.

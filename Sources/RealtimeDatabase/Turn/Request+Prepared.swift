@@ -4,24 +4,32 @@ package import JSONTree
 package struct RowPreparation: Sendable {
     let bytesMin: Int
     let packing: TreeRows.Packing
+    let indexes: [IndexCatalog.Index]
 
     /// Whether making the rows of a request's value on another thread saves the database time.
     package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin) != nil }
 
-    /// The same request with the rows of its first large value. Takes time in proportion to the value.
+    /// The same request with the rows of its first large value, and their index entries. Takes time in proportion to the value.
     package func prepared(_ request: Request) -> Request {
         switch request.operation {
         case .set(let target, var value, let expected, let echoes) where isWorthIt(for: request):
-            value.rows = PreparedRows(value.json, packing)
+            value.rows = rows(of: value.json, at: target)
             return request.asking(.set(target, value, expecting: expected, echoes: echoes))
         case .update(let base, var entries):
             guard let index = entries.firstIndex(where: { isLarge($0.target, $0.value, bytesMin) }) else {
                 return request
             }
-            entries[index].value.rows = PreparedRows(entries[index].value.json, packing)
+            let (target, value) = entries[index]
+            entries[index].value.rows = rows(of: value.json, at: target)
             return request.asking(.update(base: base, entries))
         default: return request
         }
+    }
+
+    private func rows(of value: CanonicalJSON, at target: WriteTarget) -> PreparedRows {
+        let nodes = IndexTrie(indexes).concerned(byValueAt: target.path)
+        let entries = nodes.map { PreparedEntries(value, $0, numbers: indexes.map(\.number)) }
+        return PreparedRows(value, packing, entries: entries)
     }
 }
 
@@ -56,7 +64,9 @@ extension Request {
 }
 
 extension Database {
-    package var preparation: RowPreparation { RowPreparation(bytesMin: largeBytesMin, packing: rows.packing) }
+    package var preparation: RowPreparation {
+        RowPreparation(bytesMin: largeBytesMin, packing: rows.packing, indexes: catalog.indexes)
+    }
 }
 
 extension Operation {

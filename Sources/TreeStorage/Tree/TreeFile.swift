@@ -25,7 +25,7 @@ import Synchronization
 /// steps (``clearSome()``), so other writes do not wait for them. A row is dead when a range that covers it has a
 /// greater stamp.
 ///
-/// The rows of a large value are written in transactions of their own, before the one that takes the file to its
+/// The rows of a large value and its index entries are written in transactions of their own, before the one that takes the file to its
 /// sequence number (``writeSome(of:)``). Until then its range has a greater stamp than they, so they are dead; the last
 /// transaction gives the range their stamp, and they live. After a crash in between the file is at the operation before
 /// the large one, but has nothing at its place, and the log has the operation.
@@ -92,7 +92,12 @@ package final class TreeFile: @unchecked Sendable {
         try verify()
         let stamp = stamp + 1
         try transaction { () throws(StorageError) in
-            if let writing { try rows.show(writing.range, from: writing.replaces ? writing.stamp : nil) }
+            if let writing {
+                try rows.show(writing.range, from: writing.replaces ? writing.stamp : nil)
+                if writing.change.entries != nil {
+                    try entries.show(writing.range, from: writing.replacesEntries ? writing.stamp : nil)
+                }
+            }
             for range in changes.cleared { try rows.clear(range, sequence: stamp) }
             for range in changes.entries.cleared { try entries.clear(range, sequence: stamp) }
             for key in changes.entries.removed { try entries.delete(key) }
@@ -111,10 +116,16 @@ package final class TreeFile: @unchecked Sendable {
         self.stamp = stamp
         self.sequence = sequence
         if let writing {
-            rows.clearing.endHiding()
+            endHiding()
+            let lower = writing.range.lower
             // The range may have been cleared again by the same changes.
-            if !writing.replaces, !changes.cleared.contains(where: { $0.lower == writing.range.lower }) {
-                rows.clearing.remove(writing.range.lower)
+            if !writing.replaces, !changes.cleared.contains(where: { $0.lower == lower }) {
+                rows.clearing.remove(lower)
+            }
+            if writing.change.entries != nil, !writing.replacesEntries,
+                !changes.entries.cleared.contains(where: { $0.lower == lower })
+            {
+                entries.clearing.remove(lower)
             }
         }
         writing = nil
@@ -195,10 +206,18 @@ package final class TreeFile: @unchecked Sendable {
         let range: KeyRange
         /// That of its rows.
         let stamp: UInt64
-        /// There are older rows in the range.
+        /// There are older rows in the range, or older entries.
         let replaces: Bool
-        /// Blocks that are written.
+        let replacesEntries: Bool
+        /// Blocks that are written, of rows and then of entries.
         var blocks = 0
+
+        var blockCount: Int { change.rows.blockCount + (change.entries?.blockCount ?? 0) }
+    }
+
+    private func endHiding() {
+        rows.clearing.endHiding()
+        entries.clearing.endHiding()
     }
 
     /// Bytes of rows after which a step ends.
@@ -210,20 +229,29 @@ package final class TreeFile: @unchecked Sendable {
     package func writeSome(of changes: RowChanges) throws(StorageError) -> Bool {
         if let writing, writing.change.rows !== changes.large?.rows || writing.change.path != changes.large?.path {
             self.writing = nil
-            rows.clearing.endHiding()
+            endHiding()
         }
         guard let large = changes.large else { return false }
         guard var writing else {
             try beginWriting(large, changes)
             return true
         }
-        guard writing.blocks < large.rows.blockCount else { return false }
+        guard writing.blocks < writing.blockCount else { return false }
         // What is lost with the power is written anew; the last transaction syncs it all.
         if durability == .full { try connection.execute("PRAGMA synchronous = normal") }
         defer { if durability == .full { try? connection.execute("PRAGMA synchronous = full") } }
         try transaction { () throws(StorageError) in
             var (rowCount, byteCount) = (0, 0)
-            while writing.blocks < large.rows.blockCount, rowCount < writtenPerStep, byteCount < Self.bytesPerStep {
+            while writing.blocks < writing.blockCount, rowCount < writtenPerStep, byteCount < Self.bytesPerStep {
+                defer { writing.blocks += 1 }
+                if let prepared = large.entries, writing.blocks >= large.rows.blockCount {
+                    for key in prepared.keys(ofBlock: writing.blocks - large.rows.blockCount) {
+                        try entries.put(large.path + key, writing.stamp, bytes: nil)
+                        rowCount += 1
+                        byteCount += key.count
+                    }
+                    continue
+                }
                 try large.rows.forEachRow(ofBlock: writing.blocks) { (key, text, isHeader) throws(StorageError) in
                     if isHeader {
                         let header = RowValue.header(priority: CanonicalJSON(trusted: Array(text)))
@@ -234,11 +262,10 @@ package final class TreeFile: @unchecked Sendable {
                     rowCount += 1
                     byteCount += key.count + text.count
                 }
-                writing.blocks += 1
             }
         }
         self.writing = writing
-        return writing.blocks < large.rows.blockCount
+        return writing.blocks < writing.blockCount
     }
 
     /// Hides what is at the place of a large value. What the changes take from indexes goes as well: the log brings it
@@ -246,14 +273,17 @@ package final class TreeFile: @unchecked Sendable {
     private func beginWriting(_ large: PreparedChange, _ changes: RowChanges) throws(StorageError) {
         let range = large.range
         let replaces = try rows.holdsRows(in: range)
+        let replacesEntries = large.entries == nil ? false : try entries.holdsRows(in: range)
         let stamp = stamp + 1
         try transaction { () throws(StorageError) in
             try rows.hide(range, sequence: stamp + 1)
+            if large.entries != nil { try entries.hide(range, sequence: stamp + 1) }
             for key in changes.entries.removed { try entries.delete(key) }
             try meta.set("stamp", Int64(stamp + 1))
         }
         self.stamp = stamp + 1
-        writing = LargeValueWriting(change: large, range: range, stamp: stamp, replaces: replaces)
+        writing = LargeValueWriting(
+            change: large, range: range, stamp: stamp, replaces: replaces, replacesEntries: replacesEntries)
     }
 
     // MARK: Reading

@@ -39,6 +39,10 @@ final class MemoryRowStore: RowStore {
     /// Applies changes as a store on disk would. O(rows + changes).
     func apply(_ rowChanges: RowChanges) {
         changes += 1
+        if let large = rowChanges.large, let entries = large.entries {
+            entryKeys.removeAll { large.range.contains($0) }
+            for block in 0..<entries.blockCount { entryKeys += entries.keys(ofBlock: block).map { large.path + $0 } }
+        }
         entryKeys.removeAll { key in
             rowChanges.entries.cleared.contains { $0.contains(key) } || rowChanges.entries.removed.contains(key)
         }
