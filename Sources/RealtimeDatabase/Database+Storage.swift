@@ -16,11 +16,18 @@ extension Database {
     /// Bytes of memory in rows that changed and are not frozen yet.
     package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
 
+    /// Bytes of memory in rows that changed and that the store does not have yet.
+    package var unappliedBytes: Int { frozenBytes.reduce(changedBytes) { $0 + $1.bytes } }
+
+    /// Rows and index entries that changed and are not frozen yet: freezing takes time in proportion to them.
+    package var changedCount: Int { rows.changed.count + entries.changedCount }
+
     /// There is something to freeze.
     package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty || catalogChanged }
 
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
+        let bytes = changedBytes
         guard let (generation, rowChanges) = try rows.freeze() ?? (hasChanges ? rows.freezeChanged() : nil) else {
             return
         }
@@ -33,6 +40,7 @@ extension Database {
         catalogChanged = false
         for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
         owedChanged = []
+        frozenBytes.append((generation, bytes))
         frozen.append(FrozenRows(sequence: sequence, generation: generation, changes: changes, reads: []))
     }
 
@@ -61,6 +69,7 @@ extension Database {
     package func applied(_ generation: UInt64) {
         rows.applied(generation)
         entries.applied(generation)
+        frozenBytes.removeAll { $0.generation <= generation }
         if let later = sweepableLater, later.generation <= generation {
             sweepable = later.numbers
             sweepableLater = nil
@@ -107,6 +116,7 @@ extension Database {
         refusal = error
         rows = TreeRows(store: rows.store.base, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
         frozen = []
+        frozenBytes = []
         tornBy = nil
         sequence = storeSequence
         entries = IndexEntries(store: rows.store.base)

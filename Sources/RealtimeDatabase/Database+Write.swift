@@ -166,8 +166,8 @@ extension Database {
 
     /// Whether a value stays text until the store has its rows. One at a time does.
     private func isLarge(_ assignment: Assignment) -> Bool {
-        assignment.value.bytes.count >= largeBytesMin && !assignment.target.isPriority && rows.canAttach
-            && !assignment.value.isLeaf
+        !assignment.target.isPriority && rows.canAttach && !assignment.value.isLeaf
+            && assignment.value.isLarge(largeBytesMin)
     }
 
     /// Server values become what they stand for. Increments refer to the value before the request at the same place.

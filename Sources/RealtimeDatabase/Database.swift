@@ -22,7 +22,8 @@ package final class Database {
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
     package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
-    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit.
+    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a smaller one
+    /// of very many members (`CanonicalJSON.isLarge`).
     package static let largeBytesMin = 256 << 10
     package let largeBytesMin: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer
@@ -83,6 +84,8 @@ package final class Database {
     /// Records are kept for listeners that resume, also when the log has them.
     package var keepsRecords = false
     var frozen: [FrozenRows] = []
+    /// Bytes of memory in what was frozen and not applied.
+    var frozenBytes: [(generation: UInt64, bytes: Int)] = []
     var snapshotReads: UInt64 = 0
     var largeReads: [ConnectionID: LargeReads] = [:]
     /// Large reads of one connection that are under way at a time, if ``largeReadEnded`` is there.

@@ -128,6 +128,24 @@ struct HeldRequestsTests {
         }
     }
 
+    @Test("a request that writes very many small things is large")
+    func demanding() {
+        func request(_ operation: Operation) -> Request {
+            Request(connection: Self.connection(1), number: 1, operation: operation)
+        }
+        func children(_ count: Int, _ value: String) -> CanonicalJSON {
+            CanonicalJSON(
+                stringLiteral: "{\((0..<count).map { #""k\#(10_000 + $0)":\#(value)"# }.joined(separator: ","))}")
+        }
+        func set(_ value: CanonicalJSON) -> Request {
+            request(.set(WriteTarget(path: "a"), IncomingValue(json: value)))
+        }
+        let text = "\"\(String(repeating: "x", count: 1000))\""
+        #expect(set(children(3000, "1")).isLarge && !set(children(30, text)).isLarge && set(children(70, text)).isLarge)
+        let entry = (target: WriteTarget(path: "a"), value: IncomingValue(json: children(5, "1")))
+        #expect(request(.update(base: .root, Array(repeating: entry, count: 600))).isLarge)
+    }
+
     @Test("few and small requests are short")
     func short() {
         let small = (0..<10).map { Self.set(10, by: 1, Int64($0)) }

@@ -54,6 +54,36 @@ struct DatabaseLimitTests {
         #expect(database.sessions[Self.connection]?.memberships == ["a", "c"])
     }
 
+    @Test("a value of very many members comes into the tree as text, as one of very many bytes does")
+    func manyMembers() {
+        func isText(_ value: String) -> Bool {
+            let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+            _ = Self.run(Self.set("a", CanonicalJSON(stringLiteral: value)), on: database)
+            return database.rows.store.layer != nil
+        }
+        func children(_ count: Int, _ value: String) -> String {
+            "{\((0..<count).map { #""k\#(10_000 + $0)":\#(value)"# }.joined(separator: ","))}"
+        }
+        #expect(isText(children(3000, "1")) && !isText(children(1500, "1")))
+        let text = "\"\(String(repeating: "x", count: 1000))\""
+        #expect(isText(children(300, text)) && !isText(children(100, text)))
+    }
+
+    @Test("what the store does not have yet counts until it has it, frozen or not")
+    func unappliedBytes() throws {
+        let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+        _ = Self.run(Self.set("a", Self.text(1000)), Self.set("b", Self.text(1000)), on: database)
+        #expect(database.changedCount == 2)
+        let bytes = database.unappliedBytes
+        #expect(bytes > 2000 && database.changedBytes == bytes)
+        try database.freeze()
+        #expect(database.changedCount == 0 && database.changedBytes == 0 && database.unappliedBytes == bytes)
+        _ = Self.run(Self.set("c", Self.text(500)), on: database)
+        #expect(database.unappliedBytes > bytes + 500)
+        database.applied(try #require(database.takeFrozen()?.generation))
+        #expect(database.unappliedBytes == database.changedBytes && database.changedCount == 1)
+    }
+
     @Test("a turn ends when its time is over, and what it has to say is told bit by bit")
     func turnTime() {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)

@@ -110,13 +110,6 @@ struct HeldRequests {
     }
 }
 
-extension Request {
-    /// Values of a request that is large, in bytes.
-    fileprivate static let largeBytes = 64 << 10
-
-    fileprivate var isLarge: Bool { byteCount > Self.largeBytes }
-}
-
 extension [Request] {
     /// Whether they can be one turn: none is large, and all together have up to `bytesMax` bytes of values.
     func areShort(bytesMax: Int) -> Bool {

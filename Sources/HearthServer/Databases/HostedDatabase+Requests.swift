@@ -129,12 +129,12 @@ extension HostedDatabase {
         guard held.hasLarge, case .none = largeWrite, rows.canAttach else { return false }
         if rows.trimBacklog >= Self.trimBacklogMax { return false }
         if !isApplying, !isClearing { return true }
-        return database.changedBytes < host.limits.changedBytesBulk
+        return database.unappliedBytes < host.limits.changedBytesBulk
             && rows.residentBytes < 4 * host.limits.residentBytesMax
     }
 
     var mayRun: Bool {
-        phase == .running && (database.changedBytes < host.limits.changedBytesHard || !isApplying)
+        phase == .running && (database.unappliedBytes < host.limits.changedBytesHard || !isApplying)
             && !database.isTelling && hasRoomToSay
     }
 
@@ -160,9 +160,9 @@ extension HostedDatabase {
         host.denials.add(database.takeDenials(), in: name)
         release()
         if let error = database.tornBy { recover(because: error) }
-        if database.changedBytes >= (held.isEmpty ? host.limits.changedBytesSoft : host.limits.changedBytesBulk) {
-            freeze()
-        }
+        let isMany = database.changedCount >= host.limits.changedRowsMax
+        let bytesMax = held.isEmpty ? host.limits.changedBytesSoft : host.limits.changedBytesBulk
+        if isMany || database.changedBytes >= bytesMax { freeze(behindOthers: isMany) }
         applyNext()
         return count
     }

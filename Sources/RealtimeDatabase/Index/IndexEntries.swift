@@ -28,6 +28,8 @@ final class IndexEntries {
     private var layer: (entries: PreparedEntries, range: KeyRange, generation: UInt64)?
     /// About the memory of what changed since the last freeze, in bytes.
     private(set) var changedBytes = 0
+    /// Changes since then.
+    private(set) var changedCount = 0
 
     init(store: any RowStore) { self.store = store }
 
@@ -43,6 +45,7 @@ final class IndexEntries {
     /// `generation` is the one that changes of rows are counted to.
     func set(_ key: [UInt8], isPresent: Bool, generation: UInt64) {
         changedBytes += 96 + key.count
+        changedCount += 1
         changed.insert(Changed(key: key, isPresent: isPresent, generation: generation))
     }
 
@@ -162,6 +165,7 @@ final class IndexEntries {
     /// What a store must change to hold the changes of a generation, but for the entries of a large value.
     func freeze(_ generation: UInt64) -> EntryChanges {
         changedBytes = 0
+        changedCount = 0
         var changes = EntryChanges()
         for (path, clearedIn) in cleared where clearedIn == generation {
             changes.cleared.append(KeyRange(lower: path, upper: Path.subtreeEnd(of: path)))

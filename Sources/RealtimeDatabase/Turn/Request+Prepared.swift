@@ -81,5 +81,5 @@ extension Operation {
 
 /// What server values stand for is known in the turn alone.
 private func isLarge(_ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int) -> Bool {
-    value.json.bytes.count >= bytesMin && !target.isPriority && !value.hasServerValues && !value.json.isLeaf
+    !target.isPriority && !value.hasServerValues && !value.json.isLeaf && value.json.isLarge(bytesMin)
 }

@@ -38,6 +38,8 @@ package final class Request: Sendable {
     package let client: UInt64
     /// Bytes of the values that it sets.
     package let byteCount: Int
+    /// It needs a turn of its own.
+    package let isLarge: Bool
     /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
     package let claim: (any AnyObject & Sendable)?
 
@@ -52,7 +54,13 @@ package final class Request: Sendable {
         self.client = client
         self.claim = claim
         byteCount = operation.byteCount
+        isLarge = byteCount > Self.largeBytes || byteCount >= Self.demandingBytes && operation.isDemanding
     }
+
+    /// Values of a request that is large, in bytes.
+    private static let largeBytes = 64 << 10
+    /// With values of fewer bytes, no request is demanding.
+    private static let demandingBytes = 16 << 10
 
     /// The same request, which keeps a claim.
     package func keeping(_ claim: any AnyObject & Sendable) -> Request {
@@ -138,6 +146,16 @@ extension Operation {
             .become, .relay, .forfeit, .disconnect:
             0
         case .explain(let operation, _): operation.byteCount
+        }
+    }
+
+    /// Whether it writes so many small things that this takes longer than others should wait.
+    fileprivate var isDemanding: Bool {
+        switch self {
+        case .set(_, let value, _, _): value.json.isLarge(Database.largeBytesMin)
+        case .update(_, let entries), .onDisconnect(let entries):
+            entries.count >= 512 || entries.contains { $0.value.json.isLarge(Database.largeBytesMin) }
+        default: false
         }
     }
 
