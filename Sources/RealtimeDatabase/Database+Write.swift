@@ -166,8 +166,7 @@ extension Database {
 
     /// Whether a value stays text until the store has its rows. One at a time does.
     private func isLarge(_ assignment: Assignment) -> Bool {
-        !assignment.target.isPriority && rows.canAttach && !assignment.value.isLeaf
-            && assignment.value.isLarge(largeBytesMin)
+        !assignment.target.isPriority && rows.canAttach && assignment.value.isLarge(largeBytesMin, rows.packing)
     }
 
     /// Server values become what they stand for. Increments refer to the value before the request at the same place.

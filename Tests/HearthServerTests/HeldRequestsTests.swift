@@ -91,6 +91,18 @@ struct HeldRequestsTests {
         #expect((0..<2).compactMap { _ in takeOne()?.number } == [4, 103])
     }
 
+    @Test("clients that have had no more time than others are forgotten, however many there were")
+    func forgetting() {
+        var shares = TimeShares()
+        for client in 0..<100_000 as Range<UInt64> {
+            shares.charge(client, nanoseconds: 10)
+            shares.serve(at: shares.time(of: client))
+        }
+        #expect(shares.count < 3000)
+        shares.charge(1, nanoseconds: 5)
+        #expect(shares.time(of: 1) == shares.time(of: 2) + 5)
+    }
+
     @Test("what is given back comes before what its connection asked later")
     func givenBack() {
         var held = Self.held([Self.set(1, by: 1, 10), Self.set(1, by: 1, 11), Self.set(Self.large, by: 1, 12)])

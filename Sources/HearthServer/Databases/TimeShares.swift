@@ -13,12 +13,21 @@ struct TimeShares {
     /// In nanoseconds.
     private var used: [ClientNumber: Int64] = [:]
     private var floor: Int64 = 0
+    /// With so many clients, those that have had no more than others are forgotten.
+    private var forgettingCount = forgettingCountMin
+    private static let forgettingCountMin = 1024
 
     func time(of client: ClientNumber) -> Int64 { max(used[client] ?? 0, floor) }
 
     mutating func charge(_ client: ClientNumber, nanoseconds: Int64) {
         used[client] = time(of: client) + nanoseconds
+        guard used.count >= forgettingCount else { return }
+        used = used.filter { $0.value > floor }
+        forgettingCount = max(Self.forgettingCountMin, 2 * used.count)
     }
+
+    /// Clients of which something is known.
+    var count: Int { used.count }
 
     /// A client that had this much is served, and no other that waits had less.
     mutating func serve(at time: Int64) { floor = max(floor, time) }

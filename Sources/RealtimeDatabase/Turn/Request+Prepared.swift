@@ -7,7 +7,7 @@ package struct RowPreparation: Sendable {
     let indexes: [IndexCatalog.Index]
 
     /// Whether making the rows of a request's value on another thread saves the database time.
-    package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin) != nil }
+    package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin, packing) != nil }
 
     /// The same request with the rows of its first large value, and their index entries. Takes time in proportion to the value.
     package func prepared(_ request: Request) -> Request {
@@ -16,7 +16,7 @@ package struct RowPreparation: Sendable {
             value.rows = rows(of: value.json, at: target)
             return request.asking(.set(target, value, expecting: expected, echoes: echoes))
         case .update(let base, var entries):
-            guard let index = entries.firstIndex(where: { isLarge($0.target, $0.value, bytesMin) }) else {
+            guard let index = entries.firstIndex(where: { isLarge($0.target, $0.value, bytesMin, packing) }) else {
                 return request
             }
             let (target, value) = entries[index]
@@ -70,16 +70,18 @@ extension Database {
 }
 
 extension Operation {
-    fileprivate func largeValue(_ bytesMin: Int) -> CanonicalJSON? {
+    fileprivate func largeValue(_ bytesMin: Int, _ packing: TreeRows.Packing) -> CanonicalJSON? {
         switch self {
-        case .set(let target, let value, _, _): isLarge(target, value, bytesMin) ? value.json : nil
-        case .update(_, let entries): entries.first { isLarge($0.target, $0.value, bytesMin) }?.value.json
+        case .set(let target, let value, _, _): isLarge(target, value, bytesMin, packing) ? value.json : nil
+        case .update(_, let entries): entries.first { isLarge($0.target, $0.value, bytesMin, packing) }?.value.json
         default: nil
         }
     }
 }
 
 /// What server values stand for is known in the turn alone.
-private func isLarge(_ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int) -> Bool {
-    !target.isPriority && !value.hasServerValues && !value.json.isLeaf && value.json.isLarge(bytesMin)
+private func isLarge(
+    _ target: WriteTarget, _ value: IncomingValue, _ bytesMin: Int, _ packing: TreeRows.Packing
+) -> Bool {
+    !target.isPriority && !value.hasServerValues && value.json.isLarge(bytesMin, packing)
 }
