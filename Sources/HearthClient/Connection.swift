@@ -109,9 +109,8 @@ package final class Connection: Sendable {
 
     /// A new key. Greater than all that this connection made before.
     package func makePushID() -> Key {
-        var random = SystemRandomNumberGenerator()
         let time = WallClock.milliseconds &+ clockOffset
-        return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
+        return pushIDs.withLock { $0.next(milliseconds: time) }
     }
 
     func follow(_ profile: AsyncStream<[UInt8]>.Continuation?) {

@@ -12,8 +12,11 @@ package struct PushIDGenerator: Sendable {
 
     package init() {}
 
-    /// `milliseconds` since 1970. Takes 72 bits from `random` when the time has moved on.
-    package mutating func next(milliseconds: Int64, using random: inout some RandomNumberGenerator) -> Key {
+    /// `milliseconds` since 1970. Takes two random numbers when the time has moved on.
+    ///
+    /// The source of random numbers is a function, not an `inout` generator: the system's generator is an empty
+    /// struct, and the thread sanitizer crashes when it looks at the address of one.
+    package mutating func next(milliseconds: Int64, random: () -> UInt64) -> Key {
         if let lastTime, milliseconds <= lastTime {
             increment()
         } else {
@@ -24,7 +27,7 @@ package struct PushIDGenerator: Sendable {
             }
             var bits: UInt64 = 0
             for index in Self.timeDigits..<digits.count {
-                if (index - Self.timeDigits) % 6 == 0 { bits = random.next() }
+                if (index - Self.timeDigits) % 6 == 0 { bits = random() }
                 digits[index] = UInt8(truncatingIfNeeded: bits & 63)
                 bits >>= 6
             }
@@ -39,6 +42,16 @@ package struct PushIDGenerator: Sendable {
                 return
             }
             digits[index] = 0
+        }
+    }
+}
+
+extension PushIDGenerator {
+    /// With the system's random numbers.
+    package mutating func next(milliseconds: Int64) -> Key {
+        next(milliseconds: milliseconds) {
+            var random = SystemRandomNumberGenerator()
+            return random.next()
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         ]
         for (time, prefix) in times {
             var generator = PushIDGenerator()
-            let id = generator.next(milliseconds: time, using: &random)
+            let id = generator.next(milliseconds: time, random: { random.next() })
             #expect(id.utf8.count == 20)
             #expect(String(id.description.prefix(8)) == prefix)
             #expect(try Key(validating: id.utf8).integer == nil)
@@ -24,10 +24,10 @@ import Testing
         var random = SeededRandom(seed: seed)
         var generator = PushIDGenerator()
         var time: Int64 = 1_700_000_000_000
-        var last = generator.next(milliseconds: time, using: &random)
+        var last = generator.next(milliseconds: time, random: { random.next() })
         for _ in 0..<3000 {
             time += Int64.random(in: -1...1, using: &random)
-            let next = generator.next(milliseconds: time, using: &random)
+            let next = generator.next(milliseconds: time, random: { random.next() })
             #expect(last < next, "seed \(seed)")
             #expect(last.utf8.lexicographicallyPrecedes(next.utf8), "seed \(seed)")
             last = next
@@ -45,8 +45,8 @@ import Testing
         }
         var ones = Ones()
         var generator = PushIDGenerator()
-        #expect(generator.next(milliseconds: 1, using: &ones).description == "-------0------zzzzzz")
-        #expect(generator.next(milliseconds: 1, using: &ones).description == "-------0-----0------")
-        #expect(generator.next(milliseconds: 1, using: &ones).description == "-------0-----0-----0")
+        #expect(generator.next(milliseconds: 1, random: { ones.next() }).description == "-------0------zzzzzz")
+        #expect(generator.next(milliseconds: 1, random: { ones.next() }).description == "-------0-----0------")
+        #expect(generator.next(milliseconds: 1, random: { ones.next() }).description == "-------0-----0-----0")
     }
 }

@@ -1,7 +1,7 @@
 /// How signing in behaves.
 public struct AuthOptions: Sendable {
     /// The key of the app, which is no secret. Only a server whose operator has named keys looks at it.
-    public var apiKey = "hearth"
+    public var apiKey: String
     /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for
     /// whichever the server serves.
     public var projectID: String?
@@ -11,13 +11,24 @@ public struct AuthOptions: Sendable {
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?
     /// For connecting and TLS together.
-    public var openTimeout = Duration.seconds(15)
+    public var openTimeout: Duration
     /// How long the server may take for an answer.
-    public var requestTimeout = Duration.seconds(30)
+    public var requestTimeout: Duration
 
     /// How long before its end an ID token is replaced.
     package var refreshLead = Duration.seconds(300)
 
-    /// Options as they are for most.
-    public init() {}
+    /// All options with their defaults.
+    public init(
+        apiKey: String = "hearth", projectID: String? = nil, sessionFile: String? = nil,
+        certificateAuthorityFile: String? = nil, openTimeout: Duration = .seconds(15),
+        requestTimeout: Duration = .seconds(30)
+    ) {
+        self.apiKey = apiKey
+        self.projectID = projectID
+        self.sessionFile = sessionFile
+        self.certificateAuthorityFile = certificateAuthorityFile
+        self.openTimeout = openTimeout
+        self.requestTimeout = requestTimeout
+    }
 }

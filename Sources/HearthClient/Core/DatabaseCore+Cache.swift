@@ -21,7 +21,7 @@ extension DatabaseCore {
 
     private func restore(_ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest) {
         if assignments.contains(where: \.hasServerValues) { restoredWrites[number] = assignments }
-        submit(number, assignments, request) { _ in }
+        submit(number, assignments, request, isRestored: true) { _ in }
     }
 
     /// What a new listen had the last time.

@@ -25,20 +25,45 @@ extension DatabaseCore {
     }
 
     /// Shows a write, and sees that the server gets it.
+    ///
+    /// - parameter isRestored: whether an earlier process made it.
     func submit(
-        _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest,
+        _ number: Int, _ assignments: [WireAssignment], _ request: ClientRequest, isRestored: Bool = false,
         completion: @escaping WriteCompletion
     ) {
         perform(tree.write(pending(number, assignments)))
         outgoing.add(number, request, .write) { [self] result in
             switch result {
             case .success: perform(tree.acknowledge(number))
-            case .failure: perform(tree.removeWrite(number))
+            case .failure(let error):
+                perform(tree.removeWrite(number))
+                noteRefusal(of: assignments.map(\.target.path), error, isRestored: isRestored)
             }
             restoredWrites[number] = nil
             cache?.removeWrite(number)
             completion(result.map { _ in })
         }
+    }
+
+    private func noteRefusal(of paths: [Path], _ error: DatabaseError, isRestored: Bool) {
+        switch error {
+        case .permissionDenied, .refused: break
+        default: return
+        }
+        log(
+            .warning,
+            """
+            the server has refused a write\(isRestored ? " of an earlier process" : "") \
+            at \(paths.map(\.description).joined(separator: ", ")): \(error)
+            """)
+        refusedWrites.add(RefusedWrites.Refusal(paths: paths, error: error, isRestored: isRestored))
+    }
+
+    /// Calls `completion` when all writes are settled that were made before.
+    func waitForWrites(completion: @escaping () -> Void) {
+        let requests = outgoing.numbers(of: [.write, .onDisconnect]).map { Flushes.Write.request($0) }
+        flushes.wait(
+            for: Set(requests).union(transactions.keys.map { .transaction($0) }), completion: completion)
     }
 
     private func pending(_ number: Int, _ assignments: [WireAssignment]) -> PendingWrite {
@@ -72,7 +97,7 @@ extension DatabaseCore {
     /// Throws away all writes that the server has not answered.
     func purgeWrites() {
         for number in outgoing.numbers(of: [.write, .onDisconnect]) {
-            outgoing.remove(number)?.completion(.failure(.writeCancelled))
+            outgoing.finish(number, .failure(.writeCancelled))
         }
         for (_, transaction) in transactions.sorted(by: { $0.key < $1.key }) {
             finish(transaction, .failure(.writeCancelled))

@@ -26,6 +26,13 @@ final class DatabaseCore: @unchecked Sendable {
     var restoredWrites: [Int: [WireAssignment]] = [:]
     /// Listens whose values are to be saved.
     var unsaved: Set<ServerListen> = []
+    /// Calls that wait for an answer.
+    let callers: WaitingCallers
+    let flushes = Flushes()
+    // Any thread may read these.
+    let connectionState = SharedState(Database.ConnectionState.offline)
+    let pendingWriteCount = SharedState(0)
+    let refusedWrites = RefusedWrites()
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
 
@@ -60,7 +67,9 @@ final class DatabaseCore: @unchecked Sendable {
         self.cache = cache
         self.options = options
         link = Link(url: url, options: options, connection: connection, loop: loop)
+        callers = WaitingCallers(loop: loop, timeout: options.requestTimeout)
         infoValue = Node(children: InfoKeys.values(isConnected: false, clockOffset: 0))
+        callers.reasonForWaiting = { [link] in link.reasonForWaiting }
         link.core = self
         outgoing.core = self
     }
@@ -174,6 +183,7 @@ final class DatabaseCore: @unchecked Sendable {
     }
 
     private func fail(_ listen: ServerListen, _ error: DatabaseError) {
+        log(.warning, "the server refuses to let \(listen.path) be observed: \(error)")
         let (failed, output) = tree.listenFailed(listen)
         let cancelled = failed.compactMap { observers.removeValue(forKey: $0) }
         perform(output)
@@ -192,8 +202,17 @@ final class DatabaseCore: @unchecked Sendable {
         cache = nil
         let cancelled = observers.sorted { $0.key < $1.key }
         observers = [:]
+        flushes.removeAll()
+        pendingWriteCount.end()
         outgoing.failAll(.closed)
+        callers.failAll(.closed)
         for (_, observer) in cancelled { observer.onCancel(.closed) }
+        connectionState.end()
+        refusedWrites.end()
+    }
+
+    func log(_ level: DatabaseLogEntry.Level, _ message: @autoclosure () -> String) {
+        options.logger?(DatabaseLogEntry(level: level, message: message()))
     }
 
     /// The connection is there, and signed in.

@@ -26,6 +26,13 @@ final class Link: SessionOwner {
     /// How often this client was sent on without a hello between.
     private var redirects = 0
     private var state = State.offline
+    /// With so many failed attempts and none that succeeded, callers are told: a typing error in the URL should not look
+    /// like a slow network. With the default delays that takes about three seconds.
+    private static let firstAttempts = 4
+    /// Whether the server has ever said hello.
+    private var hasConnected = false
+    /// Why this side ended the connection: what callers that wait are told.
+    private var problem: DatabaseError?
     private var current: Session?
     private var timer: Timer?
     private var openedAt: MonotonicTime?
@@ -67,7 +74,9 @@ final class Link: SessionOwner {
         timer?.cancel()
         timer = nil
         noteWritten()
+        if state != .offline { core?.log(.info, "offline") }
         state = .offline
+        show(.offline)
         current?.close()
     }
 
@@ -78,8 +87,22 @@ final class Link: SessionOwner {
             current.hasWrites ? max(Self.firstWrittenBytesMin, current.answeredWrittenBytes) : .max
     }
 
+    private func show(_ state: Database.ConnectionState) { core?.connectionState.set(state) }
+
+    /// To be added to the error of a call whose time is over.
+    var reasonForWaiting: String {
+        switch core?.connectionState.value {
+        case .waiting(let error, _)?, .refused(let error)?: ": \(error)"
+        case .offline?: ": the database is offline"
+        case .connecting?: ": still connecting to \(url)"
+        case .connected?, nil: ""
+        }
+    }
+
     private func connect() {
         state = .connecting
+        show(.connecting)
+        core?.log(.debug, "connecting to \(url)")
         var options = connection
         options.lastSession = lastSession
         options.firstWrittenBytes = firstWrittenBytes
@@ -89,12 +112,21 @@ final class Link: SessionOwner {
         session.connect(to: url, on: loop, options: options)
     }
 
-    private func connectLater() {
+    /// - parameters:
+    ///   - error: why there is no connection.
+    ///   - isLasting: whether the next attempt will probably fail too.
+    private func connectLater(_ error: DatabaseError, isLasting: Bool) {
         state = .waiting
         let growth = (0..<min(attempts, 40)).reduce(1.0) { factor, _ in factor * 1.3 }
         let delay = min(options.reconnectDelayMin * growth, options.reconnectDelayMax)
         attempts += 1
-        timer = loop.schedule(after: delay * Double.random(in: 0.5...1)) { [weak self] in self?.connect() }
+        let pause = delay * Double.random(in: 0.5...1)
+        timer = loop.schedule(after: pause) { [weak self] in self?.connect() }
+        show(.waiting(error, retryAt: .now + pause))
+        core?.log(.warning, "\(error); next attempt in \(pause.formatted)")
+        // With a file for its values, a program expects to start without a network.
+        let isHopeless = !hasConnected && attempts >= Self.firstAttempts && options.persistenceFile == nil
+        if isLasting || isHopeless { core?.callers.failAll(error) }
     }
 
     // MARK: The session
@@ -103,6 +135,7 @@ final class Link: SessionOwner {
         guard state == .connecting else { return }
         lastSession = hello.session
         redirects = 0
+        hasConnected = true
         state = .signingIn
         core?.greeted(hello)
         // An observer may have gone offline.
@@ -112,6 +145,8 @@ final class Link: SessionOwner {
     private func open() {
         state = .open
         openedAt = loop.now
+        show(.connected)
+        core?.log(.info, "connected to \(url)")
         core?.opened()
     }
 
@@ -125,17 +160,42 @@ final class Link: SessionOwner {
         // One that held is no sign of trouble.
         if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }
         openedAt = nil
+        let attempted = url
         // The host that it was sent to may be gone.
         if state == .connecting { url = home }
         let wasWanted = state != .offline
         if wasWanted { state = .waiting }
         core?.disconnected()
+        let problem = self.problem
+        self.problem = nil
         guard wasWanted, state == .waiting else { return }
         switch error {
-        case .disconnected(.killed), .disconnected(.closed): state = .offline
+        case .disconnected(.killed):
+            state = .offline
+            let refusal = DatabaseError.connectionFailed("\(error)")
+            show(.refused(refusal))
+            core?.log(.warning, "\(error)")
+            core?.callers.failAll(refusal)
+        case .disconnected(.closed):
+            state = .offline
+            show(.offline)
         // Hosts that send it to each other get no peace otherwise.
         case .disconnected(.redirected(let host)) where redirect(to: host) && redirects <= 3: connect()
-        default: connectLater()
+        default:
+            if let problem { return connectLater(problem, isLasting: true) }
+            let hint = ConnectionHint(error, attempted, authorities: "DatabaseOptions.certificateAuthorityFile (--ca)")
+            connectLater(.connectionFailed(Self.text(error, hint, attempted)), isLasting: hint.isLasting)
+        }
+    }
+
+    private static func text(_ error: ConnectionError, _ hint: ConnectionHint, _ url: DatabaseURL) -> String {
+        switch error {
+        case .disconnected(.unreachable(let reason)):
+            let isRefused = reason.lowercased().contains("connection refused")
+            let advice = isRefused ? "; is the server running, and is this its port?" : hint.text
+            return "cannot reach \(url): \(reason)\(advice)"
+        case .disconnected(.lost), .disconnected(.silent): return "\(error)"
+        default: return "\(url): \(error)\(hint.text)"
         }
     }
 
@@ -175,7 +235,12 @@ final class Link: SessionOwner {
             if hasSentToken { session.send(.unauthenticate) { _ in } }
             hasSentToken = false
             if state == .signingIn { open() }
-        case .failure: reconnect()
+        case .failure(let error):
+            let text = "the token provider failed: \(error)"
+            // Accounts that cannot be reached now may be reached later.
+            if (error as? AuthError)?.code != .networkError { problem = .connectionFailed(text) }
+            core?.log(.warning, text)
+            current?.abandon(text)
         }
     }
 
@@ -186,15 +251,21 @@ final class Link: SessionOwner {
         case .success(let response) where response.isOK:
             needsNewToken = false
             if state == .signingIn { open() }
-        case .success: tokenRefused()
+        case .success(let response): tokenRefused(response.refusal)
         case .failure: break
         }
     }
 
     /// The server does not take the token (any more).
-    func tokenRefused() {
+    ///
+    /// - parameter refusal: what it says of a new one.
+    func tokenRefused(_ refusal: ConnectionError? = nil) {
+        let text = "the server did not accept the token" + (refusal.map { ": \($0)" } ?? "")
+        core?.log(.warning, text)
+        // The first one may have been old. The second one was new.
+        if needsNewToken, refusal != nil { problem = .connectionFailed(text) }
         needsNewToken = true
-        reconnect()
+        current?.abandon(text)
     }
 
     /// Somebody has signed in or out.
@@ -211,6 +282,12 @@ final class Link: SessionOwner {
 
     /// The server could not do something that waits until it can, and has done nothing of it.
     func serverUnavailable() { current?.abandon("the server is not available") }
+}
 
-    private func reconnect() { current?.abandon("the server did not take the token") }
+extension Duration {
+    /// For people, as in `1.5 s`.
+    fileprivate var formatted: String {
+        let milliseconds = self / .milliseconds(1)
+        return "\((milliseconds / 100).rounded() / 10) s"
+    }
 }

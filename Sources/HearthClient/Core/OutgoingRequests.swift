@@ -27,6 +27,10 @@ final class OutgoingRequests {
     weak var core: DatabaseCore?
     private var entries: [Int: Entry] = [:]
     private var lastNumber = 0
+    /// How many writes there are.
+    private var writeCount = 0 {
+        didSet { core?.pendingWriteCount.set(writeCount) }
+    }
     /// With so many entries it is looked which of them are abandoned.
     private var sweepCount = 64
 
@@ -49,6 +53,7 @@ final class OutgoingRequests {
         if core?.isClosed != false { return completion(.failure(.closed)) }
         dropAbandoned()
         entries[number] = Entry(request: request, kind: kind, isAbandoned: isAbandoned, completion: completion)
+        if kind == .write { writeCount += 1 }
         send(number)
     }
 
@@ -67,8 +72,16 @@ final class OutgoingRequests {
         add(makeNumber(), request, kind, isAbandoned: isAbandoned, completion: completion)
     }
 
-    /// Takes a request out, whose answer is then ignored; nil if it was answered.
-    func remove(_ number: Int) -> Entry? { entries.removeValue(forKey: number) }
+    /// Takes a request out, whose answer is then ignored. Without effect if it was answered.
+    func drop(_ number: Int) { entries[number] = nil }
+
+    /// Takes a request out and tells it how it ended. Without effect if it was answered.
+    func finish(_ number: Int, _ result: Result<ServerResponse, DatabaseError>) {
+        guard let entry = entries.removeValue(forKey: number) else { return }
+        if entry.kind == .write { writeCount -= 1 }
+        entry.completion(result)
+        core?.flushes.settled(.request(number))
+    }
 
     func isSent(_ number: Int) -> Bool { entries[number]?.isSent ?? false }
 
@@ -82,7 +95,7 @@ final class OutgoingRequests {
 
     /// Answers all with an error: the database is closed.
     func failAll(_ error: DatabaseError) {
-        for number in entries.keys.sorted() { remove(number)?.completion(.failure(error)) }
+        for number in entries.keys.sorted() { finish(number, .failure(error)) }
     }
 
     private func send(_ number: Int) {
@@ -99,11 +112,10 @@ final class OutgoingRequests {
                 // What was sent behind it must come behind it again.
                 core?.link.serverUnavailable()
             case .success(let response):
-                remove(number)?.completion(
-                    response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
+                finish(number, response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))
             case .failure(let error):
                 if let entry = entries[number], entry.kind == .transaction, entry.isSent {
-                    remove(number)?.completion(.failure(DatabaseError(error)))
+                    finish(number, .failure(DatabaseError(error)))
                 } else {
                     entries[number]?.isSent = false
                 }

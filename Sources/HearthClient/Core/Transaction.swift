@@ -103,13 +103,14 @@ extension DatabaseCore {
         takeBack(transaction)
         removeObserver(transaction.keeper)
         transaction.completion(outcome)
+        flushes.settled(.transaction(transaction.keeper))
     }
 
     /// Takes back the write under way, if there is one.
     private func takeBack(_ transaction: Transaction) {
         guard let write = transaction.write else { return }
         transaction.write = nil
-        _ = outgoing.remove(write)
+        outgoing.drop(write)
         perform(tree.removeWrite(write))
     }
 

@@ -17,8 +17,9 @@ import WireProtocol
 /// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper places hear
 /// of a change before those above them.
 ///
-/// The connection ends with the last reference to the database, its references, queries and snapshots, or with
-/// ``close()``.
+/// **Life.** The connection ends with ``close()``, or when nothing refers to the database any more. References, queries
+/// and snapshots refer to it. So do observers, until they are removed, and writes, until they are answered: a database
+/// that is observed stays connected, even if the program keeps nothing else of it.
 public final class Database: Sendable {
     /// Where the database is.
     public let url: String
@@ -32,13 +33,15 @@ public final class Database: Sendable {
 
     private static let shared = Mutex<[String: Database]>([:])
 
-    /// The database at a URL that the whole program shares, until it is closed.
+    /// The database at a URL that the whole program shares, until it is closed. Options count when it is made.
     ///
-    /// - throws: `invalidURL`, `disconnected` if the system gives no thread.
-    public static func database(url: String) throws(DatabaseError) -> Database {
+    /// - throws: as ``init(url:options:)``.
+    public static func database(
+        url: String, options: DatabaseOptions = DatabaseOptions()
+    ) throws(DatabaseError) -> Database {
         try shared.withLock { (databases) throws(DatabaseError) in
             if let known = databases[url] { return known }
-            let database = try Database(url: url)
+            let database = try Database(url: url, options: options)
             databases[url] = database
             return database
         }
@@ -91,20 +94,33 @@ public final class Database: Sendable {
     deinit { end() }
 
     /// Ends the connection and the thread. What was not answered fails, observers are cancelled, and further use fails
-    /// with `disconnected`. Writes that were sent may still take effect.
-    public func close() {
-        Self.shared.withLock { databases in databases = databases.filter { $0.value !== self } }
-        end()
+    /// with `disconnected`. Writes that were sent may still take effect; ``waitForPendingWrites()`` before this waits
+    /// for them.
+    ///
+    /// Returns when all of that has happened, and values and writes are in ``DatabaseOptions/persistenceFile``, which
+    /// another database may use from then on.
+    public func close() async {
+        await withCheckedContinuation { continuation in close { continuation.resume() } }
     }
 
-    private func end() {
+    /// Begins to close, as the `async` form does.
+    ///
+    /// - parameter completion: called on the database's thread when it is closed.
+    public func close(withCompletionBlock completion: (@Sendable () -> Void)? = nil) {
+        Self.shared.withLock { databases in databases = databases.filter { $0.value !== self } }
+        end(completion)
+    }
+
+    private func end(_ completion: (@Sendable () -> Void)? = nil) {
         let (core, loop) = (core, loop)
         if let tokenTaker { core.options.auth?.core.removeTokenTaker(tokenTaker) }
-        loop.execute {
+        let isPosted = loop.execute {
             core.close()
             // After what is staged to be sent.
             loop.shutDown(grace: .milliseconds(200))
+            completion?()
         }
+        if !isPosted { completion?() }
     }
 
     // MARK: References
@@ -166,16 +182,30 @@ public final class Database: Sendable {
     ) async throws(DatabaseError) -> Value {
         if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
-        if !run({ work($0, reply) }) { reply.settle(.failure(.closed)) }
+        let isPosted = run { core in
+            core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
+            work(core, reply)
+        }
+        if !isPosted { reply.settle(.failure(.closed)) }
+        return try await reply.value()
+    }
+
+    /// Waits for a result that something provides which posts its own work.
+    func wait<Value: Sendable>(
+        unasked: DatabaseError = .cancelled, beginning begin: (Reply<Value, DatabaseError>) -> Void
+    ) async throws(DatabaseError) -> Value {
+        if Task.isCancelled { throw unasked }
+        let reply = Reply<Value, DatabaseError>()
+        let isPosted = run { $0.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) }) }
+        if isPosted { begin(reply) } else { reply.settle(.failure(.closed)) }
         return try await reply.value()
     }
 
     func makeObserverNumber() -> Int { lastObserver.add(1, ordering: .relaxed).newValue }
 
     func makePushID() -> Key {
-        var random = SystemRandomNumberGenerator()
         let time = WallClock.milliseconds &+ core.sharedClockOffset.load(ordering: .relaxed)
-        return pushIDs.withLock { $0.next(milliseconds: time, using: &random) }
+        return pushIDs.withLock { $0.next(milliseconds: time) }
     }
 }
 

@@ -17,6 +17,12 @@ public enum DatabaseError: Error, Hashable, Sendable {
     /// The connection was lost before the answer to a transaction, or the database was closed. Whether a transaction
     /// took effect is not known.
     case disconnected(String)
+    /// There is no connection, and the last attempt failed for a reason that does not go away by itself, or the first
+    /// four attempts failed; the text says why and what to do. A write or a transaction is still queued and goes on; a question is dropped.
+    case connectionFailed(String)
+    /// There was no answer within ``DatabaseOptions/requestTimeout``. A write or a transaction is still queued and goes
+    /// on; a question is dropped.
+    case timedOut(String)
     /// The task that waited was cancelled. A write or a transaction is still queued and goes on; one whose task was
     /// cancelled before is `writeCancelled`. A question is dropped.
     case cancelled
@@ -52,7 +58,8 @@ extension DatabaseError: CustomStringConvertible {
         case .permissionDenied(let text): "permission denied" + (text.isEmpty ? "" : ": \(text)")
         case .refused(let status, let message): message.isEmpty ? status : "\(status): \(message)"
         case .invalidURL(let text), .invalidPath(let text), .invalidValue(let text), .invalidQuery(let text),
-            .typeMismatch(let text), .disconnected(let text), .cache(let text):
+            .typeMismatch(let text), .disconnected(let text), .connectionFailed(let text), .timedOut(let text),
+            .cache(let text):
             text
         case .cancelled: "cancelled"
         case .overridden: "a later write replaced it"

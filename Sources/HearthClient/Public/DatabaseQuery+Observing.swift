@@ -31,7 +31,8 @@ public struct DatabaseHandle: Hashable, Sendable {
 extension DatabaseQueryable {
     // MARK: Blocks
 
-    /// Calls a block for every event, on the database's thread, until the observer is removed. Of one change, children
+    /// Calls a block for every event, on the database's thread, until the observer is removed or the database closed.
+    /// Until then the observer keeps the database, and the block what it captures. Of one change, children
     /// that were removed come first, then those that were added or moved, then those that changed, each in the query's
     /// order, then the value.
     ///
@@ -99,8 +100,14 @@ extension DatabaseQueryable {
 
     /// The first event of a kind: the value as it is known, or the next child that something happens to.
     public func observeSingleEvent(of type: DataEventType) async throws(DatabaseError) -> DataSnapshot {
-        for try await event in DatabaseEvents(query, type.kinds, .oldest(1), { $0 }) { return event.snapshot }
-        throw .cancelled
+        let database = query.ref.database
+        let handle = DatabaseHandle(number: database.makeObserverNumber())
+        defer { removeObserver(withHandle: handle) }
+        return try await database.wait { (reply: Reply<DataSnapshot, DatabaseError>) in
+            observe(type.kinds, handle, isOnce: true, onCancel: { reply.settle(.failure($0)) }) { event in
+                reply.settle(.success(event.snapshot))
+            }
+        }
     }
 
     /// The value, then the value after every change. A reader that is slow does not see every one, but always the last.
@@ -185,12 +192,10 @@ extension DatabaseQueryable {
         let database = query.ref.database
         let handle = handle ?? DatabaseHandle(number: database.makeObserverNumber())
         let resolved = Result { () throws(DatabaseError) in try query.resolved() }
-        let isPosted = database.run { [ref = query.ref.weak, order = query.order] core in
+        let isPosted = database.run { [ref = query.ref, order = query.order] core in
             let observer = DatabaseCore.Observer(
                 isInfo: (try? resolved.get().place.isInfo) ?? false, isOnce: isOnce,
-                onEvent: { what in
-                    if let ref = ref.strong { onEvent(ObservedEvent(what, at: ref, order: order)) }
-                }, onCancel: onCancel)
+                onEvent: { onEvent(ObservedEvent($0, at: ref, order: order)) }, onCancel: onCancel)
             switch resolved {
             case .success(let (place, object)): core.observe(handle.number, place, object, kinds, observer)
             case .failure(let error): onCancel(error)
@@ -210,21 +215,4 @@ extension ObservedEvent {
             self.init(kind: kind, snapshot: snapshot, previous: previous?.description)
         }
     }
-}
-
-extension DatabaseReference {
-    /// The reference without a hold on the database: observers do not keep it open.
-    fileprivate var weak: WeakReference { WeakReference(database: database, place: place) }
-}
-
-private struct WeakReference: Sendable {
-    private weak let database: Database?
-    private let place: Result<DatabasePlace, DatabaseError>
-
-    init(database: Database, place: Result<DatabasePlace, DatabaseError>) {
-        self.database = database
-        self.place = place
-    }
-
-    var strong: DatabaseReference? { database.map { DatabaseReference(database: $0, place: place) } }
 }

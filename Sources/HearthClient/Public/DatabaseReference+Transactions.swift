@@ -85,10 +85,9 @@ extension DatabaseReference {
     private func transaction(
         _ isVisible: Bool, _ change: @escaping Change
     ) async throws(DatabaseError) -> (isCommitted: Bool, snapshot: DataSnapshot) {
-        let reply = Reply<(Bool, Node), DatabaseError>()
-        if Task.isCancelled { throw .writeCancelled }
-        begin(isVisible, change: change) { reply.settle($0.map { ($0.isCommitted, $0.value) }) }
-        let (isCommitted, value) = try await reply.value()
+        let (isCommitted, value): (Bool, Node) = try await database.wait(unasked: .writeCancelled) { reply in
+            begin(isVisible, change: change) { reply.settle($0.map { ($0.isCommitted, $0.value) }) }
+        }
         return (isCommitted, DataSnapshot(value, at: self))
     }
 

@@ -212,8 +212,7 @@ final class LoopContext: @unchecked Sendable {
 
     /// A new push id; those of one loop grow.
     func makePushID() -> Key {
-        var random = SystemRandomNumberGenerator()
-        return pushIDs.next(milliseconds: WallClock.milliseconds, using: &random)
+        pushIDs.next(milliseconds: WallClock.milliseconds)
     }
 
     /// Texts from this size on are parsed beside the loop.

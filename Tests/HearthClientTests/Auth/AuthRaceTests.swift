@@ -180,10 +180,10 @@ struct AuthRaceTests {
         second.close()
         let database = try Database.database(url: "ws://127.0.0.1:9/?ns=shared")
         #expect(try Database.database(url: "ws://127.0.0.1:9/?ns=shared") === database)
-        database.close()
+        await database.close()
         let other = try Database.database(url: "ws://127.0.0.1:9/?ns=shared")
         #expect(other !== database)
-        other.close()
+        await other.close()
     }
 
     @Test("what is known of a user, tokens and users are told to those who want it")

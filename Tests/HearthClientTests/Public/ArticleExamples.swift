@@ -114,14 +114,41 @@ private func connections(_ session: SignIn, _ auth: Auth) async throws {
     options.auth = auth
     let database = try Database(url: "wss://db.example.com/?ns=shop", options: options)
     options.tokenProvider = { forcingRefresh in try await session.token(forcingRefresh: forcingRefresh) }
-    for try await snapshot in database.reference(withPath: ".info/connected").values() {
-        print(snapshot.value.bool == true ? "connected" : "offline")
+    for await state in database.connectionStates {
+        switch state {
+        case .connected: print("connected")
+        case .waiting(let error, _): print("offline:", error)
+        case .connecting, .offline, .refused: print("offline")
+        }
     }
     let online = database.reference(withPath: "people/ada/online")
     for try await snapshot in database.reference(withPath: ".info/connected").values() {
-        guard snapshot.value.bool == true else { continue }
+        guard snapshot.bool == true else { continue }
         try await online.onDisconnectSetValue(false)
         try await online.setValue(true)
+    }
+}
+
+private func logging(_ auth: Auth) {
+    var options = DatabaseOptions(auth: auth, requestTimeout: .seconds(20))
+    options.logger = { entry in
+        if entry.level >= .warning { print(entry.message) }
+    }
+    _ = options
+}
+
+private func ending(_ database: Database) async {
+    do {
+        try await database.waitForPendingWrites(timeout: .seconds(10))
+    } catch {
+        print("\(database.pendingWriteCount) writes were not answered:", error)
+    }
+    await database.close()
+}
+
+private func refusals(_ database: Database) async {
+    for await refusal in database.refusedWrites {
+        print("refused:", refusal.references.map(\.path), refusal.error)
     }
 }
 

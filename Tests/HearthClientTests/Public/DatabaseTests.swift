@@ -262,7 +262,7 @@ struct DatabaseTests {
         let log = EventLog()
         log.observe(place, "", [.childAdded])
         place.setValue(1) { error, _ in log.add("done \(error.map(\.description) ?? "-")") }
-        database.close()
+        await database.close()
         #expect(await log.next() == "done the database was closed")
         #expect(await log.next() == "cancelled: the database was closed")
         await #expect(throws: DatabaseError.disconnected("the database was closed")) { try await place.getData() }

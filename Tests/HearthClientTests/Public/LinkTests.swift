@@ -55,7 +55,7 @@ struct LinkTests {
         // Time for many more.
         for number in 0..<100 { try await good.reference(withPath: "x").setValue(number) }
         #expect(server.heard.all.count { $0.hasPrefix("GET") } == 4)
-        lost.close()
+        await lost.close()
     }
 
     @Test("goOnline() does not wait for the next attempt")
@@ -135,6 +135,6 @@ struct LinkTests {
         }
         database.goOnline()
         while let line = await server.heard.next(), !line.contains(#""p":"y/49""#) {}
-        database.close()
+        await database.close()
     }
 }

@@ -83,7 +83,7 @@ struct ObserverTests {
         let place = database.reference(withPath: "x")
         try await place.setValue(1)
         _ = try await place.observeSingleEvent(of: .value)
-        database.close()
+        await database.close()
         database.goOnline()
         let closed = DatabaseError.disconnected("the database was closed")
         await #expect(throws: closed) { try await place.setValue(2) }

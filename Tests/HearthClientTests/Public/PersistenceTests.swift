@@ -36,7 +36,7 @@ struct PersistenceTests {
         #expect(await queried.next() == #"value: {"y":2}"#)
         try await other.child("a/n").setValue(9)
         #expect(await log.next() == #"value: {"a":{"n":9},"b":{"n":2},"c":{"n":3}}"#)
-        first.close()
+        await first.close()
 
         let second = try open(isOnline: false)
         let again = EventLog()
@@ -69,7 +69,7 @@ struct PersistenceTests {
         first.reference(withPath: "total").setValue(ServerValue.increment(5), withCompletionBlock: nil)
         first.reference(withPath: "total").setValue(ServerValue.increment(2), withCompletionBlock: nil)
         #expect(await log.next(2) == ["value: 105", "value: 107"])
-        first.close()
+        await first.close()
 
         let second = try open(isOnline: false)
         let again = EventLog()
@@ -89,7 +89,7 @@ struct PersistenceTests {
         database.goOffline()
         database.reference(withPath: "a").setValue("new", withCompletionBlock: nil)
         #expect(await log.next() == #"value: "new""#)
-        database.close()
+        await database.close()
         #expect(await log.next() == "cancelled: the database was closed")
     }
 
@@ -103,7 +103,7 @@ struct PersistenceTests {
         #expect(await log.next() == #"value: {"a":1,"b":1}"#)
         try await other.child("a").setValue(2)
         #expect(await log.next() == #"value: {"a":2,"b":1}"#)
-        first.close()
+        await first.close()
         #expect(await log.next() == "cancelled: the database was closed")
         for number in 3...5 { try await other.child("a").setValue(number) }
 
@@ -115,7 +115,7 @@ struct PersistenceTests {
         second.goOnline()
         #expect(await part.next(2) == ["value: 2", "value: 5"])
         #expect(await whole.next(2) == [#"value: {"a":2,"b":1}"#, #"value: {"a":5,"b":1}"#])
-        second.close()
+        await second.close()
 
         // Another history: the value is what counts.
         let elsewhere = try TestDatabase()
@@ -133,7 +133,7 @@ struct PersistenceTests {
         #expect(await before.next() == #"value: {"a":5,"b":1}"#)
         // Answered behind the listen.
         _ = try await third.reference(withPath: "x").getData()
-        third.close()
+        await third.close()
         proxy.redirect(to: elsewhere.server.address)
         let fourth = try behindProxy()
         let behind = EventLog()
@@ -154,7 +154,7 @@ struct PersistenceTests {
                 "childAdded a after -: 1", #"childAdded b after a: {"c":3}"#, "childChanged a after -: 2",
                 "childAdded d after b: 5",
             ])
-        first.close()
+        await first.close()
 
         let second = try open(isOnline: false)
         let again = EventLog()
@@ -166,7 +166,7 @@ struct PersistenceTests {
         #expect(await again.next() == "done true")
         let value = try await server.client().reference(withPath: "x").getData().value
         #expect(value == ["a": 4, "b": ["c": 3], "d": 5])
-        second.close()
+        await second.close()
 
         // They are made once.
         let third = try open(isOnline: true)
@@ -178,7 +178,7 @@ struct PersistenceTests {
     func refusals() async throws {
         let first = try open(isOnline: false)
         #expect(throws: DatabaseError.self) { try open(isOnline: false) }
-        first.close()
+        await first.close()
         #expect(throws: DatabaseError.self) {
             var options = DatabaseOptions.patient
             options.persistenceFile = "\(folder.path)/cache"
@@ -204,7 +204,7 @@ struct PersistenceTests {
         for place in ["rooms/a", "rooms"] {
             let database = try open(isOnline: true)
             _ = try await database.reference(withPath: place).observeSingleEvent(of: .value)
-            database.close()
+            await database.close()
             try await other.setValue(["a": 2, "b": 2])
         }
         let database = try open(isOnline: false)
@@ -227,7 +227,7 @@ struct PersistenceTests {
         part.observe(first.reference(withPath: "rooms/a"), "", [.value])
         // First as it is in the file, then as the server has it.
         #expect(await part.next(2) == ["value: 1", "value: 2"])
-        first.close()
+        await first.close()
         let second = try open(isOnline: false)
         let log = EventLog()
         log.observe(second.reference(withPath: "rooms"), "", [.value])
@@ -252,7 +252,7 @@ struct PersistenceTests {
             options.startsOnline = isOnline
             return try Database(url: scripted.urlText, options: options)
         }
-        try open(isOnline: false).close()
+        try await open(isOnline: false).close()
         try SQLite.Connection(path: "\(folder.path)/other", mode: .readWrite).execute(
             "CREATE TRIGGER full BEFORE INSERT ON listens BEGIN SELECT RAISE(ABORT, 'no room'); END")
         let first = try open(isOnline: true)
@@ -260,7 +260,7 @@ struct PersistenceTests {
         _ = await scripted.heard.next(#"{"t":"d","d":{"r":1,"a":"p""#)
         _ = try await first.reference(withPath: "y").observeSingleEvent(of: .value)
         try await write
-        first.close()
+        await first.close()
         let second = try open(isOnline: false)
         let log = EventLog()
         log.observe(second.reference(withPath: "x"), "", [.value])
@@ -270,11 +270,11 @@ struct PersistenceTests {
 
     @Test("a write that cannot be read is dropped")
     func unreadable() async throws {
-        try open(isOnline: false).close()
+        try await open(isOnline: false).close()
         try file().execute("INSERT INTO writes VALUES (9223372036854775807, x'7b7d'), (3, x'00')")
         let database = try open(isOnline: true)
         try await database.reference(withPath: "x").setValue(1)
-        database.close()
+        await database.close()
         #expect(try file().integer("SELECT count(*) FROM writes") == 0)
     }
 
@@ -292,7 +292,7 @@ struct PersistenceTests {
             try await place.child("\(number)").setValue(text)
             _ = try await place.child("\(number)").observeSingleEvent(of: .value)
         }
-        database.close()
+        await database.close()
         var information = stat()
         #expect(stat("\(folder.path)/cache", &information) == 0 && information.st_mode & 0o777 == 0o600)
         let file = try file()

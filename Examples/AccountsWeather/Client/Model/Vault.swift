@@ -76,11 +76,7 @@ final class Vault {
     }
 
     /// Ends the connection. Returns when all that was seen and changed is on disk.
-    func close() async {
-        let connected = database.reference(withPath: ".info/connected")
-        // An observer hears of the end when that is so.
-        do { for try await _ in connected.values() { database.close() } } catch {}
-    }
+    func close() async { await database.close() }
 
     /// Learns the accounts once: those that are known here.
     ///
@@ -145,20 +141,12 @@ final class Vault {
     /// - returns: false if it cannot be reached for so long.
     /// - throws: ``Problem`` if it has refused one that was made by this object; `DatabaseError`.
     func settle(within limit: Duration) async throws -> Bool {
-        // The server answers in order, so when it has answered to the removal of nothing, it has the rest.
-        let (nothing, refusal) = (place.child("nothing"), refusal)
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await nothing.removeValue()
-                if let text = refusal.text { throw Problem(text) }
-                return true
-            }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? false
+        do throws(DatabaseError) {
+            try await database.waitForPendingWrites(timeout: limit)
+        } catch .timedOut, .connectionFailed {
+            return false
         }
+        if let text = refusal.text { throw Problem(text) }
+        return true
     }
 }

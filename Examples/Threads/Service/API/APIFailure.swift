@@ -33,7 +33,7 @@ extension APIFailure {
         switch error {
         case .permissionDenied: self.init(.forbidden, "You may not do this.")
         case .invalidValue(let text), .invalidPath(let text): self.init(.badRequest, text)
-        case .disconnected, .cancelled, .writeCancelled:
+        case .disconnected, .connectionFailed, .timedOut, .cancelled, .writeCancelled:
             self.init(
                 .serviceUnavailable, "The database cannot be reached. Whether something was changed is not known.")
         case .refused(let status, let message):

@@ -48,7 +48,7 @@ final class UserDatabases: Sendable {
         // What else the same user waits for fails with it, and would have: it is one connection.
         let alarm = Task { [limits] in
             try await Task.sleep(for: limits.patience)
-            user.database.close()
+            await user.database.close()
         }
         defer { alarm.cancel() }
         let outcome: Result<Value, APIFailure>

@@ -1,5 +1,4 @@
 import HearthClient
-import HearthShell
 import Testing
 
 @Suite("Hints about servers that cannot be reached")

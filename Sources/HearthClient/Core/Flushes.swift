@@ -1,0 +1,33 @@
+/// Calls that wait until the server has answered all writes that were made before. Lives on the database's loop.
+final class Flushes {
+    enum Write: Hashable {
+        /// The number of a request.
+        case request(Int)
+        /// The number of a transaction, whatever the number of its current attempt.
+        case transaction(Int)
+    }
+
+    private struct Flush {
+        var unsettled: Set<Write>
+        let completion: () -> Void
+    }
+
+    private var flushes: [Flush] = []
+
+    /// Calls `completion` once all of `writes` are settled; at once if there are none.
+    func wait(for writes: Set<Write>, completion: @escaping () -> Void) {
+        if writes.isEmpty { return completion() }
+        flushes.append(Flush(unsettled: writes, completion: completion))
+    }
+
+    func settled(_ write: Write) {
+        guard !flushes.isEmpty else { return }
+        for index in flushes.indices { flushes[index].unsettled.remove(write) }
+        let done = flushes.filter(\.unsettled.isEmpty)
+        flushes.removeAll(where: \.unsettled.isEmpty)
+        for flush in done { flush.completion() }
+    }
+
+    /// Forgets all: the database is closed, and its callers are told otherwise.
+    func removeAll() { flushes = [] }
+}
