@@ -131,16 +131,16 @@ package final class Server: Sendable {
                     }
                 } catch {
                     guard let option else { throw error }
-                    throw SystemError("the listener that \(option) places: \(error.attempt)", code: error.code)
+                    throw SystemError("the listener for \(option) places: \(error.attempt)", code: error.code)
                 }
             }
             let listener = try listen(
                 at: configuration.address, as: configuration.adminAddress == nil ? .administrators : .clients)
             let adminListener = try configuration.adminAddress.map { address throws(SystemError) in
-                try listen(at: address, as: .administrators, option: "--admin-listen")
+                try listen(at: address, as: .administrators, option: "administrators, which --admin-listen")
             }
             let metricsListener = try configuration.metricsAddress.map { address throws(SystemError) in
-                try listen(at: address, as: .metrics, option: "--metrics-listen")
+                try listen(at: address, as: .metrics, option: "metrics, which --metrics-listen")
             }
             metricsAddress = metricsListener?.address
             listeners = [listener, adminListener, metricsListener].compactMap { $0 }

@@ -14,7 +14,7 @@ extension Command {
                 help: "where administrators are answered, or 'public' for --listen (default: the next port)"),
             .init(
                 name: "metrics-listen", value: "HOST:PORT",
-                help: "where /metrics needs no credential (default: nowhere; administrators' listener has it with one)"),
+                help: "where /metrics needs no credential (default: administrators alone are told)"),
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
             .init(
                 name: "free-mib-min", value: "N",
@@ -90,11 +90,11 @@ extension Command {
             .init(name: "log-format", value: "FORMAT", help: "text (default), json or journal"),
             .init(
                 name: "audit-log", value: "FILE",
-                help: "where sign-ins and what administrators change are noted, instead of the log; reopened on SIGHUP"),
+                help: "where sign-ins and changes by administrators are noted, instead of the log"),
             .init(name: "slow-ms", value: "N", help: "name requests in the log that take at least N milliseconds"),
             .init(
                 name: "check", value: nil,
-                help: "look for mistakes in the options, the rules, the certificate, the folder and the ports, and end"),
+                help: "look for mistakes in the options and all that they name, and end"),
             .init(name: "config", value: "FILE", help: "a file with lines 'option = value'"),
         ]
     ) { arguments throws(UsageError) in

@@ -74,7 +74,7 @@ import Testing
         trail.note(AuditEvent(.denied, client: "b", []))
         let names = log.recentLines.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") }
         #expect(names.filter { $0 == "admin.denied client=a" }.count == 2)
-        #expect(names.filter { $0 == "auth.more-not-shown event=admin.denied client=a" }.count == 1)
+        #expect(names.filter { $0 == "auth.more-not-shown event-kind=admin.denied client=a" }.count == 1)
         #expect(names.filter { $0 == "auth.signed-in client=a" }.count == 5)
         #expect(names.contains("admin.denied client=b"))
     }
