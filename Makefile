@@ -7,6 +7,7 @@
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)
+# make installation-drill  package, clean root, proxies, Prometheus, backup and restore
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make fuzz       run every fuzz target for SECONDS (default 5) each
@@ -23,7 +24,8 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run test test-asan build lint smoke deb dist image test-proxies check-monitoring fuzz soak bench examples format packages
+.PHONY: .build/static/hearth run test test-asan build lint smoke deb dist image installation-drill test-proxies
+.PHONY: check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -57,6 +59,9 @@ image: deb
 	cp .build/packages/hearth_*.deb hearth.deb
 	buildah bud --tag hearth --format docker .
 	rm hearth.deb
+
+installation-drill: packages
+	scripts/installation-drill
 
 test-proxies: build
 	scripts/test-proxies $(HEARTH)
