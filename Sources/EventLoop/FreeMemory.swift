@@ -10,7 +10,7 @@ package struct FreeMemory: Sendable {
     private static let residentMin: Int64 = 64 << 20
     /// Growth since the last return that is reason enough for another one.
     private static let growthMin: Int64 = 64 << 20
-    private static let interval = Duration.seconds(15)
+    private static let interval = Duration.seconds(10)
 
     private var last: (resident: Int64, time: MonotonicTime)?
 
@@ -27,7 +27,9 @@ package struct FreeMemory: Sendable {
     package mutating func returned(resident: Int64, now: MonotonicTime) { last = (resident, now) }
 
     /// Has the allocator keep little that is free by itself: large blocks, and the ends of arenas. For the process, once.
-    package static func keepLittle() { linux_keep_little_free_memory(1 << 20) }
+    ///
+    /// Less would be returned and asked for again with every large answer, which costs page faults.
+    package static func keepLittle() { linux_keep_little_free_memory(2 << 20) }
 
     /// Returns whole free pages to the system. Not on a thread that somebody waits for.
     package static func giveBack() { linux_return_free_memory() }

@@ -22,8 +22,8 @@ import Testing
     @Test func otherwiseAFewTimesAMinute() {
         var memory = FreeMemory()
         memory.returned(resident: 200 << 20, now: start)
-        #expect(!memory.isDue(resident: 200 << 20, now: start + .seconds(14)))
-        #expect(memory.isDue(resident: 200 << 20, now: start + .seconds(15)))
+        #expect(!memory.isDue(resident: 200 << 20, now: start + .seconds(9)))
+        #expect(memory.isDue(resident: 200 << 20, now: start + .seconds(10)))
     }
 
     /// What a thread has freed at the end of its arena is not returned on request, so the allocator must do so at once.
