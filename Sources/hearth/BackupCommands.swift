@@ -127,9 +127,10 @@ extension BackupSet {
     /// One line.
     fileprivate var text: String {
         let made = Timestamp(milliseconds: time)
+        let names = databases.isEmpty ? "no databases" : "databases \(databases.joined(separator: ", "))"
         let accounts = files.contains("accounts.sqlite") ? "accounts" : "no accounts"
         return
-            "databases \(databases.joined(separator: ", ")), \(accounts), made \(made) by hearth \(version), \(ByteText(Int(byteCount)))"
+            "\(names), \(accounts), made \(made) by hearth \(version), \(ByteText(Int(byteCount)))"
     }
 }
 

@@ -48,6 +48,17 @@ struct DeploymentTests {
         #expect(try await process.outcome().code == 0)
     }
 
+    @Test("the units are hardened, wait for readiness, and leave the server time to write what it has accepted")
+    func hardening() {
+        let unit = lines("hearth.service")
+        for line in [
+            "Type=notify", "User=hearth", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=",
+            "SystemCallErrorNumber=EPERM", "TimeoutStopSec=60",
+        ] { #expect(unit.contains(line), "\(line)") }
+        #expect(lines("hearth-backup.service").contains { $0.hasPrefix("ExecStart=/usr/bin/hearth backup --to ") })
+        #expect(lines("hearth-backup.timer").contains("Persistent=true"))
+    }
+
     @Test("every option that the sample mentions exists")
     func names() async throws {
         let help = try await HearthProcess.run("help", "serve").output
