@@ -265,6 +265,8 @@ package final class Server: Sendable {
         services.databases.finish()
         group.shutDown(grace: .seconds(5))
         group.join()
+        // They refer to the contexts, and those to the services.
+        services.set([])
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()

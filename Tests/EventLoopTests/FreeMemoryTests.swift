@@ -33,24 +33,32 @@ import Testing
             FreeMemory.keepLittle()
             let isKept = Mutex(true)
             let thread = try NamedThread(name: "arena") {
+                // The first time, the language allocates for itself, at the end of the arena.
+                _ = FreeMemoryTests.keepsFreed(blocks: 1)
                 // By default, the allocator keeps more of an arena's end after it has freed a large block.
                 UnsafeMutableRawPointer.allocate(byteCount: 30 << 20, alignment: 16).deallocate()
-                let size = 64 << 10
-                let blocks = (0..<320).map { _ in
-                    let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
-                    memset(block, 1, size)
-                    return block
-                }
-                // Whole pages in the middle of what is freed.
-                let address = UInt(bitPattern: blocks[100]) & ~0xFFFF + 0x10000
-                for block in blocks.reversed() { block.deallocate() }
-                var pages = [UInt8](repeating: 0, count: 16)
-                let isMapped = mincore(UnsafeMutableRawPointer(bitPattern: address), size, &pages) == 0
-                isKept.withLock { $0 = isMapped && pages.contains { $0 & 1 == 1 } }
+                let isStillThere = FreeMemoryTests.keepsFreed(blocks: 320)
+                isKept.withLock { $0 = isStillThere }
             }
             thread.join()
             exit(isKept.withLock { $0 } ? 1 : 0)
         }
+    }
+
+    /// Whether the middle of so many blocks is in memory after all of them were freed.
+    private static func keepsFreed(blocks count: Int) -> Bool {
+        let size = 64 << 10
+        let blocks = (0..<count).map { _ in
+            let block = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+            memset(block, 1, size)
+            return block
+        }
+        var pages = [UInt8](repeating: 0, count: 16)
+        // Whole pages of it and its neighbour.
+        let address = UInt(bitPattern: blocks[count / 2]) & ~0xFFFF + 0x10000
+        for block in blocks.reversed() { block.deallocate() }
+        let isMapped = mincore(UnsafeMutableRawPointer(bitPattern: address), size, &pages) == 0
+        return isMapped && pages.contains { $0 & 1 == 1 }
     }
 
     /// Blocks below the size that the allocator maps by itself, with one that stays at the end of the arena.
