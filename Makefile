@@ -10,6 +10,7 @@
 # make installation-drill  package, clean root, proxies, Prometheus, backup and restore
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
+# make test-console  test the console of the release binary in a headless Chromium
 # make fuzz       run every fuzz target for SECONDS (default 5) each
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
@@ -24,7 +25,7 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run test test-asan build lint smoke deb dist image installation-drill test-proxies
+.PHONY: .build/static/hearth run test test-asan build lint test-console smoke deb dist image installation-drill test-proxies
 .PHONY: check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -42,6 +43,9 @@ build: packages
 
 lint:
 	$(SWIFT) format lint --recursive --parallel --strict Package.swift Sources Examples Tests Fuzz
+
+test-console: build
+	scripts/test-console $(HEARTH)
 
 smoke: build
 	scripts/smoke $(HEARTH)

@@ -29,7 +29,7 @@ let rooms: [Room] = [
         name: "HearthServer",
         uses: [
             "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "RealtimeDatabase", "TreeStorage", "Identity",
+            "RealtimeDatabase", "TreeStorage", "Identity", "CConsole", "CZlib",
         ]),
     Room(
         name: "HearthClient",
@@ -65,7 +65,7 @@ func programName(_ example: String) -> String {
     "hearth" + example.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
 }
 
-let cRooms: Set = ["CLinux", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
+let cRooms: Set = ["CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
 for (index, room) in rooms.enumerated() {
     let above = Set(rooms[..<index].map(\.name)).union(cRooms)
     precondition(above.isSuperset(of: room.uses), "\(room.name) imports a room that stands below it")
@@ -142,6 +142,8 @@ let package = Package(
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
             name: "CBench", cSettings: [.define("_GNU_SOURCE")], linkerSettings: [.linkedLibrary("sqlite3")]),
+        // The console's files in the program: a C compiler takes them in at no cost.
+        .target(name: "CConsole", exclude: ["assets"]),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),

@@ -44,6 +44,9 @@ package struct ServerConfiguration: Sendable {
     package var trustFile: String?
     /// The file of the secrets that old SDKs use, see ``LegacySecrets``; nil where they are not served.
     package var legacySecretFile: String?
+    /// In development mode: where the files of the console are while somebody works on them; nil for those in the
+    /// program.
+    package var consoleFolder: String?
     /// How accounts are served; nil for not at all.
     package var identity: IdentityConfiguration?
     package var logLevel = Log.Level.info

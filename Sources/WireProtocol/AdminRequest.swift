@@ -12,6 +12,12 @@ package enum AdminRequest: Hashable, Sendable {
     case databases
     /// Whether this connection is told what is asked of its database.
     case profile(Bool)
+    /// Whether this connection is told what is committed to its database.
+    case tail(Bool)
+    /// Another access token for whoever is signed in with one.
+    case renew
+    /// How the server was started.
+    case server
     /// The children of a node behind a key, in short.
     case children(AdminPage)
     /// How many children a node has behind a key.
@@ -22,6 +28,12 @@ package enum AdminRequest: Hashable, Sendable {
     case log(limit: Int?)
     /// Copies the database into a file in the data folder.
     case backup
+    /// The copies in the data folder.
+    case backups
+    /// Looks for damage in a copy, by its name in that list.
+    case checkBackup(file: String)
+    /// Some bytes of a copy.
+    case readBackup(file: String, at: Int64, limit: Int?)
     /// Any request that administrators make over HTTP.
     case rest(method: [UInt8], target: [UInt8], body: [UInt8])
 }
@@ -87,6 +99,11 @@ extension AdminRequest {
         case .profile(let isOn):
             body.add("profile")
             body.add("on", json: CanonicalJSON(bool: isOn).bytes)
+        case .tail(let isOn):
+            body.add("tail")
+            body.add("on", json: CanonicalJSON(bool: isOn).bytes)
+        case .renew: body.add("renew")
+        case .server: body.add("server")
         case .children(let page): body.add("children", page)
         case .count(let page): body.add("count", page)
         case .history(let path, let before, let limit):
@@ -95,6 +112,14 @@ extension AdminRequest {
             if let before { body.add("before", json: Array(String(before).utf8)) }
         case .log(let limit): body.add("log", limit: limit)
         case .backup: body.add("backup")
+        case .backups: body.add("backups")
+        case .checkBackup(let file):
+            body.add("check-backup")
+            body.add("file", Array(file.utf8))
+        case .readBackup(let file, let offset, let limit):
+            body.add("read-backup", limit: limit)
+            body.add("file", Array(file.utf8))
+            body.add("at", json: Array(String(offset).utf8))
         case .rest(let method, let target, let text):
             body.add("rest")
             body.add("m", method)
@@ -139,6 +164,8 @@ private struct AdminFields {
     private var before: Int64?
     private var acting: [UInt8]?
     private var session: [UInt8]?
+    private var file: [UInt8]?
+    private var offset: Int64?
     private var isOn = false
     private var method: [UInt8] = []
     private var target: [UInt8] = []
@@ -167,6 +194,10 @@ private struct AdminFields {
             acting = Array(try reader.skipValue())
         } else if name.equals("id") {
             session = try reader.string()
+        } else if name.equals("file") {
+            file = try reader.string()
+        } else if name.equals("at") {
+            offset = try reader.integer()
         } else if name.equals("on") {
             isOn = try reader.skipValue().equals("true")
         } else if name.equals("m") {
@@ -196,6 +227,12 @@ private struct AdminFields {
             return .history(try place(), before: before.map { UInt64(clamping: max($0, 0)) }, limit: limit)
         case "log": return .log(limit: limit)
         case "backup": return .backup
+        case "tail": return .tail(isOn)
+        case "renew": return .renew
+        case "server": return .server
+        case "backups": return .backups
+        case "check-backup": return .checkBackup(file: try fileName())
+        case "read-backup": return .readBackup(file: try fileName(), at: max(offset ?? 0, 0), limit: limit)
         case "rest":
             if method.isEmpty || target.isEmpty { throw .missing("method \"m\" and target \"u\"") }
             return .rest(method: method, target: target, body: body)
@@ -209,6 +246,11 @@ private struct AdminFields {
             do throws(KeyError) { after = try Key(validating: key) } catch { throw .missing("key \"k\"") }
         }
         return AdminPage(try place(), after: after, limit: limit, acting: acting)
+    }
+
+    private func fileName() throws(RequestError) -> String {
+        guard let file else { throw .missing("name of a file \"file\"") }
+        return String(decoding: file, as: UTF8.self)
     }
 
     private func place() throws(RequestError) -> Path {

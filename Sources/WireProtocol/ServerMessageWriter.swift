@@ -219,6 +219,13 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// Push `tail`: what was committed lately, as JSON text.
+    package static func appendTail(_ text: [UInt8], to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"tail","b":{"d":"#)
+        out += text
+        out.append(literal: "}}}")
+    }
+
     private static func append(_ position: [UInt8]?, to out: inout [UInt8]) {
         guard let position else { return }
         out.append(literal: #","pos":""#)

@@ -18,7 +18,7 @@ struct Command: Sendable {
         serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, doctor, health,
         rules,
         users,
-        admin,
+        admin, console,
         generate,
         bench,
         echo,

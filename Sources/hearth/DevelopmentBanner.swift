@@ -30,6 +30,7 @@ struct DevelopmentBanner {
 
               WebSocket   \(socket)
               REST        \(rest)
+              console     \(rest)/console/
               accounts    \(accounts)
               data        \(configuration.dataFolder)
               rules       \(rules)

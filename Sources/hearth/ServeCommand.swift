@@ -27,6 +27,9 @@ extension Command {
             .init(
                 name: "dev-origins", value: "ORIGINS",
                 help: "further web pages that may use it, such as app.test or https://app.test:8443"),
+            .init(
+                name: "console-folder", value: "DIR",
+                help: "serve the console from these files in development mode, to work on it"),
             .init(name: "adopt-dev-data", value: nil, help: "take over a data folder that --dev has written to"),
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
@@ -133,7 +136,9 @@ extension Command {
             StandardOutput.write(DevelopmentBanner(configuration, server.address, isOpen: isOpen).text)
         }
         if server.adminAddress != server.address {
+            let scheme = configuration.tls == nil ? "http" : "https"
             StandardOutput.line("hearth: administrators on \(server.adminAddress)")
+            StandardOutput.line("hearth: console at \(scheme)://\(server.adminAddress)/console/")
         }
         if let address = server.metricsAddress { StandardOutput.line("hearth: metrics on \(address)") }
         StandardOutput.line("hearth: ready on \(server.address)")
@@ -169,6 +174,8 @@ extension ServerConfiguration {
         isDevelopment = arguments.flag("dev")
         adoptsDevelopmentData = arguments.flag("adopt-dev-data")
         developmentAccess = try Self.developmentAccess(arguments, isDevelopment: isDevelopment)
+        consoleFolder = arguments["console-folder"]
+        if consoleFolder != nil, !isDevelopment { throw UsageError(message: "--console-folder needs --dev") }
         adminAddress = try Self.adminAddress(arguments["admin-listen"], beside: address, isDevelopment: isDevelopment)
         if let text = arguments["metrics-listen"] {
             guard let own = SocketAddress(hostAndPort: text) else {

@@ -69,7 +69,9 @@ struct AdministrationTests {
         let commands = [
             #"{"c":"sessions"}"#, #"{"c":"kick","id":"0.1"}"#, #"{"c":"stats"}"#, #"{"c":"databases"}"#,
             #"{"c":"profile","on":true}"#, #"{"c":"children","p":"/"}"#, #"{"c":"count","p":"/"}"#,
-            #"{"c":"history","p":"/"}"#, #"{"c":"log"}"#, #"{"c":"backup"}"#,
+            #"{"c":"history","p":"/"}"#, #"{"c":"log"}"#, #"{"c":"backup"}"#, #"{"c":"backups"}"#,
+            #"{"c":"check-backup","file":"x"}"#, #"{"c":"read-backup","file":"x"}"#, #"{"c":"tail","on":true}"#,
+            #"{"c":"renew"}"#, #"{"c":"server"}"#,
             #"{"c":"rest","m":"GET","u":"/.settings/rules.json"}"#,
         ]
         let atPublic = try Desk(server)
@@ -189,6 +191,28 @@ struct AdministrationTests {
         let file = try #require(backup["file"]?.text)
         #expect(backup["sequence"]?.integer == 1)
         #expect(access(file, F_OK) == 0)
+        // The copy is in the list, is whole, and can be had piece by piece.
+        let name = try #require(file.split(separator: "/").last.map { String($0) })
+        let listed = try #require(try desk.admin(#"{"c":"backups"}"#)["backups"]?.array?.first?.object)
+        #expect(listed["file"]?.text == name && listed["bytes"]?.integer == backup["bytes"]?.integer)
+        let checked = try desk.admin(#"{"c":"check-backup","file":"\#(name)"}"#)
+        #expect(checked["database"]?.text == "example" && checked["sequence"]?.integer == 1)
+        var copy: [UInt8] = []
+        while true {
+            let part = try desk.admin(#"{"c":"read-backup","file":"\#(name)","at":\#(copy.count),"n":5000}"#)
+            let bytes = try #require(Base64.standard.decode(part["data"]?.utf8 ?? []))
+            if bytes.isEmpty { break }
+            #expect(bytes.count <= 5000)
+            copy += bytes
+        }
+        #expect(copy == FileBytes.read(file))
+        for other in ["../lock", "\(name)x", ""] {
+            #expect(try desk.ask("admin", #"{"c":"read-backup","file":"\#(other)"}"#).status == "invalid_argument")
+            #expect(try desk.ask("admin", #"{"c":"check-backup","file":"\#(other)"}"#).status == "invalid_argument")
+        }
+        let description = try desk.admin(#"{"c":"server"}"#)
+        #expect(description["mode"]?.text == "development")
+        #expect(description["options"]?.object?["durability"]?.text == "full")
         unlink(file)
         rmdir(file.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
     }
@@ -254,6 +278,52 @@ struct AdministrationTests {
         #expect(try other.receive()["a"]?.text == "prof")
         #expect(try desk.admin(#"{"c":"stats"}"#)["sessions"]?.integer == 3)
         #expect(desk.pushes.isEmpty)
+    }
+
+    @Test("what is committed, when it is durable, for whoever watches")
+    func tail() throws {
+        let server = try RealtimeTestServer()
+        let (desk, user) = (try Desk(server), try Desk(server))
+        _ = try user.ask("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#)
+        // The first write makes the database.
+        #expect(try desk.ask("admin", #"{"c":"tail","on":true}"#).status == "ok")
+        let long = String(repeating: "v", count: 2000)
+        try user.ask("p", #"{"p":"a","d":1}"#)
+        try user.ask("m", #"{"p":"/","d":{"b/c":"\#(long)","a":null}}"#)
+        try desk.ask("p", #"{"p":"a/.priority","d":null}"#)
+        try desk.ask("p", #"{"p":"d","d":true}"#)
+        var told: [String] = []
+        while told.count < 3 {
+            let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
+            try #require(push["a"]?.text == "tail")
+            for entry in push["b"]?.object?["d"]?.object?["entries"]?.array ?? [] {
+                let entry = try #require(entry.object)
+                told.append("\(entry["uid"]?.text ?? "-") \(Self.text(entry["changes"]))")
+            }
+        }
+        #expect(
+            told == [
+                #"ann [{"path":"/a","value":1}]"#,
+                #"ann [{"path":"/b/c","bytes":2002},{"path":"/a","value":null}]"#,
+                #"- [{"path":"/d","value":true}]"#,
+            ])
+        // A turn that is too large to be told is counted.
+        let large = String(repeating: "x", count: 1 << 20)
+        try user.ask("p", #"{"p":"large","d":"\#(large)\#(large)"}"#)
+        let push = try desk.pushes.isEmpty ? desk.receive() : desk.pushes.removeFirst()
+        #expect(Self.text(push["b"]?.object?["d"]) == #"{"entries":[],"others":1}"#)
+        // Whoever has stopped, or acts as somebody else, hears no more.
+        #expect(try desk.ask("admin", #"{"c":"tail","on":false}"#).status == "ok")
+        let other = try Desk(server)
+        try other.ask("admin", #"{"c":"tail","on":true}"#)
+        try user.ask("p", #"{"p":"c","d":9}"#)
+        #expect(try other.receive()["a"]?.text == "tail")
+        #expect(try desk.admin(#"{"c":"stats"}"#)["sessions"]?.integer == 3)
+        #expect(desk.pushes.isEmpty)
+        _ = try other.ask("gauth", #"{"cred":"owner","authvar":{"uid":"ann"}}"#)
+        try user.ask("p", #"{"p":"c","d":10}"#)
+        #expect(try other.ask("g", #"{"p":"c","q":{}}"#).status == "ok")
+        #expect(other.pushes.isEmpty)
     }
 
     @Test("a profile tells what a scan and a large read cost, though neither is done in one turn")

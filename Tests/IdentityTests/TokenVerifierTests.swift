@@ -165,6 +165,28 @@ struct TokenVerifierTests {
         #expect(throws: TokenError.wrongIssuer) { try authority().verifyIDToken(token, now: now) }
     }
 
+    @Test("a token is renewed while its key is there, for twelve hours after the assertion")
+    func renewal() throws {
+        let key = try makeAccount().key
+        let verifier = try verifier()
+        let token = try exchange(JSONWebToken.signed(assertionClaims, with: key), with: verifier)
+        guard case .administrator(_, let known?) = try verify(token, with: verifier) else {
+            Issue.record("the token is no administrator's")
+            return
+        }
+        let last = now + AccessTokens.renewableSeconds - 1
+        let renewed = try #require(try verifier.renew(known, now: last).get()["access_token"]?.utf8)
+        #expect(verifier.administrator(renewed, now: last + 3599) != nil)
+        // Renewing does not begin the twelve hours anew.
+        guard case .administrator(_, let later?) = try verify(renewed, with: verifier, now: last) else {
+            Issue.record("the renewed token is no administrator's")
+            return
+        }
+        #expect(throws: RenewalError.self) { try verifier.renew(later, now: last + 1).get() }
+        #expect(try accounts().removeKey(key.id))
+        #expect(throws: RenewalError.self) { try verifier.renew(known, now: now).get() }
+    }
+
     @Test("a server in the same folder learns of a key, and of its end, while it runs")
     func runningServer() throws {
         let verifier = try verifier()

@@ -14,7 +14,9 @@ struct AdminMessageTests {
             .children(
                 AdminPage(try path("a/b\"c"), after: key, limit: 5, acting: Array(#"{"uid":"x","token":{}}"#.utf8))),
             .count(AdminPage(try path("a"), acting: Array("null".utf8))), .history(.root, before: nil, limit: nil),
-            .history(try path("a"), before: 17, limit: 3), .log(limit: nil), .log(limit: 5), .backup,
+            .history(try path("a"), before: 17, limit: 3), .log(limit: nil), .log(limit: 5), .backup, .backups,
+            .checkBackup(file: "a-ü\".backup"), .readBackup(file: "b", at: 1 << 40, limit: nil),
+            .readBackup(file: "b", at: 0, limit: 7), .tail(true), .tail(false), .renew, .server,
             .rest(method: Array("GET".utf8), target: Array("/x?y=\"".utf8), body: []),
             .rest(method: Array("PUT".utf8), target: Array("/x".utf8), body: Array("{\n\"ü\":1}".utf8)),
         ]
@@ -32,7 +34,9 @@ struct AdminMessageTests {
         arguments: [
             "{}", #"{"c":"unknown"}"#, #"{"c":1}"#, #"{"c":"kick"}"#, #"{"c":"children"}"#,
             #"{"c":"children","p":"a.b"}"#, #"{"c":"children","p":"a","k":""}"#, #"{"c":"history","p":7}"#,
-            #"{"c":"sessions","n":"x"}"#, #"{"c":"rest","m":"GET"}"#, #"{"c":"rest","u":"/"}"#, "[]", "null",
+            #"{"c":"sessions","n":"x"}"#, #"{"c":"rest","m":"GET"}"#, #"{"c":"rest","u":"/"}"#,
+            #"{"c":"check-backup"}"#,
+            #"{"c":"read-backup","at":1}"#, #"{"c":"read-backup","file":"x","at":"y"}"#, "[]", "null",
         ])
     func mistakes(body: String) throws {
         let message = #"{"t":"d","d":{"r":3,"a":"admin","b":\#(body)}}"#

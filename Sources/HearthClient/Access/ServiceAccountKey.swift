@@ -75,10 +75,23 @@ package struct ServiceAccountKey: Sendable {
         return AccessToken(text: text, seconds: object["expires_in"]?.integer ?? 3600)
     }
 
-    private func assertion(now: Int64) throws(ConnectionError) -> [UInt8] {
+    /// An assertion that the server takes once, for a page that has no key: base64url with dots.
+    package func oneTimeCode() throws(ConnectionError) -> String {
+        let code = try assertion(
+            now: WallClock.milliseconds / 1000, seconds: Self.codeSeconds, name: Cryptography.randomName(43))
+        return String(decoding: code, as: UTF8.self)
+    }
+
+    private static let codeSeconds: Int64 = 120
+    /// As which every server takes assertions, whatever it is called by.
+    private static let anyServer = "https://oauth2.googleapis.com/token"
+
+    private func assertion(
+        now: Int64, seconds: Int64 = assertionSeconds, name: String? = nil
+    ) throws(ConnectionError) -> [UInt8] {
         let claims = JSONObject([
-            "iss": .text(email), "sub": .text(email), "aud": .text(tokenURI), "iat": .integer(now),
-            "exp": .integer(now + Self.assertionSeconds),
+            "iss": .text(email), "sub": .text(email), "aud": .text(name == nil ? tokenURI : Self.anyServer),
+            "iat": .integer(now), "exp": .integer(now + seconds), "jti": name.map { .text($0) },
         ])
         do throws(CryptographyError) {
             return try JSONWebToken.signed(claims, with: key)

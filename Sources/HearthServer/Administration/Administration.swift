@@ -39,11 +39,17 @@ struct Administration: Sendable {
             let lines = services.log.recentLines.suffix(max(limit ?? 100, 0)).map { JSONValue.text($0) }
             then(.success(JSONObject(["lines": .array(Array(lines))]).bytes))
         case .backup: services.backUp(name, then)
+        case .backups: services.helper.post { [self] in then(services.backupFiles.list()) }
+        case .checkBackup(let file): services.checkBackup(file, then)
+        case .readBackup(let file, let offset, let limit):
+            services.helper.post { [self] in then(services.backupFiles.read(file, at: offset, limit: limit)) }
+        case .server: then(.success(services.description.bytes))
         case .rest(let method, let target, let body):
             AdminCall(database: name, host: host, services: services, administrator: administrator).make(
                 method, target, body, then)
         // The session has the database answer these.
-        case .children, .count, .profile: then(.failure(AdminRefusal(text: "the session has this answered")))
+        case .children, .count, .profile, .tail, .renew:
+            then(.failure(AdminRefusal(text: "the session has this answered")))
         }
     }
 

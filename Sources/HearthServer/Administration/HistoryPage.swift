@@ -48,7 +48,8 @@ struct HistoryPage: Sendable {
             JSONObject(["entries": .array(entries), "before": next.map { .integer(Int64(clamping: $0)) }]).bytes)
     }
 
-    private func entry(of operation: LogRecord.Operation, at time: Int64) -> JSONObject? {
+    /// Nil for an operation that changes nothing at, above or below the place.
+    func entry(of operation: LogRecord.Operation, at time: Int64) -> JSONObject? {
         let concerned = operation.assignments.filter {
             path.contains($0.target.path) || !$0.target.isPriority && $0.target.path.contains(path)
         }

@@ -188,15 +188,7 @@ final class Profiler: RequestObserver {
         others = 0
         var message: [UInt8] = []
         ServerMessageWriter.appendProfile(JSONValue.array(lines).bytes, to: &message)
-        var frames: [UInt8] = []
-        RealtimeFrames.append(message.span, to: &frames)
-        let (bytes, none) = (SharedBytes(frames, in: host.outbound), SharedBytes([], in: nil))
-        for (loop, connections) in Dictionary(grouping: watchers, by: \.loop) {
-            let entries = connections.map { LoopDelivery.Entry.frames($0, 0..<frames.count, answers: 0) }
-            host.deliver(
-                loop,
-                LoopDelivery(bytes: bytes, pushes: none, runs: [], entries: entries, backlogBytes: frames.count))
-        }
+        host.push(message, to: watchers)
     }
 }
 

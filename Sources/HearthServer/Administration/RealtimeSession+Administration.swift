@@ -1,5 +1,7 @@
+import Identity
 import EventLoop
 import JSONTree
+import JSONWebTokens
 import RealtimeDatabase
 import WireProtocol
 
@@ -30,8 +32,14 @@ extension RealtimeSession {
         case .children(let page): describe(number, page, isCount: false, limitMax: Self.describedMax)
         case .count(let page): describe(number, page, isCount: true, limitMax: Self.countedMax)
         case .profile(let isOn):
-            profile(isOn)
+            watch(.requests, isOn)
             submit(number, .relay(.done))
+        case .tail(let isOn):
+            watch(.commits, isOn)
+            submit(number, .relay(.done))
+        case .renew:
+            awaitAnswer()
+            finish(number, renewal)
         case .rest(let method, let target, let body):
             switch AdminCall.operation(method, target, body, host: host) {
             case .success(let operation)?: submit(number, operation)
@@ -40,7 +48,8 @@ extension RealtimeSession {
                 finish(number, .success(AdminCall.json(of: error.response)))
             case nil: askBeside(number, request, of: administrator, bytes: body.count)
             }
-        case .sessions, .kick, .statistics, .databases, .history, .log, .backup:
+        case .sessions, .kick, .statistics, .databases, .server, .history, .log, .backup, .backups, .checkBackup,
+            .readBackup:
             askBeside(number, request, of: administrator)
         }
     }
@@ -71,6 +80,24 @@ extension RealtimeSession {
         let part = ChildrenPage(
             after: page.after, limit: min(max(page.limit ?? limitMax, 1), limitMax), isCount: isCount)
         submit(number, .describe(page.path, part), as: principal)
+    }
+
+    /// Another access token of the key that this session's was given for.
+    private var renewal: AdminAnswer {
+        guard let key = authentication.key else {
+            return .failure(AdminRefusal(text: "only the access token of a key can be renewed"))
+        }
+        let services = context.services
+        let answer = services.authenticator.verifier.renew(key, now: WallClock.milliseconds / 1000)
+        switch answer {
+        case .success(let body):
+            services.trail.note(
+                AuditEvent(
+                    .accessTokenGiven, client: origin.client.network?.clientNetwork,
+                    [("to", key.name), ("reason", "renewal")]))
+            return .success(body.bytes)
+        case .failure(let error): return .failure(AdminRefusal(text: error.text))
+        }
     }
 
     private func finish(_ number: Int64, _ answer: AdminAnswer) {

@@ -30,6 +30,7 @@ final class Services: Sendable {
     let authenticator: Authenticator
     let rules: RulesInForce
     let denials: DenialLog
+    let console: ConsoleFiles
     /// In milliseconds since 1970.
     let startedAt = WallClock.milliseconds
     private let folder: DataFolder
@@ -51,6 +52,7 @@ final class Services: Sendable {
         self.databases = databases
         self.rules = rules
         self.denials = denials
+        console = ConsoleFiles(folder: configuration.consoleFolder)
         authenticator = Authenticator(
             verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
             accounts: identity?.accounts)
@@ -166,6 +168,24 @@ final class Services: Sendable {
             then(.failure(AdminRefusal(text: "\(error)")))
         }
     }
+
+    /// On a thread of its own, as it reads all of the file; one at a time, and not beside the making of one.
+    func checkBackup(_ file: String, _ then: @escaping Administration.Completion) {
+        guard !isBackingUp.exchange(true, ordering: .relaxed) else {
+            return then(.failure(AdminRefusal(text: "another backup is under way")))
+        }
+        do throws(SystemError) {
+            _ = try NamedThread(name: "backup", priority: .background) { [self] in
+                defer { isBackingUp.store(false, ordering: .relaxed) }
+                then(backupFiles.check(file))
+            }
+        } catch {
+            isBackingUp.store(false, ordering: .relaxed)
+            then(.failure(AdminRefusal(text: "\(error)")))
+        }
+    }
+
+    var backupFiles: BackupFiles { BackupFiles(folder: folder.path + "/backups") }
 
     private func makeBackup(of database: String) -> AdminAnswer {
         do throws(BackupError) {

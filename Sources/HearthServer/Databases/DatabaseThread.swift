@@ -39,8 +39,8 @@ package final class DatabaseThread: Sendable {
         case largeReadEnded(UInt32, ConnectionID)
         /// Somebody does not use a database any more.
         case released(UInt32)
-        /// A connection wants to be told what is asked of a database, or not any more.
-        case profile(UInt32, Bool, for: ConnectionID)
+        /// A connection wants to be told of something, or not any more.
+        case watch(UInt32, Watched, Bool, by: ConnectionID)
         /// A question about all databases.
         case ask(@Sendable (HostedDatabases) -> Void)
         /// Time has passed: freeze, probe, prune.
@@ -120,9 +120,9 @@ package final class DatabaseThread: Sendable {
     /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
     func rulesChanged() { worker.post(.rulesChanged) }
 
-    /// Whether a connection is told what is asked of a database (``Profiler``).
-    func profile(_ database: UInt32, _ isOn: Bool, for connection: ConnectionID) {
-        worker.post(.profile(database, isOn, for: connection))
+    /// Whether a connection is told of something in a database.
+    func watch(_ database: UInt32, _ watched: Watched, _ isOn: Bool, by connection: ConnectionID) {
+        worker.post(.watch(database, watched, isOn, by: connection))
     }
 
     /// Calls back on the databases' thread.

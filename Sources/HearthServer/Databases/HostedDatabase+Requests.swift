@@ -156,7 +156,10 @@ extension HostedDatabase {
             return now < end
         }
         requestCount += Int64(count)
-        if let record { host.committer.post(.append(database: database.index, logFile, record)) }
+        if let record {
+            tail?.add(record)
+            host.committer.post(.append(database: database.index, logFile, record))
+        }
         host.denials.add(database.takeDenials(), in: name)
         release()
         if let error = database.tornBy { recover(because: error) }

@@ -9,12 +9,14 @@ extension HostedDatabase {
     func committed(through sequence: UInt64) {
         database.committed(through: sequence)
         release()
+        tail?.committed(through: sequence, host)
         applyNext()
         postStep()
     }
 
     func commitFailed(_ error: StorageError) {
         host.log.error("log.commit-failed", [("database", name), ("error", error.message)])
+        tail?.dropWaiting()
         recover(because: error)
     }
 

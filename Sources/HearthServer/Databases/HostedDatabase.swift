@@ -67,6 +67,8 @@ final class HostedDatabase {
     var appliedSequence: UInt64
     var ticksSinceFreeze = 0
     var requestCount: Int64 = 0
+    /// Nil while nobody watches what is committed.
+    var tail: CommitTail?
     private var clock: CommitClock
 
     init(

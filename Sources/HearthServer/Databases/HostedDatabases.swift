@@ -13,6 +13,8 @@ final class HostedDatabases {
     private var unwritten: [UInt32: UnwrittenDatabase] = [:]
     /// Of the databases whose requests somebody watches.
     private var profilers: [UInt32: Profiler] = [:]
+    /// Of the databases whose commits somebody watches.
+    private var tails: [UInt32: CommitTail] = [:]
     /// Why databases that have files could not be opened, until they can.
     private var failures: [UInt32: StorageError] = [:]
     private let damage: DamageLog
@@ -88,13 +90,15 @@ final class HostedDatabases {
         case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
         case .step(let index): open[index]?.step()
         case .largeReadEnded(let index, let connection): open[index]?.endLargeRead(of: connection)
-        case .profile(let index, let isOn, let connection): profile(index, isOn, for: connection)
+        case .watch(let index, .requests, let isOn, let connection): profile(index, isOn, for: connection)
+        case .watch(let index, .commits, let isOn, let connection): tail(index, isOn, for: connection)
         case .ask(let question): question(self)
         case .tick:
             ticks += 1
             if ticks.isMultiple(of: 5) { lookAtFiles() }
             for database in open.values { database.tick(ticks) }
             for profiler in profilers.values { profiler.flush(host) }
+            for tail in tails.values { tail.flush(host) }
         case .openServed(let done):
             openServed()
             lookAtFiles()
@@ -196,6 +200,7 @@ final class HostedDatabases {
         failures[index] = nil
         host.readiness.database(name, nil)
         database.setObserver(profilers[index])
+        database.tail = tails[index]
         directory.keep(index)
         database.payOrphans()
         return database
@@ -254,6 +259,13 @@ final class HostedDatabases {
         profilers[index] = profiler.watchers.isEmpty ? nil : profiler
         open[index]?.setObserver(profilers[index])
         unwritten[index]?.database.observer = profilers[index]
+    }
+
+    private func tail(_ index: UInt32, _ isOn: Bool, for connection: ConnectionID) {
+        let tail = tails[index] ?? CommitTail()
+        if isOn { tail.watchers.insert(connection) } else { tail.watchers.remove(connection) }
+        tails[index] = tail.watchers.isEmpty ? nil : tail
+        open[index]?.tail = tails[index]
     }
 
     /// What a connection listens to.

@@ -32,7 +32,7 @@ extension HTTPConnection {
                 }
                 connection.admitBody(of: head, by: authentication)
             }
-        case .unknown, .notWebSocket, .databases, .health, .readiness, .metrics:
+        case .unknown, .notWebSocket, .databases, .health, .readiness, .metrics, .console:
             var writer = ResponseWriter(answering: head)
             writer.close()
             handle(head, writer)
@@ -90,7 +90,7 @@ extension Route {
     fileprivate func keepsBody(of head: RequestHead) -> Bool {
         switch self {
         case .data, .settings, .identity: head.method != .get && head.method != .head && head.method != .delete
-        case .health, .readiness, .metrics, .databases, .preflight, .notWebSocket, .longPoll, .unknown: false
+        case .health, .readiness, .metrics, .databases, .preflight, .notWebSocket, .longPoll, .console, .unknown: false
         }
     }
 }

@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import Identity
 import JSONTree
+import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
 
@@ -68,7 +69,10 @@ struct SettingsEndpoint: Sendable {
     private func setRules(_ text: [UInt8], isDryRun: Bool) -> HTTPResponse {
         do throws(RulesError) {
             let program = try RulesProgram(parsing: text)
-            if isDryRun { return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8)) }
+            if isDryRun {
+                let answer = JSONObject(["status": .text("ok"), "open": program.isOpen ? .bool(true) : nil])
+                return HTTPResponse(json: answer.bytes)
+            }
             do throws(PrivateFile.Failure) {
                 try services.rules.set(program, for: database)
             } catch {

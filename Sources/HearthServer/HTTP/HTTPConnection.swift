@@ -248,6 +248,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
 
     func handle(_ head: RequestHead, _ writer: ResponseWriter, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil) {
         let route = Route(head, servesAccounts: context.services.identity != nil, role: role)
+        if let response = guide(head, route) { return respond(response, with: writer) }
         if route.isReadOnly, head.method != .get, head.method != .head {
             return respond(RESTError.methodNotAllowed("GET, HEAD, OPTIONS").response, with: writer)
         }
@@ -272,6 +273,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
             }
         case .settings: answerSettings(head, body, writer)
+        case .console(let name): answerConsole(name, head, writer)
         case .preflight: answerPreflight(head, writer)
         case .longPoll: poll(head, writer)
         case .identity(let route): askIdentity(route, head, body, claim, writer)

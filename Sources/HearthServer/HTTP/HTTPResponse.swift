@@ -5,12 +5,14 @@ import JSONTree
 /// One answer.
 struct HTTPResponse: Sendable {
     enum ContentType: Sendable {
-        case json, javaScript, html, text, eventStream, metrics
+        case json, javaScript, css, svg, html, text, eventStream, metrics
 
         var value: StaticString {
             switch self {
             case .json: "application/json; charset=utf-8"
             case .javaScript: "text/javascript; charset=utf-8"
+            case .css: "text/css; charset=utf-8"
+            case .svg: "image/svg+xml"
             case .html: "text/html; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
             // Clients decode by the character set named here (rest 8).

@@ -31,6 +31,8 @@ enum Route: Equatable {
     case longPoll
     /// Accounts.
     case identity(IdentityRoute)
+    /// `/console/NAME`: a file of the console, for the browsers of administrators.
+    case console(name: String)
     case unknown
 
     /// - parameters:
@@ -53,6 +55,8 @@ enum Route: Equatable {
             self = .preflight
         } else if servesAccounts, let route = IdentityRoute(head) {
             self = .identity(route)
+        } else if let name = head.consoleFile {
+            self = .console(name: name)
         } else if path.elementsEqual("/healthz".utf8) {
             self = .health
         } else if path.elementsEqual("/readyz".utf8) {
@@ -79,18 +83,34 @@ enum Route: Equatable {
 
     private var isAdministrative: Bool {
         switch self {
-        case .databases, .settings, .metrics: true
+        case .databases, .settings, .metrics, .console: true
         case .identity(let route): route.isAdministrative
         default: false
         }
     }
 
     /// Whether the place answers nothing but GET and HEAD.
-    var isReadOnly: Bool { self == .health || self == .readiness || self == .databases || self == .metrics }
+    var isReadOnly: Bool {
+        switch self {
+        case .health, .readiness, .databases, .metrics, .console: true
+        default: false
+        }
+    }
 }
 
 extension RequestHead {
     static let uploadSuffix = Array("/.upload".utf8)
+
+    /// What stands behind `/console/`; empty for the page. Nil for other places, also for data below `/console`.
+    fileprivate var consoleFile: String? {
+        let folder = Array("/console".utf8)
+        guard path.starts(with: folder) else { return nil }
+        let rest = path.dropFirst(folder.count)
+        if rest.isEmpty { return "" }
+        guard rest.first == UInt8(ascii: "/") else { return nil }
+        let name = String(decoding: rest.dropFirst(), as: UTF8.self)
+        return name.hasSuffix(".json") ? nil : name
+    }
 
     /// A form that a tool's page posts with a file (rest 11).
     var isUpload: Bool { method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix) }

@@ -34,8 +34,8 @@ final class RealtimeSession: GroupMember {
     let origin: SessionOrigin
     /// What the client calls this server.
     private(set) var host: [UInt8] = []
-    /// It is told what is asked of its database, as long as it is an administrator's.
-    private var isProfiling = false
+    /// What it is told of, as long as it is an administrator's.
+    private var watched: Set<Watched> = []
     private(set) var transport = Transport.none
     /// A WebSocket that is to take over from long polling.
     private var candidate: WebSocketTransport?
@@ -266,7 +266,7 @@ final class RealtimeSession: GroupMember {
         if let account = authentication.account, let owing = owingAccount, owing.isSameUser(as: account) {
             owingAccount = account
         }
-        if !authentication.principal.isAdministrator { profile(false) }
+        if !authentication.principal.isAdministrator { endWatching() }
         expiry?.cancel()
         expiry = authentication.schedule(on: context.loop) { [unowned self] in
             revokeCredential("expired_token", "Auth token is expired.")
@@ -277,10 +277,14 @@ final class RealtimeSession: GroupMember {
             to: database.index)
     }
 
-    func profile(_ isOn: Bool) {
-        if isOn == isProfiling { return }
-        isProfiling = isOn
-        context.services.databases.profile(database.index, isOn, for: id)
+    func watch(_ watched: Watched, _ isOn: Bool) {
+        if isOn == self.watched.contains(watched) { return }
+        if isOn { self.watched.insert(watched) } else { self.watched.remove(watched) }
+        context.services.databases.watch(database.index, watched, isOn, by: id)
+    }
+
+    private func endWatching() {
+        for watched in watched { watch(watched, false) }
     }
 
     /// The client is told that a listener failed, so the database must not keep it.
@@ -466,7 +470,7 @@ final class RealtimeSession: GroupMember {
         candidate = nil
         context.remove(self)
         origin.client.sessions.leave()
-        profile(false)
+        endWatching()
         if case .message = awaited { return }
         leaveDatabase()
     }

@@ -1,14 +1,17 @@
 /// The key of an administrator's program that an access token was given for: the token ends with it.
 package struct AccessTokenKey: Sendable {
-    private let id: [UInt8]
-    private let email: [UInt8]
+    let id: [UInt8]
+    let email: [UInt8]
     private let accounts: ServiceAccounts
+    /// When an assertion was shown, in seconds since 1970: tokens can be renewed for some time after that.
+    let signedInAt: Int64
 
     /// - parameter email: the service account's, whose key it is.
-    init(_ id: [UInt8], of email: [UInt8], in accounts: ServiceAccounts) {
+    init(_ id: [UInt8], of email: [UInt8], in accounts: ServiceAccounts, signedInAt: Int64) {
         self.id = id
         self.email = email
         self.accounts = accounts
+        self.signedInAt = signedInAt
     }
 
     /// For people: the service account and its key.

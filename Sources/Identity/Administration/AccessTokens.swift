@@ -7,6 +7,8 @@ package import JSONWebTokens
 /// it was given for is registered. In development it is the word `owner`, for whatever assertion.
 package struct AccessTokens: Sendable {
     package static let seconds: Int64 = 3600
+    /// How long after an assertion was shown tokens can be renewed.
+    package static let renewableSeconds: Int64 = 12 * 3600
     /// What an emulator's clients show as an administrator's token.
     package static let owner = Array("owner".utf8)
     package static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -34,21 +36,46 @@ package struct AccessTokens: Sendable {
     package func exchange(
         assertion: [UInt8], endpoints: [String], now: Int64
     ) throws(AccessTokenError) -> (token: [UInt8], key: AccessTokenKey?) {
-        guard case .production(let keys) = authority.mode else { return (Self.owner, nil) }
+        guard case .production = authority.mode else { return (Self.owner, nil) }
         let (keyID, email): ([UInt8], [UInt8])
         do throws(TokenError) {
             (keyID, email) = try verify(assertion: assertion, endpoints: endpoints, now: now)
         } catch {
             throw .invalidGrant(error)
         }
+        let key = AccessTokenKey(keyID, of: email, in: accounts, signedInAt: now)
+        return (try makeToken(for: key, now: now), key)
+    }
+
+    private func makeToken(for key: AccessTokenKey, now: Int64) throws(AccessTokenError) -> [UInt8] {
+        guard case .production(let keys) = authority.mode else { return Self.owner }
         let claims = JSONObject([
-            "iss": .text(Self.issuer), "sub": .string(email), "aud": .text(authority.project),
-            "key": .string(keyID), "iat": .integer(now), "exp": .integer(now + Self.seconds),
+            "iss": .text(Self.issuer), "sub": .string(key.email), "aud": .text(authority.project),
+            "key": .string(key.id), "auth_time": .integer(key.signedInAt), "iat": .integer(now),
+            "exp": .integer(now + Self.seconds),
         ])
         do throws(CryptographyError) {
-            let token = try JSONWebToken.signed(claims, with: keys.signingKey(now: now), type: Self.type)
-            return (token, AccessTokenKey(keyID, of: email, in: accounts))
+            return try JSONWebToken.signed(claims, with: keys.signingKey(now: now), type: Self.type)
         } catch { throw .cannotSign(error) }
+    }
+
+    /// A new token for whoever has one of a key: for people whose browser has no key to sign with.
+    func renew(_ key: AccessTokenKey, now: Int64) -> Result<JSONObject, RenewalError> {
+        guard key.isRegistered else { return .failure(RenewalError(text: "the key was removed")) }
+        guard now - key.signedInAt < Self.renewableSeconds else {
+            return .failure(RenewalError(text: "sign in again: the session is older than 12 hours"))
+        }
+        do throws(AccessTokenError) {
+            return .success(Self.body(of: try makeToken(for: key, now: now)))
+        } catch {
+            return .failure(RenewalError(text: "the token cannot be signed"))
+        }
+    }
+
+    private static func body(of token: [UInt8]) -> JSONObject {
+        JSONObject([
+            "access_token": .string(token), "expires_in": .integer(seconds), "token_type": .text("Bearer"),
+        ])
     }
 
     /// Where Google's libraries have assertions exchanged, over the years.
@@ -104,10 +131,7 @@ package struct AccessTokens: Sendable {
         guard let assertion else { return failure(400, "invalid_request", "assertion is missing") }
         do throws(AccessTokenError) {
             let (token, key) = try exchange(assertion: assertion, endpoints: endpoints, now: now)
-            let body = JSONObject([
-                "access_token": .string(token), "expires_in": .integer(Self.seconds), "token_type": .text("Bearer"),
-            ])
-            return Answer(status: 200, body: body, receiver: key?.name ?? "owner")
+            return Answer(status: 200, body: Self.body(of: token), receiver: key?.name ?? "owner")
         } catch {
             switch error {
             case .invalidGrant(let error): return failure(400, "invalid_grant", "\(error)")
@@ -129,10 +153,18 @@ package struct AccessTokens: Sendable {
         try token.check(audience: authority.project)
         try token.checkTimes(now: now)
         let email = try token.name("sub", byteCountMax: 1024)
-        let key = AccessTokenKey(try token.name("key", byteCountMax: 1024), of: email, in: accounts)
+        let issuedAt = try token.seconds("iat") ?? 0
+        let signedInAt = try token.seconds("auth_time")
+        let key = AccessTokenKey(
+            try token.name("key", byteCountMax: 1024), of: email, in: accounts, signedInAt: signedInAt ?? issuedAt)
         guard key.isRegistered else { throw .unknownKey }
         return (try token.seconds("exp") ?? now, key)
     }
+}
+
+/// Why a token is not renewed: one line for people.
+package struct RenewalError: Error, Hashable, Sendable {
+    package let text: String
 }
 
 package enum AccessTokenError: Error, Hashable, Sendable {

@@ -97,6 +97,11 @@ package final class TokenVerifier: Sendable {
         return (try? accessTokens.verify(token, now: now))?.key.name
     }
 
+    /// Another access token for whoever has shown one, as the body of an answer of `/token`.
+    package func renew(_ key: AccessTokenKey, now: Int64) -> Result<JSONObject, RenewalError> {
+        accessTokens.renew(key, now: now)
+    }
+
     /// Answers a request to the server's `/token`; see ``AccessTokens/answer(grantType:assertion:endpoints:now:)``.
     package func answer(
         grantType: [UInt8]?, assertion: [UInt8]?, endpoints: [String], now: Int64

@@ -40,6 +40,8 @@ package struct ExplainedRule: Sendable {
     package var outcome: Outcome
     /// What its variables, and the reads of data in it, came to; each once, as they stand in the text.
     package var variables: [Part]
+    /// Every part that was evaluated, and what it came to; each once, the smaller ones first.
+    package var parts: [Part]
     /// The smallest part that made the rule what it is.
     package var decisive: Part
 }
@@ -62,6 +64,7 @@ extension ExplainedRule {
             }
         let trace = Trace(program: program, rule: rule, outcomes: recorder.outcomes)
         variables = trace.variables
+        parts = trace.parts
         decisive = trace.part(trace.decisive(rule.root))
     }
 }
@@ -85,6 +88,16 @@ private struct Trace {
             text: program.text(of: instruction, in: rule),
             position: program.position(in: rule, at: program.code.spans[instruction].lowerBound),
             value: outcomes[instruction]?.description ?? "not evaluated")
+    }
+
+    private static let partsMax = 200
+
+    var parts: [ExplainedRule.Part] {
+        var texts: Set<String> = []
+        return rule.instructions.lazy.filter { outcomes[$0] != nil }.map(part).filter { part in
+            // A literal is what it says.
+            part.text != part.value && texts.insert(part.text).inserted
+        }.prefix(Self.partsMax).map { $0 }
     }
 
     var variables: [ExplainedRule.Part] {

@@ -1,0 +1,71 @@
+// What was committed at, above and below a path.
+import { foreign, guarded, h } from './dom.js';
+import { bytes, time } from './format.js';
+import { stringify } from './json.js';
+import { pathText, readPath, visible } from './keys.js';
+
+const page = 50;
+const text = (change) => (change.has('value') ? stringify(change.get('value')) : change.has('bytes') ? bytes(change.get('bytes').value) : '');
+
+export class HistoryPage {
+  title = 'History';
+
+  constructor(app) {
+    this.app = app;
+    this.field = h('input', { type: 'text', 'aria-label': 'Path', spellcheck: false, autocomplete: 'off' });
+    this.body = h('tbody');
+    this.status = h('p.status', { role: 'status' });
+    this.more = h('button', { type: 'button', onclick: guarded(() => this.load(false)) }, 'Older');
+    this.element = h('section.page', { 'aria-labelledby': 'history-title' }, h('h1', { id: 'history-title' }, 'History'),
+      h('form.tools', { onsubmit: (event) => { event.preventDefault(); this.go(); } }, this.field,
+        h('button.primary', { type: 'submit' }, 'Show')),
+      this.status,
+      h('div.table-area', { tabIndex: 0, role: 'region', 'aria-label': 'History' }, h('table', { 'aria-label': 'History' },
+        h('thead', {}, h('tr', {}, ['Commit', 'Time', 'By', 'Path', 'Before', 'After'].map((name) => h('th', { scope: 'col' }, name)))), this.body)),
+      h('div.tools', {}, this.more));
+  }
+
+  go() {
+    const keys = readPath(this.field.value);
+    const address = this.app.address('history', keys);
+    if (location.hash === address) this.show(keys, true); else location.hash = address;
+  }
+
+  async show(keys, again = true) {
+    const path = pathText(keys);
+    if (path === this.path && !again) return;
+    this.path = path;
+    this.field.value = path;
+    await this.load(true);
+  }
+
+  async load(fromEnd) {
+    if (fromEnd) { this.entries = []; this.before = undefined; }
+    const answer = await this.app.connection.admin('history', { p: this.path, n: page, before: this.before });
+    this.entries.push(...answer.get('entries'));
+    this.before = answer.get('before');
+    this.draw();
+  }
+
+  draw() {
+    const last = new Map();
+    const rows = [];
+    // From the oldest on: what a change has found is what the one before it has left.
+    for (const entry of [...this.entries].reverse()) {
+      for (const change of entry.get('changes')) {
+        const path = change.get('path');
+        rows.push(h('tr', {}, h('th', { scope: 'row' }, entry.get('seq').text), h('td', {}, time(entry.get('time').value)),
+          h('td', {}, entry.has('uid') ? foreign(visible(entry.get('uid'))) : h('span.muted', {}, 'administrator, or nobody')),
+          h('td.mono', {}, h('a', { href: this.app.address('data', readPath(path)) }, foreign(visible(path)))),
+          h('td', {}, last.has(path) ? foreign(visible(last.get(path)), { className: 'v' }) : h('span.muted', {}, 'not in what is shown')),
+          h('td', {}, foreign(visible(text(change)), { className: 'v' }))));
+        last.set(path, text(change));
+      }
+      if (entry.has('more')) rows.push(h('tr', {}, h('td', { colSpan: 6 }, `and ${entry.get('more').text} more places`)));
+    }
+    this.body.replaceChildren(...rows.reverse());
+    this.more.disabled = this.before === undefined;
+    this.status.textContent = this.entries.length === 0 ? (this.before === undefined ? 'Nothing was committed here in the time that the log covers.' : 'Nothing in this part of the log; there is more.')
+      : `${this.entries.length} commits shown${this.before === undefined ? ', all that the log has' : ''}`;
+  }
+}

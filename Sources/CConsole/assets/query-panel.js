@@ -1,0 +1,105 @@
+// Building a query: what it selects, and the index that it needs.
+import { announce, choice, field, foreign, guarded, h } from './dom.js';
+import { short } from './format.js';
+import { Num, Obj, parse, stringify } from './json.js';
+import { visible } from './keys.js';
+
+/** What is typed as a bound: JSON, or text where it is none. */
+function bound(text, byKey) {
+  if (text === '') return undefined;
+  if (byKey) return text;
+  try {
+    const value = parse(text);
+    if (value === null || value instanceof Num || typeof value !== 'object') return value;
+  } catch { /* text */ }
+  return text;
+}
+
+/** The lines of the rules that make the index. */
+export function indexLines(keys, order) {
+  const name = order === '.value' ? '.value' : order;
+  let text = `".indexOn": [${JSON.stringify(name)}]`;
+  for (const key of [...keys].reverse()) text = `${JSON.stringify(key)}: { ${text} }`;
+  return text;
+}
+
+let tags = 1000;
+
+/** Runs a query once. Answers what it selects, and whether an index was missing. */
+export async function runQuery(connection, path, query) {
+  // Listening says whether there is an index; reading once does not.
+  tags += 1;
+  const tag = tags;
+  let value = null;
+  const take = (event) => { if (event.body.get('t')?.value === tag) value = event.body.get('d') ?? null; };
+  connection.addEventListener('push:d', take);
+  try {
+    const answer = await connection.request('q', { p: path, q: query, t: tag, h: '' });
+    const warnings = answer instanceof Obj ? answer.get('w') ?? [] : [];
+    return { value, isUnindexed: warnings.includes('no_index') };
+  } finally {
+    connection.removeEventListener('push:d', take);
+    connection.request('n', { p: path, q: query, t: tag }).catch(() => {});
+  }
+}
+
+export function queryPanel(app, node, closed) {
+  const order = choice([['.key', 'key'], ['.value', 'value'], ['.priority', 'priority'], ['child', 'child…']], '.key');
+  const child = h('input', { type: 'text', placeholder: 'name, or by/name', spellcheck: false, autocomplete: 'off' });
+  const equal = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
+  const start = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
+  const end = h('input', { type: 'text', spellcheck: false, autocomplete: 'off' });
+  const side = choice([['l', 'first'], ['r', 'last']], 'l');
+  const limit = h('input', { type: 'number', min: 1, max: 1000, value: 50 });
+  const out = h('div.results', { role: 'region', 'aria-label': 'Result of the query' });
+  const childField = field('Child path', child);
+  const show = () => { childField.hidden = order.value !== 'child'; };
+  order.addEventListener('change', show);
+  const panel = h('section.panel', { 'aria-label': 'Query' },
+    h('form', { onsubmit: guarded(async (event) => { event.preventDefault(); await run(); }) },
+      h('p', {}, 'Children of ', h('code', {}, foreign(visible(node.path)))),
+      h('div.fields', {}, field('Order by', order), childField, field('Equal to', equal), field('From', start),
+        field('To', end), field('Show the', side), field('Limit', limit)),
+      h('small', {}, 'Bounds are JSON: 12, true, "12"; other text is text.'),
+      h('div.buttons', {}, h('button.primary', { type: 'submit' }, 'Run'),
+        h('button', { type: 'button', onclick: () => { panel.remove(); closed(); } }, 'Close'))), out);
+  show();
+
+  async function run() {
+    const index = order.value === 'child' ? child.value.trim().replace(/^\/|\/$/g, '') : order.value;
+    if (!index) { child.focus(); throw new Error('Name the child to order by.'); }
+    const count = Number(limit.value);
+    if (!Number.isInteger(count) || count < 1 || count > 1000) throw new Error('The limit is a number from 1 to 1000.');
+    const query = { i: index, l: count, vf: side.value };
+    const byKey = index === '.key';
+    const [from, to] = equal.value === '' ? [bound(start.value, byKey), bound(end.value, byKey)]
+      : [bound(equal.value, byKey), bound(equal.value, byKey)];
+    const full = new Obj(Object.entries(query).map(([key, value]) => [key, typeof value === 'number' ? new Num(String(value)) : value]));
+    if (from !== undefined) full.entries.push(['sp', from]);
+    if (to !== undefined) full.entries.push(['ep', to]);
+    out.replaceChildren(h('p.muted', {}, 'running…'));
+    let result;
+    try { result = await runQuery(app.connection, node.path, full); } catch (error) {
+      out.replaceChildren();
+      throw error;
+    }
+    const entries = result.value instanceof Obj ? result.value.entries.filter(([key]) => !key.startsWith('.')) : [];
+    const lines = indexLines(node.keys, index);
+    out.replaceChildren(...[
+      result.isUnindexed && h('div.notice.warning', { role: 'status' },
+        h('span', {}, 'The server looked at every child, for want of an index. Add to the rules: ', h('code', {}, foreign(lines))),
+        h('button', {
+          type: 'button', onclick: guarded(async () => { await navigator.clipboard.writeText(lines); announce('Copied.'); }),
+        }, 'Copy')),
+      h('p', {}, `${entries.length} ${entries.length === 1 ? 'child' : 'children'}${entries.length === count ? ', as many as the limit lets through' : ''}`),
+      h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'Value'))),
+        h('tbody', {}, entries.map(([key, value]) => {
+          const { kind, text } = short({ type: typeof value, value: value instanceof Obj || value instanceof Num ? value : value });
+          return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: app.address('data', [...node.keys, key]) }, foreign(visible(key)))),
+            h('td', {}, foreign(visible(text), { className: `v ${kind}` })));
+        }))),
+    ].filter(Boolean));
+    panel.lastQuery = stringify(full);
+  }
+  return panel;
+}

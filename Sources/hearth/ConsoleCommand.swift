@@ -1,0 +1,49 @@
+import HearthClient
+import HearthShell
+import HearthServer
+
+extension Command {
+    static let console = Command(
+        name: "console", synopsis: "--key FILE [OPTIONS]",
+        summary: "Print a link that opens the console in a browser, signed in.",
+        details: """
+            The link leads to the server that FILE names, a key of 'hearth admin create-key'. It is good once, for two
+            minutes: do not pass it on. Whoever has opened it is an administrator for as long as the page stays open,
+            up to twelve hours. In development mode no link is needed: open http://127.0.0.1:9000/console/.
+            """,
+        options: [
+            .init(name: "key", value: "FILE", help: "the administrator's key"),
+            .init(
+                name: "url", value: "URL",
+                help: "how the browser reaches the administrators' listener (default: the key's)"
+            ),
+        ]
+    ) { arguments throws(UsageError) in
+        _ = try arguments.positional()
+        guard let file = arguments["key"] else {
+            throw UsageError(message: "--key FILE names the key of an administrator, of 'hearth admin create-key'")
+        }
+        guard let text = FileBytes.read(file) else {
+            StandardError.write("hearth console: cannot read \(file)\n")
+            return .failure
+        }
+        do {
+            let key = try ServiceAccountKey(text)
+            let server = arguments["url"].map { String($0.trimmingSuffix { $0 == "/" }) } ?? key.server
+            let code = try key.oneTimeCode()
+            StandardOutput.line("\(server)/console/#code=\(code)")
+            return .success
+        } catch {
+            StandardError.write("hearth console: \(file): \(error)\n")
+            return .failure
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ isCut: (Character) -> Bool) -> Substring {
+        var rest = self[...]
+        while let last = rest.last, isCut(last) { rest.removeLast() }
+        return rest
+    }
+}
