@@ -1,5 +1,7 @@
 """Changing data, and taking changes back."""
 
+import json
+
 from support import ConsoleCase
 
 BIG = "9007199254740993"
@@ -88,8 +90,7 @@ class Editing(ConsoleCase):
         self.open()
         self.page.wait_text("priority 7", ".tree")
         self.edit("note", "changed")
-        self.assertIn('".priority":7', self.server.raw("/.json?format=export&x=".removesuffix(".json")) if False else
-                      self.server.request("GET", "/note.json?format=export")[2].decode())
+        self.assertIn('".priority":7', self.server.request("GET", "/note.json?format=export")[2].decode())
         self.select("note")
         self.act("priority")
         self.page.fill("dialog input", "high")
@@ -293,3 +294,30 @@ class Transfer(ConsoleCase):
         self.act("export")
         self.notice("Exported 7 B")
         self.assertEqual(self.page.evaluate("made[0].text()"), '{"x":1}')
+
+
+class LongTexts(ConsoleCase):
+    def test_long_text_is_edited_as_text(self):
+        self.server.request("PUT", "/long.json", raw=b'{".value":"' + b"x" * 5000 + b'",".priority":3}')
+        self.open()
+        self.select("long")
+        self.page.key("F2")
+        self.page.wait("document.querySelector('dialog textarea')?.value.length === 5000")
+        self.page.fill("dialog textarea", '"quoted"\nand more')
+        self.page.key("Enter", "ctrl")
+        self.page.wait("!document.querySelector('dialog')")
+        self.assertEqual(json.loads(self.server.request("GET", "/long.json?format=export")[2]),
+                         {".value": '"quoted"\nand more', ".priority": 3})
+
+
+class Narrow(ConsoleCase):
+    width, height = 360, 740
+
+    def test_edit_in_a_dialog(self):
+        self.server.put("/", {"text": "before"})
+        self.open()
+        self.select("text")
+        self.act("edit")
+        self.page.fill("dialog textarea", "after")
+        self.page.key("Enter", "ctrl")
+        self.wait_row("text", '"after"')

@@ -168,6 +168,10 @@ import Testing
         #expect(try client.ask("GET", target, RESTClient.owner).text == Self.rules)
         let text = "{\"rules\": {\".read\": true, // all\n},}"
         #expect(try client.ask("PUT", target + "?dryRun=true", RESTClient.owner, text).text == #"{"status":"ok"}"#)
+        for (rules, isOpen) in [(text, true), (Self.rules, false)] {
+            let warned = try client.ask("PUT", target + "?dryRun=true&warnings=true", RESTClient.owner, rules)
+            #expect(warned.text == #"{"status":"ok","open":\#(isOpen)}"#)
+        }
         #expect(try client.ask("GET", "/x.json").status == 401)
         #expect(try client.ask("PUT", target, RESTClient.owner, text).text == #"{"status":"ok"}"#)
         #expect(try client.ask("GET", "/x.json").status == 200)

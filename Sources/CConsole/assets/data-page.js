@@ -82,7 +82,7 @@ export class DataPage {
   #showStatus() {
     const node = this.view.selected;
     this.status.replaceChildren(foreign(visible(node.path)), node.isOpen && node.children
-      ? ` — ${node.children.length.toLocaleString('en')} children shown${node.hasMore || node.after !== null ? ', more are there' : ''}` : '');
+      ? ` — ${node.children.length === 1 ? '1 child' : `${node.children.length.toLocaleString('en')} children`} shown${node.hasMore || node.after !== null ? ', more are there' : ''}` : '');
   }
 
   #afterChange() {

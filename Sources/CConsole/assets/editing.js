@@ -23,7 +23,8 @@ export class Editing {
   }
 
   async edit(node) {
-    if (node.hasChildren || node.value === undefined) { await this.editJSON(node); return; }
+    if (node.hasChildren) { await this.editJSON(node); return; }
+    if (node.value === undefined || matchMedia('(max-width: 720px)').matches) { await this.#editApart(node); return; }
     const before = withPriority(node.value, node.priority);
     const controls = valueForm(node.value, { label: `Value of ${node.path}` });
     const done = (focus = true) => {
@@ -60,6 +61,21 @@ export class Editing {
       },
     };
     this.view.draw();
+  }
+
+  /** Long texts, and narrow screens, want more room than a row has. */
+  async #editApart(node) {
+    const before = await this.#whole(node);
+    if (before === undefined) { announce('This text is too large to edit here: export it.', { kind: 'error' }); return; }
+    const now = before instanceof Obj ? before.get('.value') : before;
+    const controls = valueForm(now, { label: `Value of ${node.path}`, multiline: true });
+    const value = await ask({
+      title: 'Edit', confirm: 'Save', wide: true, body: [h('p', {}, place(node.path)), h('div.stack', {}, ...controls.parts)],
+      read: () => ({ value: controls.read() }),
+    });
+    if (!value) return;
+    if (value.value === null) await this.remove(node);
+    else await this.#save(node.path, withPriority(value.value, node.priority), before);
   }
 
   /** Writes if nobody has changed the place since it was shown; asks otherwise. */

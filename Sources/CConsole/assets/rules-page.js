@@ -96,7 +96,7 @@ export class RulesPage {
     let found = null;
     let answer = null;
     try {
-      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true`, { method: 'PUT', body: text }));
+      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true&warnings=true`, { method: 'PUT', body: text }));
     } catch (error) {
       if (error.code !== 400) throw error;
       const place = /^(\d+):(\d+): (.*)$/s.exec(error.message);

@@ -9,7 +9,7 @@ extension Services {
         let limits = configuration.databaseLimits
         return JSONObject([
             "mode": .text(configuration.isDevelopment ? "development" : "production"),
-            "startedAt": .integer(startedAt),
+            "version": .text(Version.current), "startedAt": .integer(startedAt),
             "database": .text(directory.defaultName),
             "project": .text(identity?.accounts.projects.current ?? configuration.project),
             "options": .object(

@@ -56,7 +56,8 @@ struct SettingsEndpoint: Sendable {
             return HTTPResponse(json: services.rules.text(of: database, isStrict: isStrict))
         case "/.settings/rules.json" where head.method == .put:
             let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
-            return setRules(body, isDryRun: isDryRun)
+            let warns = head.query.first("warnings").map { $0.elementsEqual("true".utf8) } ?? false
+            return setRules(body, isDryRun: isDryRun, warns: warns)
         case "/.settings/denials.json" where isRead: return HTTPResponse(json: services.denials.json(of: database))
         case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
@@ -66,11 +67,13 @@ struct SettingsEndpoint: Sendable {
     }
 
     /// All or nothing: a file with a mistake changes nothing.
-    private func setRules(_ text: [UInt8], isDryRun: Bool) -> HTTPResponse {
+    ///
+    /// - parameter warns: a dry run tells whether the rules are open.
+    private func setRules(_ text: [UInt8], isDryRun: Bool, warns: Bool) -> HTTPResponse {
         do throws(RulesError) {
             let program = try RulesProgram(parsing: text)
             if isDryRun {
-                let answer = JSONObject(["status": .text("ok"), "open": program.isOpen ? .bool(true) : nil])
+                let answer = JSONObject(["status": .text("ok"), "open": warns ? .bool(program.isOpen) : nil])
                 return HTTPResponse(json: answer.bytes)
             }
             do throws(PrivateFile.Failure) {

@@ -1,0 +1,161 @@
+"""Rules: editing, publishing, simulating."""
+
+import json
+
+from support import ConsoleCase
+
+RULES = """{
+  // Who may do what.
+  "rules": {
+    "open": {".read": true},
+    "mine": {"$uid": {".read": "auth.uid === $uid", ".write": "auth.uid === $uid && newData.isNumber()"}}
+  }
+}
+"""
+
+
+class Rules(ConsoleCase):
+    expected_problems = ("400 (Bad Request)",)
+
+    def setUp(self):
+        super().setUp()
+        status, _, body = self.server.request("PUT", "/.settings/rules.json", raw=RULES.encode())
+        assert status == 200, body
+        self.open(screen="rules")
+        self.page.wait("document.querySelector('.editor textarea')?.value")
+
+    def text(self):
+        return self.page.evaluate("document.querySelector('.editor textarea').value")
+
+    def write(self, text):
+        self.page.fill(".editor textarea", text)
+
+    def in_force(self):
+        return self.server.request("GET", "/.settings/rules.json")[2].decode()
+
+    def test_shows_the_rules_as_they_were_given(self):
+        self.assertEqual(self.text(), RULES)
+        self.page.wait_text("These rules are in force")
+        self.assertEqual(self.page.text(".gutter").split(), [str(n) for n in range(1, 9)])
+        self.page.wait("document.querySelector('.t-comment')?.textContent === '// Who may do what.'")
+        self.page.wait("[...document.querySelectorAll('.t-rule')].some((e) => e.textContent === '\".read\"')")
+
+    def test_colours_lie_under_the_text(self):
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('.paint > div')].map((d) => d.textContent.replace('\\u200b', '')).join('\\n')"), RULES)
+
+    def test_mistake_is_marked_on_its_line(self):
+        self.write(RULES.replace("isNumber()", "isNumbr()"))
+        self.page.wait_text("Line 5", "#rules-problem")
+        self.page.wait("document.querySelector('.gutter .wrong')?.textContent === '! 5'")
+        self.page.wait("document.querySelector('.t-wrong')")
+        self.assertEqual(self.page.evaluate("document.querySelector('.editor textarea').ariaInvalid"), "true")
+        self.assertTrue(self.page.evaluate("document.querySelector('button.primary').disabled"))
+        self.assertEqual(self.in_force(), RULES)
+
+    def test_mistake_behind_odd_characters_is_marked_where_it_is(self):
+        self.write('{"rules": {"😀": {".read": nonsense}}}')
+        self.page.wait_text("Line 1", "#rules-problem")
+        self.page.wait("document.querySelector('.t-wrong')?.textContent.startsWith('n')")
+
+    def test_publish_shows_the_differences(self):
+        self.write(RULES.replace('"open"', '"public"'))
+        self.page.click("button.primary", "Publish…")
+        self.dialog('−     "open": {".read": true},')
+        self.dialog('+     "public": {".read": true},')
+        self.page.click("dialog button.primary")
+        self.notice("The rules are in force")
+        self.assertEqual(self.in_force(), RULES.replace('"open"', '"public"'))
+
+    def test_open_rules_need_a_word(self):
+        open_rules = '{"rules": {".read": true, ".write": true}}'
+        self.write(open_rules)
+        self.page.click("button.primary", "Publish…")
+        self.dialog("let everybody read or write everything")
+        self.page.click("dialog button.danger")
+        self.dialog("if everybody is meant to have access")
+        self.assertEqual(self.in_force(), RULES)
+        self.page.fill("dialog input", "open")
+        self.page.click("dialog button.danger")
+        self.notice("The rules are in force")
+        self.assertEqual(self.in_force(), open_rules)
+
+    def test_change_of_others_is_noticed_before_publishing(self):
+        self.server.request("PUT", "/.settings/rules.json", raw=b'{"rules": {}}')
+        self.write(RULES + "\n")
+        self.page.click("button.primary", "Publish…")
+        self.dialog("have changed since you loaded them")
+        self.page.key("Escape")
+
+    def test_draft_survives_a_reload(self):
+        self.write(RULES + "// draft")
+        self.page.wait_text("Changed, not published")
+        self.page.evaluate("location.reload()")
+        self.page.wait("document.querySelector('.editor textarea')?.value.endsWith('// draft')")
+        self.page.click(".tools button", "Discard changes")
+        self.page.click("dialog button.danger")
+        self.page.wait_text("These rules are in force")
+        self.assertEqual(self.text(), RULES)
+
+    def simulate(self, operation, path, uid=None, value=None):
+        self.page.choose("section[aria-label=Simulator] select", operation)
+        self.page.fill("section[aria-label=Simulator] input", path)
+        if uid:
+            self.page.choose("section[aria-label=Simulator] .fields .field:nth-child(3) select", "user")
+            self.page.fill("section[aria-label=Simulator] form > .field input", uid)
+        if value is not None:
+            self.page.fill("section[aria-label=Simulator] form > .field:nth-of-type(4) textarea", value)
+        self.page.click("section[aria-label=Simulator] button.primary")
+
+    def test_simulator_shows_the_value_of_each_part(self):
+        self.simulate("write", "/mine/ann", "ann", '"text"')
+        self.page.wait_text("✗ denied")
+        values = self.page.text(".trace")
+        self.assertIn('auth.uid = "ann"', values)
+        self.assertIn("auth.uid === $uid = true", values)
+        self.assertIn("newData.isNumber() = false", values)
+        self.simulate("write", "/mine/ann", "ann", "5")
+        self.page.wait_text("✓ allowed")
+
+    def test_simulator_leads_to_the_rule(self):
+        self.simulate("read", "/mine/ann")
+        self.page.wait_text("✗ denied")
+        self.page.click("section[aria-label=Decision] button.link, [aria-label=Decision] button.link")
+        self.page.wait("document.activeElement.tagName === 'TEXTAREA'")
+        start = self.page.evaluate("document.activeElement.selectionStart")
+        self.assertEqual(RULES[:start].count("\n"), 4)
+
+    def test_denials_open_in_the_simulator(self):
+        self.server.request("GET", "/mine/bob.json", token=None)
+        self.page.wait_text("/mine/bob", "[aria-label=Denials]")
+        self.page.click("[aria-label=Denials] button", "Simulate")
+        self.page.wait_text("✗ denied")
+        self.assertEqual(self.page.evaluate("document.querySelector('section[aria-label=Simulator] input').value"), "/mine/bob")
+
+    def test_invalid_value_is_explained(self):
+        self.page.choose("section[aria-label=Simulator] select", "write")
+        self.page.fill("section[aria-label=Simulator] form > .field:nth-of-type(4) textarea", "{")
+        self.page.click("section[aria-label=Simulator] button.primary")
+        self.notice("The value is no JSON")
+
+    def test_long_rules_are_drawn_in_part(self):
+        many = ",\n".join(f'"k{i}": {{".read": "auth.uid === \'{i}\'"}}' for i in range(4000))
+        self.write('{"rules": {\n' + many + "\n}}")
+        self.page.wait("document.querySelectorAll('.paint > div').length > 5")
+        self.assertLess(self.page.evaluate("document.querySelectorAll('.paint > div').length"), 100)
+        self.page.evaluate("document.querySelector('.editor textarea').scrollTop = 40000")
+        self.page.wait("document.querySelector('.gutter').textContent.includes('2001')")
+
+    def test_tab_leaves_the_editor_and_indents_on_request(self):
+        self.page.focus(".editor textarea")
+        self.page.key("Tab")
+        self.assertNotEqual(self.page.evaluate("document.activeElement.tagName"), "TEXTAREA")
+        self.page.focus(".editor textarea")
+        self.page.evaluate("document.activeElement.setSelectionRange(0, 0)")
+        self.page.key("m", "ctrl")
+        self.page.key("Tab")
+        self.page.wait("document.querySelector('.editor textarea').value.startsWith('  {')")
+
+    def test_hostile_denials_are_text(self):
+        self.server.request("GET", "/mine/<img src=x onerror=alert(1)>.json", token=None)
+        self.page.wait_text("<img src=x", "[aria-label=Denials]")
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('#main img').length"), 0)
