@@ -77,7 +77,7 @@ class Server:
     def stop(self, kill=False):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
-            self.process.wait(30)
+            self.process.wait(90)
         self.process.stdout.close()
         self.log.close()
 

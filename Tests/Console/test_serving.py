@@ -7,6 +7,9 @@ from support import ConsoleCase, Server, browser
 
 
 class Serving(ConsoleCase):
+    # What a browser asks for beside a page of plain text.
+    expected_problems = ("favicon.ico", "/rooms/kitchen")
+
     def setUp(self):
         self.page = browser().page()
 
@@ -52,7 +55,6 @@ class Serving(ConsoleCase):
     def test_other_addresses_say_where_data_is(self):
         self.page.open(f"http://{self.server.address}/rooms/kitchen")
         self.page.wait_text("/rooms/kitchen.json")
-        self.page.problems.clear()
 
     def test_all_files_are_small(self):
         names = ["", "style.css", "main.js", "icon.svg"]

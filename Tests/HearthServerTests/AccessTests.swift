@@ -197,6 +197,9 @@ import Testing
         #expect(denied.status == 200)
         #expect(
             denied.text.hasPrefix(#"{"allowed":false,"lines":["rules:"#) && denied.text.contains(#"auth.uid = \"b\""#))
+        // For programs, each part with its value.
+        #expect(denied.text.contains(#"{"text":"auth.uid","value":"\"b\""}"#), "\(denied.text)")
+        #expect(denied.text.contains(#""outcome":false"#) && denied.text.contains(#""kind":"."#))
         #expect(
             try ask(#"{"operation":"write","path":"/private/a","value":1,"auth":{"uid":"a"}}"#).text
                 .hasPrefix(#"{"allowed":true"#))

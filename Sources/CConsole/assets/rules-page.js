@@ -69,6 +69,9 @@ export class RulesPage {
 
   hide() { this.poll.stop(); }
 
+  /** After the connection came back, perhaps with another token. */
+  ready() { if (this.inForce !== undefined) this.check().catch(report); }
+
   async loadDenials() {
     const answer = await this.app.connection.rest('GET', '/.settings/denials.json');
     this.denials.show((answer.body ?? []).slice(0, 100));
@@ -96,8 +99,10 @@ export class RulesPage {
     let found = null;
     let answer = null;
     try {
-      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true&warnings=true`, { method: 'PUT', body: text }));
+      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true`, { method: 'PUT', body: text }));
     } catch (error) {
+      // The session is about to end: it is checked again after the next sign-in.
+      if (error.code === 401) return;
       if (error.code !== 400) throw error;
       const place = /^(\d+):(\d+): (.*)$/s.exec(error.message);
       found = place ? { line: Number(place[1]), column: Number(place[2]), message: place[3] } : { line: 1, column: 1, message: error.message };

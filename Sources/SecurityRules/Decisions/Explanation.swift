@@ -93,11 +93,16 @@ private struct Trace {
     private static let partsMax = 200
 
     var parts: [ExplainedRule.Part] {
+        var parts: [ExplainedRule.Part] = []
         var texts: Set<String> = []
-        return rule.instructions.lazy.filter { outcomes[$0] != nil }.map(part).filter { part in
+        for instruction in rule.instructions where outcomes[instruction] != nil {
+            let part = part(instruction)
             // A literal is what it says.
-            part.text != part.value && texts.insert(part.text).inserted
-        }.prefix(Self.partsMax).map { $0 }
+            guard part.text != part.value, texts.insert(part.text).inserted else { continue }
+            parts.append(part)
+            if parts.count == Self.partsMax { break }
+        }
+        return parts
     }
 
     var variables: [ExplainedRule.Part] {
