@@ -25,7 +25,7 @@ enum SampleConfiguration {
     ]
 
     /// These are for a command line.
-    private static let excluded: Set = ["config", "check", "allow-root", "adopt-dev-data", "seed"]
+    private static let excluded: Set = ["config", "check", "allow-root", "adopt-dev-data", "console-folder", "seed"]
 
     private static func isForProduction(_ option: Arguments.Option) -> Bool {
         !excluded.contains(option.name) && option.name != "dev" && !option.name.hasPrefix("dev-")
