@@ -337,5 +337,6 @@ class Settings(ConsoleCase):
         facts = self.page.evaluate("Object.fromEntries([...document.querySelectorAll('dt')].map((d) => [d.textContent, d.nextSibling.textContent]))")
         self.assertEqual(facts["history-hours"], "7")
         self.assertEqual(facts["Mode"], "development")
+        self.assertRegex(facts["Version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(facts["durability"], "full")
         self.page.wait_text("default", "table")

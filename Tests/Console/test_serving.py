@@ -1,9 +1,10 @@
 """What is served, to whom, and with which fields."""
 
 import gzip
+import os
 import unittest
 
-from support import ConsoleCase, Server, browser
+from support import ROOT, ConsoleCase, Server, browser
 
 
 class Serving(ConsoleCase):
@@ -69,7 +70,7 @@ class Serving(ConsoleCase):
 
 class PublicListener(unittest.TestCase):
     def test_console_is_not_there(self):
-        server = Server("--rules", "deploy/sample-rules.json", development=False)
+        server = Server("--rules", os.path.join(ROOT, "deploy/sample-rules.json"), development=False)
         try:
             self.assertIn(f"console at {server.url}", server.output)
             for listener, status in ((server.address, 404), (server.admin, 200)):

@@ -99,7 +99,7 @@ export class RulesPage {
     let found = null;
     let answer = null;
     try {
-      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true`, { method: 'PUT', body: text }));
+      answer = JSON.parse(await this.fetch(`${this.address}&dryRun=true&warnings=true`, { method: 'PUT', body: text }));
     } catch (error) {
       // The session is about to end: it is checked again after the next sign-in.
       if (error.code === 401) return;

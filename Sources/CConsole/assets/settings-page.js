@@ -30,7 +30,7 @@ export class SettingsPage {
     const [server, stats, list] = (await Promise.all([connection.admin('server'), connection.admin('stats'), connection.admin('databases')])).map(plain);
     this.body.replaceChildren(
       h('h2', {}, 'Server'),
-      facts([['Mode', server.mode], ['Started', time(server.startedAt)], ['Up', span(stats.uptime)], ['Default database', server.database],
+      facts([['Version', server.version], ['Mode', server.mode], ['Started', time(server.startedAt)], ['Up', span(stats.uptime)], ['Default database', server.database],
         ['Project of accounts', server.project], ['Memory', bytes(stats.memory)]]),
       h('h2', {}, 'Options in force'), facts(Object.entries(server.options)));
     this.databases.show(list.databases);
