@@ -218,7 +218,7 @@ extension DatabaseThread.Message {
         case .delivered: "delivered"
         case .largeReadEnded: "largeReadEnded"
         case .released: "released"
-        case .profile: "profile"
+        case .watch: "watch"
         case .ask: "ask"
         case .tick: "tick"
         case .openServed: "openServed"
