@@ -269,8 +269,6 @@ package final class Server: Sendable {
         services.set([])
         services.helper.stop()
         services.parser.stop()
-        // They lead to the connections, and those back to the services, which have the data folder.
-        services.set([])
         services.identity?.stop()
         services.log.info("server.stopped")
     }
