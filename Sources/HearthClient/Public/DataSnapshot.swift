@@ -83,31 +83,44 @@ public struct DataSnapshot: Sendable {
 
     /// The children, decoded, in the order of ``children``; none if there is nothing. O(value).
     ///
-    ///     for (key, note) in try snapshot.children(as: Note.self) { … }
+    ///     for note in try snapshot.children(as: Note.self) { print(note.id, note.value.text) }
     ///
-    /// - throws: `typeMismatch` if one of them is of another shape, with its key; also for a value that has no
-    ///   children.
-    public func children<Value: Decodable>(
-        as type: Value.Type
-    ) throws(DatabaseError) -> [(key: String, value: Value)] {
+    /// Children of another shape are in ``DatabaseList/malformed``.
+    ///
+    /// - throws: `typeMismatch` for a value that has no children.
+    public func children<Value: Decodable>(as type: Value.Type) throws(DatabaseError) -> DatabaseList<Value> {
         if node.leaf != nil { throw .typeMismatch("children were expected") }
-        var children: [(key: String, value: Value)] = []
+        var list = DatabaseList<Value>()
         for (key, node) in ordered {
             let key = key.description
-            children.append((key, try DatabaseDecoder.decode(type, from: node, at: key)))
+            do throws(DatabaseError) {
+                list.append(DatabaseChild(id: key, value: try decoder.decode(type, from: node, at: key)))
+            } catch {
+                list.append(MalformedChild(id: key, error: error))
+            }
         }
-        return children
+        return list
     }
+
+    private var decoder: DatabaseDecoder { ref.database.core.options.decoder }
 
     /// Decodes the value.
     ///
     /// - throws: `typeMismatch`.
     public func data<Value: Decodable>(as type: Value.Type) throws(DatabaseError) -> Value {
-        try DatabaseDecoder.decode(type, from: node)
+        try decoder.decode(type, from: node)
     }
 }
 
 extension DataSnapshot: CustomStringConvertible {
     /// Key and value; for people.
     public var description: String { "\(key ?? "/"): \(node.canonical)" }
+}
+
+extension DataSnapshot: Equatable, Identifiable {
+    /// Whether both are of the same place and have the same value, priorities included. O(value), O(1) if they share it.
+    public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool { a.ref == b.ref && a.node == b.node }
+
+    /// The place, which tells the children of a list from one another.
+    public var id: DatabaseReference { ref }
 }

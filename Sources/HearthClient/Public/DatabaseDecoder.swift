@@ -1,16 +1,54 @@
 import JSONTree
+import JSONWebTokens
 
-/// Turns values of the database into `Decodable` ones. What is not there is nil, or an empty array or dictionary; an
-/// array may be an object with the keys `0`, `1`, …
-enum DatabaseDecoder {
+/// Turns values of the database into `Decodable` ones.
+///
+/// - What is not there is nil, or an empty array or dictionary. A member that is not optional and not there is an error.
+/// - Members that the type does not name are ignored.
+/// - An array may be an object with the keys `0`, `1`, …; gaps of up to half of them are nil.
+/// - A whole number may be read as a number with a fraction, and the reverse if nothing is lost.
+/// - `Date`, `Data` and `URL` of Foundation are read as ``DatabaseEncoder`` writes them.
+///
+/// A database decodes with ``DatabaseOptions/decoder``.
+public struct DatabaseDecoder: Sendable {
+    /// How dates were written.
+    public var dateStrategy: DatabaseDateStrategy
+    /// How `Data` was written.
+    public var dataStrategy: DatabaseDataStrategy
+    /// For the types that are decoded.
+    public var userInfo: [CodingUserInfoKey: any Sendable]
+
+    /// All options with their defaults.
+    public init(
+        dateStrategy: DatabaseDateStrategy = .millisecondsSince1970, dataStrategy: DatabaseDataStrategy = .base64,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    ) {
+        self.dateStrategy = dateStrategy
+        self.dataStrategy = dataStrategy
+        self.userInfo = userInfo
+    }
+
+    /// - throws: `typeMismatch`, which names the member; `invalidValue` for a value that no database can hold.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, from value: DatabaseValue
+    ) throws(DatabaseError) -> Value {
+        let (canonical, hasServerValues) = try value.canonical()
+        if hasServerValues { throw .typeMismatch("a server value has no value yet") }
+        return try decode(type, from: Node(canonical))
+    }
+
     /// - parameter key: where the value is, for the error.
-    static func decode<Value: Decodable>(
+    func decode<Value: Decodable>(
         _ type: Value.Type, from node: Node, at key: String? = nil
     ) throws(DatabaseError) -> Value {
+        let context = CodingContext(dateStrategy, dataStrategy, userInfo)
+        let path = key.map { [PlainCodingKey($0)] } ?? []
         do {
-            return try Level(node: node, codingPath: key.map { [PlainKey($0)] } ?? []).decode(type)
+            return try Level(node: node, codingPath: path, context: context).decode(type)
         } catch let error as DatabaseError {
             throw error
+        } catch let error as DecodingError {
+            throw .typeMismatch(error.text)
         } catch {
             throw .typeMismatch("\(error)")
         }
@@ -19,15 +57,16 @@ enum DatabaseDecoder {
     private struct Level: Decoder, SingleValueDecodingContainer {
         let node: Node
         let codingPath: [any CodingKey]
-        var userInfo: [CodingUserInfoKey: Any] { [:] }
+        let context: CodingContext
+        var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
         func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
             if node.leaf != nil { throw mismatch("an object") }
-            return KeyedDecodingContainer(Keyed(node: node, codingPath: codingPath))
+            return KeyedDecodingContainer(Keyed(node: node, codingPath: codingPath, context: context))
         }
 
         func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-            Unkeyed(elements: try elements(), codingPath: codingPath)
+            Unkeyed(elements: try elements(), codingPath: codingPath, context: context)
         }
 
         func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -46,8 +85,7 @@ enum DatabaseDecoder {
         }
 
         func mismatch(_ what: String) -> DatabaseError {
-            let place = codingPath.map(\.stringValue).joined(separator: "/")
-            return .typeMismatch("\(what) was expected" + (place.isEmpty ? "" : " at \(place)"))
+            .typeMismatch("\(what) was expected\(codingPath.place)")
         }
 
         func decodeNil() -> Bool { node.isNull }
@@ -65,7 +103,31 @@ enum DatabaseDecoder {
                 return value
             }
             if type is any LeafValue.Type { throw mismatch("\(type)") }
+            if let foundation = context.foundationType(type) { return try decode(type, foundation) }
             return try Value(from: self)
+        }
+
+        /// A value of Foundation, given the form in which it codes itself.
+        private func decode<Value: Decodable>(_ type: Value.Type, _ foundation: FoundationType) throws -> Value {
+            let own: Node
+            switch (foundation, node.leaf) {
+            case (.date, let leaf?):
+                guard let time = DatabaseValue(leaf).double else { throw mismatch("Date") }
+                let seconds = context.dateStrategy == .secondsSince1970 ? time : time / 1000
+                guard let leaf = Leaf(number: seconds - FoundationType.referenceDate) else { throw mismatch("Date") }
+                own = Node(leaf)
+            case (.data, .string(let text)?):
+                guard let bytes = Base64.standard.decode(text) else { throw mismatch("Base64 text") }
+                let elements = bytes.enumerated().compactMap { index, byte in
+                    (try? Key(validating: String(index))).map { (key: $0, node: Node(.integer(Int64(byte)))) }
+                }
+                own = Node(children: elements)
+            case (.url, .string?):
+                guard let key = try? Key(validating: "relative") else { throw mismatch("URL") }
+                own = Node(children: [(key: key, node: node)])
+            default: throw mismatch("\(type)")
+            }
+            return try Value(from: Level(node: own, codingPath: codingPath, context: context))
         }
 
         private func floating(_ type: any FloatingPointValue.Type) -> Any? {
@@ -88,6 +150,7 @@ enum DatabaseDecoder {
     private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let node: Node
         let codingPath: [any CodingKey]
+        let context: CodingContext
 
         var allKeys: [Key] { node.children.compactMap { Key(stringValue: $0.key.description) } }
 
@@ -95,7 +158,7 @@ enum DatabaseDecoder {
 
         private func level(_ key: some CodingKey) -> Level {
             let child = (try? JSONTree.Key(validating: key.stringValue)).map { node.child($0) }
-            return Level(node: child ?? .null, codingPath: codingPath + [key])
+            return Level(node: child ?? .null, codingPath: codingPath + [key], context: context)
         }
 
         func decodeNil(forKey key: Key) -> Bool { level(key).node.isNull }
@@ -114,36 +177,33 @@ enum DatabaseDecoder {
             try level(key).unkeyedContainer()
         }
 
-        func superDecoder() throws -> any Decoder { level(PlainKey("super")) }
+        func superDecoder() throws -> any Decoder { level(PlainCodingKey("super")) }
 
         func superDecoder(forKey key: Key) throws -> any Decoder { level(key) }
-    }
-
-    private struct PlainKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(_ text: String) { stringValue = text }
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { nil }
     }
 
     private struct Unkeyed: UnkeyedDecodingContainer {
         let elements: [Node]
         let codingPath: [any CodingKey]
+        let context: CodingContext
         private(set) var currentIndex = 0
 
-        init(elements: [Node], codingPath: [any CodingKey]) {
+        init(elements: [Node], codingPath: [any CodingKey], context: CodingContext) {
             self.elements = elements
             self.codingPath = codingPath
+            self.context = context
         }
 
         var count: Int? { elements.count }
         var isAtEnd: Bool { currentIndex >= elements.count }
 
         private mutating func next() throws -> Level {
-            guard !isAtEnd else { throw DatabaseError.typeMismatch("the array has only \(elements.count) elements") }
+            guard !isAtEnd else {
+                throw DatabaseError.typeMismatch("the array has only \(elements.count) elements\(codingPath.place)")
+            }
             defer { currentIndex += 1 }
-            return Level(node: elements[currentIndex], codingPath: codingPath)
+            let path = codingPath + [PlainCodingKey(currentIndex)]
+            return Level(node: elements[currentIndex], codingPath: path, context: context)
         }
 
         mutating func decodeNil() -> Bool {
@@ -165,6 +225,20 @@ enum DatabaseDecoder {
         }
 
         mutating func superDecoder() throws -> any Decoder { try next() }
+    }
+}
+
+extension DecodingError {
+    /// For people: what is wrong, and where.
+    fileprivate var text: String {
+        switch self {
+        case .keyNotFound(let key, let context):
+            "the member '\(key.stringValue)' is missing\(context.codingPath.place)"
+        case .valueNotFound(let type, let context): "\(type) was expected\(context.codingPath.place)"
+        case .typeMismatch(let type, let context): "\(type) was expected\(context.codingPath.place)"
+        case .dataCorrupted(let context): context.debugDescription + context.codingPath.place
+        @unknown default: "\(self)"
+        }
     }
 }
 
@@ -212,5 +286,16 @@ extension DatabaseValue: Decodable {
         } else {
             self = .object(try container.decode([String: DatabaseValue].self))
         }
+    }
+}
+
+extension DatabaseValue {
+    /// The value as one of another type.
+    ///
+    /// - throws: as ``DatabaseDecoder/decode(_:from:)``.
+    public func decoded<Value: Decodable>(
+        as type: Value.Type, decoder: DatabaseDecoder = DatabaseDecoder()
+    ) throws(DatabaseError) -> Value {
+        try decoder.decode(type, from: self)
     }
 }

@@ -1,13 +1,43 @@
-/// Turns `Encodable` values into database values. A value of type ``DatabaseValue`` stays what it is, so server values
-/// can stand in types of one's own.
-enum DatabaseEncoder {
-    static func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
+import JSONWebTokens
+
+/// Turns `Encodable` values into database values.
+///
+/// - Members that are nil are left out: a database holds no null.
+/// - Dictionaries with string keys become objects, arrays become objects with the keys `0`, `1`, …
+/// - A member of type ``DatabaseValue`` stays what it is, so a type can hold server values.
+/// - `Date`, `Data` and `URL` of Foundation become numbers of milliseconds since 1970, Base64 text and text, unless the
+///   strategies say otherwise.
+///
+/// A database encodes with ``DatabaseOptions/encoder``.
+public struct DatabaseEncoder: Sendable {
+    /// How dates are written.
+    public var dateStrategy: DatabaseDateStrategy
+    /// How `Data` is written.
+    public var dataStrategy: DatabaseDataStrategy
+    /// For the types that are encoded.
+    public var userInfo: [CodingUserInfoKey: any Sendable]
+
+    /// All options with their defaults.
+    public init(
+        dateStrategy: DatabaseDateStrategy = .millisecondsSince1970, dataStrategy: DatabaseDataStrategy = .base64,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    ) {
+        self.dateStrategy = dateStrategy
+        self.dataStrategy = dataStrategy
+        self.userInfo = userInfo
+    }
+
+    /// - throws: `invalidValue`, which names the member, for a number that does not fit 64 bits, and for errors that the
+    ///   type throws itself.
+    public func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
         if let value = value as? DatabaseValue { return value }
-        let box = Box()
+        let box = Box(context: CodingContext(dateStrategy, dataStrategy, userInfo))
         do {
-            try value.encode(to: Level(box: box, codingPath: []))
+            try box.encode(value, [])
         } catch let error as DatabaseError {
             throw error
+        } catch EncodingError.invalidValue(_, let context) {
+            throw .invalidValue(context.debugDescription + context.codingPath.place)
         } catch {
             throw .invalidValue("\(error)")
         }
@@ -24,6 +54,9 @@ enum DatabaseEncoder {
         private var kind = Kind.leaf
         private var leaf = DatabaseValue.null
         private var members: [(key: String, box: Box)] = []
+        let context: CodingContext
+
+        init(context: CodingContext) { self.context = context }
 
         var value: DatabaseValue {
             switch kind {
@@ -43,7 +76,7 @@ enum DatabaseEncoder {
 
         /// A new member of the object, or of the array.
         func add(_ key: String = "") -> Box {
-            let box = Box()
+            let box = Box(context: context)
             members.append((key, box))
             return box
         }
@@ -56,13 +89,38 @@ enum DatabaseEncoder {
             case let value as Double: set(.double(value))
             case let value as Float: set(.double(Double(value)))
             case let value as any BinaryInteger & Encodable: try setInteger(value, path)
-            default: try value.encode(to: Level(box: self, codingPath: path))
+            default:
+                if let type = context.foundationType(Value.self) { return try encode(value, type, path) }
+                try value.encode(to: Level(box: self, codingPath: path))
             }
+        }
+
+        /// A value of Foundation, from the form in which it codes itself.
+        private func encode(_ value: some Encodable, _ type: FoundationType, _ path: [any CodingKey]) throws {
+            let own = Box(context: context)
+            try value.encode(to: Level(box: own, codingPath: path))
+            switch type {
+            case .date:
+                guard let time = own.value.double.map({ $0 + FoundationType.referenceDate }) else { break }
+                if context.dateStrategy == .secondsSince1970 { return set(.double(time)) }
+                let milliseconds = (time * 1000).rounded()
+                return set(Int64(exactly: milliseconds).map { .int($0) } ?? .double(milliseconds))
+            case .data:
+                guard case .array(let elements) = own.value else { break }
+                let bytes = elements.map { UInt8(truncatingIfNeeded: $0.int ?? 0) }
+                return set(.string(String(decoding: Base64.standard.encode(bytes), as: UTF8.self)))
+            case .url:
+                if own.value["base"] != .null {
+                    throw DatabaseError.invalidValue("a URL that is relative to another one\(path.place)")
+                }
+                return set(own.value["relative"])
+            }
+            set(own.value)
         }
 
         private func setInteger(_ value: any BinaryInteger & Encodable, _ path: [any CodingKey]) throws {
             guard let number = Int64(exactly: value) else {
-                throw DatabaseError.invalidValue("\(value) does not fit 64 bits")
+                throw DatabaseError.invalidValue("\(value) does not fit 64 bits\(path.place)")
             }
             set(.int(number))
         }
@@ -71,7 +129,7 @@ enum DatabaseEncoder {
     private struct Level: Encoder {
         let box: Box
         let codingPath: [any CodingKey]
-        var userInfo: [CodingUserInfoKey: Any] { [:] }
+        var userInfo: [CodingUserInfoKey: Any] { box.context.userInfo }
 
         func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
             box.beginObject()
@@ -120,19 +178,29 @@ enum DatabaseEncoder {
 
         mutating func encodeNil() { _ = box.add() }
 
-        mutating func encode(_ value: some Encodable) throws { try box.add().encode(value, codingPath) }
+        private var nextPath: [any CodingKey] { codingPath + [PlainCodingKey(box.count)] }
+
+        mutating func encode(_ value: some Encodable) throws {
+            let path = nextPath
+            try box.add().encode(value, path)
+        }
 
         mutating func nestedContainer<Nested: CodingKey>(
             keyedBy type: Nested.Type
         ) -> KeyedEncodingContainer<Nested> {
-            Level(box: box.add(), codingPath: codingPath).container(keyedBy: type)
+            let path = nextPath
+            return Level(box: box.add(), codingPath: path).container(keyedBy: type)
         }
 
         mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-            Level(box: box.add(), codingPath: codingPath).unkeyedContainer()
+            let path = nextPath
+            return Level(box: box.add(), codingPath: path).unkeyedContainer()
         }
 
-        mutating func superEncoder() -> any Encoder { Level(box: box.add(), codingPath: codingPath) }
+        mutating func superEncoder() -> any Encoder {
+            let path = nextPath
+            return Level(box: box.add(), codingPath: path)
+        }
     }
 
     private struct Single: SingleValueEncodingContainer {
@@ -160,5 +228,20 @@ extension DatabaseValue: Encodable {
             throw EncodingError.invalidValue(
                 self, .init(codingPath: encoder.codingPath, debugDescription: "a server value is only for databases"))
         }
+    }
+}
+
+extension DatabaseValue {
+    /// A value of any type that can be encoded, so that it can be written beside others:
+    ///
+    ///     try await root.updateChildValues([
+    ///         "messages/\(key)": try DatabaseValue(encoding: message), "people/ada/messages/\(key)": true,
+    ///     ])
+    ///
+    /// - throws: as ``DatabaseEncoder/encode(_:)``.
+    public init(
+        encoding value: some Encodable, encoder: DatabaseEncoder = DatabaseEncoder()
+    ) throws(DatabaseError) {
+        self = try encoder.encode(value)
     }
 }

@@ -131,10 +131,9 @@ extension DatabaseQueryable {
     ///
     ///     for try await notes in notes.queryLimited(toLast: 50).children(as: Note.self) { … }
     ///
-    /// A child of another shape ends the sequence with `typeMismatch`, as does a value that has no children.
-    public func children<Value: Decodable & Sendable>(
-        as type: Value.Type
-    ) -> DatabaseEvents<[(key: String, value: Value)]> {
+    /// A child of another shape does not end the sequence: it is in ``DatabaseList/malformed``. A value that has no
+    /// children does, with `typeMismatch`.
+    public func children<Value: Decodable & Sendable>(as type: Value.Type) -> DatabaseEvents<DatabaseList<Value>> {
         DatabaseEvents(query, .value, .newest(1)) { (event) throws(DatabaseError) in
             try event.snapshot.children(as: type)
         }

@@ -161,6 +161,46 @@ extension DatabaseQueryable {
     }
 }
 
+// The same with values of other types.
+extension DatabaseQueryable {
+    /// Children whose value is at least this one; with a key, of those with this value the ones from that key on.
+    public func queryStarting(atValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
+        converting(value) { queryStarting(atValue: $0, childKey: childKey) }
+    }
+
+    /// Children whose value is greater than this one; with a key, also those with this value after that key.
+    public func queryStarting(
+        afterValue value: some DatabaseValueConvertible, childKey: String? = nil
+    ) -> DatabaseQuery {
+        converting(value) { queryStarting(afterValue: $0, childKey: childKey) }
+    }
+
+    /// Children whose value is at most this one; with a key, of those with this value the ones up to that key.
+    public func queryEnding(atValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
+        converting(value) { queryEnding(atValue: $0, childKey: childKey) }
+    }
+
+    /// Children whose value is less than this one; with a key, also those with this value before that key.
+    public func queryEnding(
+        beforeValue value: some DatabaseValueConvertible, childKey: String? = nil
+    ) -> DatabaseQuery {
+        converting(value) { queryEnding(beforeValue: $0, childKey: childKey) }
+    }
+
+    /// Children with this value; with a key, that child if it has it.
+    public func queryEqual(toValue value: some DatabaseValueConvertible, childKey: String? = nil) -> DatabaseQuery {
+        converting(value) { queryEqual(toValue: $0, childKey: childKey) }
+    }
+
+    private func converting(
+        _ value: some DatabaseValueConvertible, _ select: (DatabaseValue) -> DatabaseQuery
+    ) -> DatabaseQuery {
+        do throws(DatabaseError) { return select(try value.databaseValue) } catch {
+            return query.changed { (query) throws(DatabaseError) in throw .invalidQuery("\(error)") }
+        }
+    }
+}
+
 extension QueryBound.BoundKey {
     fileprivate init(text: String) { self = .key(utf8: Array(text.utf8)) }
 }

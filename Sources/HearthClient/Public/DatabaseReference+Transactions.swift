@@ -1,26 +1,6 @@
 import JSONTree
+import Synchronization
 import WireProtocol
-
-/// The value that a transaction changes.
-public struct MutableData: Sendable {
-    /// The last key of the place; nil for the root.
-    public let key: String?
-    /// Null if there is nothing.
-    public var value: DatabaseValue
-    /// Null, a number or a string.
-    public var priority: DatabaseValue
-}
-
-/// What a transaction's block wants.
-public struct TransactionResult: Sendable {
-    let data: MutableData?
-
-    /// The value is to be this one.
-    public static func success(withValue data: MutableData) -> TransactionResult { TransactionResult(data: data) }
-
-    /// Nothing is to be changed.
-    public static func abort() -> TransactionResult { TransactionResult(data: nil) }
-}
 
 /// A transaction changes a value that nobody else changed in between: it is made on what is known here, and made again
 /// when the server has something else, up to 25 times. So the block may run several times and does nothing but compute;
@@ -56,28 +36,46 @@ extension DatabaseReference {
         try await transaction(withLocalEvents) { (data) in .success(block(&data).data) }
     }
 
-    /// Changes a value of a type of one's own; nil is nothing. An error that the block throws as a `DatabaseError` ends
-    /// the transaction.
+    /// Changes a value of another type; nil is nothing.
     ///
-    ///     let likes = try await post.child("likes").transaction(of: Int.self) { $0 = ($0 ?? 0) + 1 }
+    ///     try await seats.transaction(of: Int.self) { count in
+    ///         guard let left = count, left > 0 else { throw Full() }
+    ///         count = left - 1
+    ///     }
     ///
-    /// - returns: the value then.
+    /// Only members that the block changes are changed: those that the type does not name stay, and so do priorities. A
+    /// block that changes nothing leaves the place as it is; then the outcome is not committed.
+    ///
+    /// - throws: what the block throws, which ends the transaction; `typeMismatch` for a value of another shape;
+    ///   otherwise as ``runTransactionBlock(withLocalEvents:_:)``.
     @discardableResult
     public func transaction<Value: Codable & Sendable>(
         of type: Value.Type, withLocalEvents: Bool = true,
-        _ change: @escaping @Sendable (inout Value?) throws(DatabaseError) -> Void
-    ) async throws(DatabaseError) -> Value? {
-        let (_, snapshot) = try await transaction(withLocalEvents) { data in
+        _ change: @escaping @Sendable (inout Value?) throws -> Void
+    ) async throws -> TransactionOutcome<Value> {
+        let options = database.core.options
+        let thrown = Mutex<(any Error)?>(nil)
+        let (isCommitted, snapshot) = try await transaction(withLocalEvents) { data in
             Result { () throws(DatabaseError) in
-                let (canonical, _) = try data.value.canonical()
-                var value = data.value.isNull ? nil : try DatabaseDecoder.decode(type, from: Node(canonical))
-                try change(&value)
-                data.value =
-                    try value.map { (value) throws(DatabaseError) in try DatabaseEncoder.encode(value) } ?? .null
+                var value = data.node.isNull ? nil : try options.decoder.decode(type, from: data.node)
+                func encoded() throws(DatabaseError) -> DatabaseValue {
+                    guard let value else { return .null }
+                    return try options.encoder.encode(value)
+                }
+                let old = try encoded()
+                do { try change(&value) } catch {
+                    thrown.withLock { $0 = error }
+                    return nil
+                }
+                let new = try encoded()
+                if old == new { return nil }
+                try data.merge(old, new)
                 return data
             }
         }
-        return snapshot.exists() ? try snapshot.data(as: type) : nil
+        if let error = thrown.withLock({ $0 }) { throw error }
+        return TransactionOutcome(
+            isCommitted: isCommitted, value: snapshot.exists() ? try snapshot.data(as: type) : nil)
     }
 
     private typealias Change = @Sendable (inout MutableData) -> Result<MutableData?, DatabaseError>
@@ -96,7 +94,7 @@ extension DatabaseReference {
         _ isVisible: Bool, change: @escaping Change, completion: @escaping @Sendable (Transaction.Outcome) -> Void
     ) {
         let path = Result { () throws(DatabaseError) in try writablePath() }
-        let (key, reference) = (key, self)
+        let key = key
         let keeper = database.makeObserverNumber()
         let isPosted = database.run { core in
             guard case .success(let path) = path else {
@@ -106,14 +104,10 @@ extension DatabaseReference {
             let transaction = Transaction(
                 path: path, isVisible: isVisible,
                 change: { node in
-                    var data = MutableData(
-                        key: key, value: DatabaseValue(node),
-                        priority: node.priority.map { DatabaseValue($0) } ?? .null)
+                    var data = MutableData(key: key, node: node)
                     return change(&data).flatMap { data in
                         Result { () throws(DatabaseError) in
-                            try data.map { (data) throws(DatabaseError) in
-                                try reference.setting(data.value, data.priority)
-                            }
+                            try data.map { (data) throws(DatabaseError) in try data.assignment(at: path) }
                         }
                     }
                 }, completion: completion)

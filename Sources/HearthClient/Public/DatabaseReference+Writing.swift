@@ -32,7 +32,7 @@ extension DatabaseReference {
     public func setValue<Value: Encodable & Sendable>(
         _ value: Value, andPriority priority: DatabaseValue = nil
     ) async throws(DatabaseError) {
-        try await write(try setting(DatabaseEncoder.encode(value), priority))
+        try await write(try setting(try encoded(value), priority))
     }
 
     /// The same without waiting; the completion tells how it ended.
@@ -40,7 +40,7 @@ extension DatabaseReference {
         _ value: Value, andPriority priority: DatabaseValue = nil,
         withCompletionBlock completion: WriteCompletion? = nil
     ) {
-        write({ () throws(DatabaseError) in try setting(DatabaseEncoder.encode(value), priority) }, completion)
+        write({ () throws(DatabaseError) in try setting(try encoded(value), priority) }, completion)
     }
 
     /// Removes what is here and below.
@@ -124,7 +124,7 @@ extension DatabaseReference {
 
     // MARK: Inside
 
-    private enum Write {
+    enum Write {
         case set(WireAssignment)
         case update(Path, [WireAssignment])
         case cancel(Path)
@@ -160,7 +160,7 @@ extension DatabaseReference {
         return assignment
     }
 
-    private func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
+    func setting(_ value: DatabaseValue, _ priority: DatabaseValue) throws(DatabaseError) -> Write {
         .set(try setting(value, priority))
     }
 
@@ -183,7 +183,7 @@ extension DatabaseReference {
         return .set(assignment)
     }
 
-    private func updating(_ values: [String: DatabaseValue]) throws(DatabaseError) -> Write {
+    func updating(_ values: [String: DatabaseValue]) throws(DatabaseError) -> Write {
         let base = try writablePath()
         let text = try DatabaseValue.object(values).jsonText()
         let assignments: [WireAssignment]
@@ -198,21 +198,21 @@ extension DatabaseReference {
         return .update(base, assignments)
     }
 
-    private func write(_ write: Write) async throws(DatabaseError) {
+    func write(_ write: Write) async throws(DatabaseError) {
         try await database.wait(unasked: .writeCancelled) { core, reply in write.begin(core) { reply.settle($0) } }
     }
 
-    private func onDisconnect(_ write: Write) async throws(DatabaseError) {
+    func onDisconnect(_ write: Write) async throws(DatabaseError) {
         try await database.wait(unasked: .writeCancelled) { core, reply in
             core.onDisconnect(write.onDisconnect) { reply.settle($0) }
         }
     }
 
-    private func write(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
+    func write(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
         post(make, completion) { write, core, completion in write.begin(core, completion) }
     }
 
-    private func onDisconnect(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
+    func onDisconnect(_ make: () throws(DatabaseError) -> Write, _ completion: WriteCompletion?) {
         post(make, completion) { write, core, completion in
             core.onDisconnect(write.onDisconnect, completion: completion)
         }

@@ -37,7 +37,8 @@ private func observing(_ database: Database) async throws {
     }
     let newest = database.reference(withPath: "messages").queryOrderedByKey().queryLimited(toLast: 50)
     for try await messages in newest.children(as: Message.self) {
-        for (key, message) in messages { print(key, message.text) }
+        for message in messages { print(message.id, message.value.text) }
+        for child in messages.malformed { print("not a message:", child.error) }
     }
     for try await event in database.reference(withPath: "messages").childEvents() {
         switch event {
@@ -57,8 +58,38 @@ private func observing(_ database: Database) async throws {
     let lobby = try snapshot.data(as: Room.self)
     let title = snapshot["title"].string ?? "no title"
     let seats = snapshot["meta/seats"].int
-    let owners = try snapshot["owners"].children(as: Bool.self).map(\.key)
+    let owners = try snapshot["owners"].children(as: Bool.self).map(\.id)
     _ = (lobby, title, seats, owners)
+}
+
+private struct Full: Error {}
+
+private func seats(_ database: Database) async throws {
+    let room = database.reference(withPath: "rooms/lobby")
+    try await room.transaction(of: Room.self) { room in
+        guard let seats = room?.seats, seats > 0 else { throw Full() }
+        room?.seats = seats - 1
+    }
+    try await room.runTransactionBlock { data in
+        data["meta/by"].value = "ada"
+        data["visits"].value = ServerValue.increment(1)
+        return .success(withValue: data)
+    }
+}
+
+private func mixed(_ database: Database, _ title: String, _ seats: Int, _ message: Message) async throws {
+    let room = database.reference(withPath: "rooms/lobby")
+    try await room.setValue(["title": title, "seats": seats, "opened": ServerValue.timestamp()])
+    let key = database.makeKey()
+    try await database.reference().updateChildValues([
+        "messages/\(key)": DatabaseValue(encoding: message), "people/ada/last": key,
+    ])
+}
+
+@MainActor
+private func observed(_ database: Database) {
+    let notes = ObservedList(database.reference(withPath: "messages").queryLimited(toLast: 50), of: Message.self)
+    for note in notes.children { print(note.id, note.value.text) }
 }
 
 private func writing(_ database: Database) async throws {
@@ -91,7 +122,7 @@ private func transactions(_ database: Database) async throws {
     let likes = try await database.reference(withPath: "posts/7/likes").transaction(of: Int.self) { value in
         value = (value ?? 0) + 1
     }
-    print(likes ?? 0)
+    print(likes.value ?? 0)
     let stock = database.reference(withPath: "stock/apples")
     let (isCommitted, snapshot) = try await stock.runTransactionBlock { data in
         guard let count = data.value.int, count > 0 else { return .abort() }

@@ -55,8 +55,17 @@ struct TransactionTests {
         #expect(!isCommitted && snapshot.value == 1)
         struct Refused: Error {}
         await #expect(throws: DatabaseError.invalidValue("no")) {
-            try await place.transaction(of: Int.self) { (_) throws(DatabaseError) in throw .invalidValue("no") }
+            try await place.transaction(of: Int.self) { _ in throw DatabaseError.invalidValue("no") }
         }
+        // Errors of the caller end a transaction, too, and come out as they are.
+        await #expect(throws: Refused.self) {
+            try await place.transaction(of: Int.self) { value in
+                value = 2
+                throw Refused()
+            }
+        }
+        let outcome = try await place.transaction(of: Int.self) { value in if value == 7 { value = 8 } }
+        #expect(outcome == TransactionOutcome(isCommitted: false, value: 1))
         #expect(try await place.getData().value == 1)
     }
 
@@ -98,7 +107,7 @@ struct TransactionTests {
         async let result = place.transaction(of: Int.self) { $0 = ($0 ?? 0) + 1 }
         #expect(await log.next() == "value: 11")
         one.goOnline()
-        #expect(try await result == 21)
+        #expect(try await result.value == 21)
         #expect(try await other.reference(withPath: "x").getData().value == 21)
     }
 
@@ -113,5 +122,71 @@ struct TransactionTests {
             return .success(withValue: data)
         }
         #expect(await log.next() == "value: 1")
+    }
+
+    private struct Post: Codable, Sendable, Equatable {
+        var title: String
+        var likes: [String: Bool]
+        var draft: Bool?
+    }
+
+    @Test("changes the members that it names and leaves the others, with their priorities")
+    func members() async throws {
+        let place = try server.client().reference(withPath: "post")
+        try await place.setValue(
+            [
+                "title": [".value": "A", ".priority": 1], "likes": ["ann": true, "bob": true], "draft": true,
+                "unknown": ["deep": [".value": 1, ".priority": "p"]],
+            ], andPriority: 5)
+        let outcome = try await place.transaction(of: Post.self) { post in
+            post?.title = "B"
+            post?.likes["ann"] = nil
+            post?.likes["cid"] = true
+            post?.draft = nil
+        }
+        #expect(
+            outcome
+                == TransactionOutcome(
+                    isCommitted: true, value: Post(title: "B", likes: ["bob": true, "cid": true], draft: nil)))
+        #expect(
+            try await place.getData().exportValue == [
+                ".priority": 5, "title": [".value": "B", ".priority": 1], "likes": ["bob": true, "cid": true],
+                "unknown": ["deep": [".value": 1, ".priority": "p"]],
+            ])
+        let removed = try await place.transaction(of: Post.self) { $0 = nil }
+        #expect(removed == TransactionOutcome(isCommitted: true, value: nil))
+        #expect(try await place.getData().exists() == false)
+    }
+
+    @Test("a block changes parts of the data, and what it leaves alone keeps its priorities and its bytes")
+    func parts() async throws {
+        let database = try server.client()
+        let place = database.reference(withPath: "x")
+        // Two keys that are one string for Swift.
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        try await place.child(composed).setValue(1, andPriority: 1)
+        try await place.child(decomposed).setValue(2, andPriority: 2)
+        try await place.child("list/a").setValue(3, andPriority: 3)
+        let (isCommitted, snapshot) = try await place.runTransactionBlock { data in
+            #expect(data.childrenCount == 3 && data.hasChildren && data.hasChild(atPath: "list/a"))
+            #expect(data.children.map(\.key?.utf8.count) == [6, 5, 4])
+            #expect(data.childData(byAppendingPath: "list/a").priority == 3)
+            data["list/b"].value = ["at": ServerValue.timestamp()]
+            data["list/a"].value = 4
+            data["count"].value = ServerValue.increment(2)
+            return .success(withValue: data)
+        }
+        #expect(isCommitted)
+        #expect(snapshot.childrenCount == 4)
+        #expect(snapshot[composed].priority == 1 && snapshot[decomposed].priority == 2)
+        #expect(snapshot["list/a"].int == 4 && snapshot["list/a"].priority == 3)
+        #expect(snapshot["count"].int == 2)
+        #expect(try await place.child("list/b/at").getData().int ?? 0 > 1_700_000_000_000)
+        await #expect(throws: DatabaseError.self) {
+            try await place.runTransactionBlock { data in
+                data["a.b"].value = 1
+                return .success(withValue: data)
+            }
+        }
     }
 }

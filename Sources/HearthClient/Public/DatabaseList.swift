@@ -1,0 +1,50 @@
+/// A child of a place with its decoded value.
+public struct DatabaseChild<Value>: Identifiable {
+    /// The key.
+    public let id: String
+    /// The decoded value.
+    public let value: Value
+
+    /// A child, for tests and previews.
+    public init(id: String, value: Value) {
+        self.id = id
+        self.value = value
+    }
+}
+
+extension DatabaseChild: Sendable where Value: Sendable {}
+extension DatabaseChild: Equatable where Value: Equatable {}
+extension DatabaseChild: Hashable where Value: Hashable {}
+
+/// A child whose value is of another shape than what it was to be decoded to.
+public struct MalformedChild: Identifiable, Hashable, Sendable {
+    /// The key.
+    public let id: String
+    /// A `typeMismatch` that names the member.
+    public let error: DatabaseError
+}
+
+/// The decoded children of a place, in their order. Those that could not be decoded are beside it, so that one child of
+/// another shape does not hide the others.
+public struct DatabaseList<Value>: RandomAccessCollection {
+    private var children: [DatabaseChild<Value>] = []
+    /// The children that could not be decoded, in their order.
+    public private(set) var malformed: [MalformedChild] = []
+
+    init() {}
+
+    mutating func append(_ child: DatabaseChild<Value>) { children.append(child) }
+    mutating func append(_ child: MalformedChild) { malformed.append(child) }
+
+    /// The keys and values of the children that could be decoded.
+    public var startIndex: Int { children.startIndex }
+    /// One behind the last child.
+    public var endIndex: Int { children.endIndex }
+    /// The child at a position.
+    public subscript(position: Int) -> DatabaseChild<Value> { children[position] }
+    /// The value of the child with a key; nil if there is none. O(children).
+    public subscript(id: String) -> Value? { children.first { $0.id == id }?.value }
+}
+
+extension DatabaseList: Sendable where Value: Sendable {}
+extension DatabaseList: Equatable where Value: Equatable {}

@@ -1,0 +1,128 @@
+/// A type whose values can be written to a database beside values of other types:
+///
+///     try await room.setValue(["title": title, "seats": seats, "opened": ServerValue.timestamp()])
+///
+/// Strings, numbers, Booleans, optionals, arrays and dictionaries conform. An `Encodable` type conforms by saying so:
+///
+///     extension Message: DatabaseValueConvertible {}
+///     try await root.updateChildValues(["messages/\(key)": message, "people/ada/last": key])
+public protocol DatabaseValueConvertible: Sendable {
+    /// The value as it is written.
+    ///
+    /// - throws: `invalidValue`.
+    var databaseValue: DatabaseValue { get throws(DatabaseError) }
+}
+
+extension DatabaseValueConvertible where Self: Encodable {
+    /// The value as a ``DatabaseEncoder`` without further options makes it.
+    public var databaseValue: DatabaseValue {
+        get throws(DatabaseError) { try DatabaseEncoder().encode(self) }
+    }
+}
+
+extension DatabaseValue: DatabaseValueConvertible {
+    /// The value itself.
+    public var databaseValue: DatabaseValue { self }
+
+    /// A value from one of another type: `DatabaseValue(seats)`.
+    ///
+    /// - throws: `invalidValue` for a number that does not fit 64 bits, and as the encoder does.
+    public init(_ value: some DatabaseValueConvertible) throws(DatabaseError) { self = try value.databaseValue }
+
+    static func object(_ members: [String: (any DatabaseValueConvertible)?]) throws(DatabaseError) -> DatabaseValue {
+        var children: [String: DatabaseValue] = [:]
+        for (key, value) in members { children[key] = try value?.databaseValue ?? .null }
+        return .object(children)
+    }
+}
+
+extension ServerValue: DatabaseValueConvertible {
+    /// The placeholder that the server replaces.
+    public var databaseValue: DatabaseValue { .server(self) }
+}
+
+extension Bool: DatabaseValueConvertible {
+    /// A Boolean.
+    public var databaseValue: DatabaseValue { .bool(self) }
+}
+
+extension String: DatabaseValueConvertible {
+    /// A string.
+    public var databaseValue: DatabaseValue { .string(self) }
+}
+
+extension Substring: DatabaseValueConvertible {
+    /// A string.
+    public var databaseValue: DatabaseValue { .string(String(self)) }
+}
+
+extension Double: DatabaseValueConvertible {
+    /// A number. One that is not finite is refused when it is written.
+    public var databaseValue: DatabaseValue { .double(self) }
+}
+
+extension Float: DatabaseValueConvertible {
+    /// A number. One that is not finite is refused when it is written.
+    public var databaseValue: DatabaseValue { .double(Double(self)) }
+}
+
+extension Int: DatabaseValueConvertible {
+    /// A whole number.
+    public var databaseValue: DatabaseValue { .int(Int64(self)) }
+}
+
+extension Int64: DatabaseValueConvertible {
+    /// A whole number.
+    public var databaseValue: DatabaseValue { .int(self) }
+}
+
+extension Int32: DatabaseValueConvertible {
+    /// A whole number.
+    public var databaseValue: DatabaseValue { .int(Int64(self)) }
+}
+
+extension UInt32: DatabaseValueConvertible {
+    /// A whole number.
+    public var databaseValue: DatabaseValue { .int(Int64(self)) }
+}
+
+extension UInt: DatabaseValueConvertible {
+    /// A whole number.
+    ///
+    /// - throws: `invalidValue` beyond `Int64.max`.
+    public var databaseValue: DatabaseValue {
+        get throws(DatabaseError) {
+            guard let number = Int64(exactly: self) else { throw .invalidValue("\(self) does not fit 64 bits") }
+            return .int(number)
+        }
+    }
+}
+
+extension Optional: DatabaseValueConvertible where Wrapped: DatabaseValueConvertible {
+    /// Null for nil.
+    public var databaseValue: DatabaseValue {
+        get throws(DatabaseError) { try self?.databaseValue ?? .null }
+    }
+}
+
+extension Array: DatabaseValueConvertible where Element: DatabaseValueConvertible {
+    /// An array.
+    public var databaseValue: DatabaseValue {
+        get throws(DatabaseError) {
+            var elements: [DatabaseValue] = []
+            for element in self { elements.append(try element.databaseValue) }
+            return .array(elements)
+        }
+    }
+}
+
+extension Dictionary: DatabaseValueConvertible where Key == String, Value: DatabaseValueConvertible {
+    /// An object.
+    public var databaseValue: DatabaseValue {
+        get throws(DatabaseError) {
+            var children: [String: DatabaseValue] = [:]
+            for (key, value) in self { children[key] = try value.databaseValue }
+            return .object(children)
+        }
+    }
+}

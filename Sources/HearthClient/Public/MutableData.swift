@@ -1,0 +1,176 @@
+import JSONTree
+import WireProtocol
+
+/// The value that a transaction changes, with its priorities. What the transaction does not touch stays as it is.
+///
+///     data["stock"].value = 3
+///     data["by"].value = "ada"
+public struct MutableData: Sendable {
+    /// The last key of the place; nil for the root.
+    public let key: String?
+    private(set) var node: Node
+    /// The same as text once it has server values, which a node cannot hold.
+    private var text: CanonicalJSON?
+    /// Why this cannot be written.
+    private var failure: DatabaseError?
+
+    init(key: String?, node: Node) {
+        self.key = key
+        self.node = node
+    }
+
+    // MARK: The value
+
+    /// The value without priorities; null if there is nothing. Setting it replaces all children and keeps the priority
+    /// of the place. A server value is read as an estimate.
+    public var value: DatabaseValue {
+        get { DatabaseValue(node) }
+        set { set(newValue, at: .root) }
+    }
+
+    /// Null, a number or a string.
+    public var priority: DatabaseValue {
+        get { node.priority.map { DatabaseValue($0) } ?? .null }
+        set {
+            do throws(DatabaseError) {
+                let (value, hasServerValues) = try newValue.canonical()
+                guard value.isPriority, !hasServerValues else {
+                    throw .invalidValue("a priority is null, a number or a string")
+                }
+                text = text?.settingPriority(value, at: .root)
+                node = node.settingPriority(Node(value).leaf, at: .root) ?? node
+            } catch {
+                failure = failure ?? error
+            }
+        }
+    }
+
+    mutating func set(_ value: DatabaseValue, at path: Path) {
+        do throws(DatabaseError) {
+            let (canonical, hasServerValues) = try value.canonical()
+            set(canonical, hasServerValues, at: path)
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    private mutating func set(_ canonical: CanonicalJSON, _ hasServerValues: Bool, at path: Path) {
+        let old = node.value(at: path)
+        var canonical = canonical
+        if let priority = old.priority, canonical.priority == .null {
+            canonical = canonical.settingPriority(Node(priority).canonical, at: .root) ?? canonical
+        }
+        if hasServerValues || text != nil { text = (text ?? node.canonical).setting(canonical, at: path) }
+        let estimate =
+            hasServerValues
+            ? canonical.resolved(timestamp: 0) { old.value(at: $0).canonical } : canonical
+        node = node.setting(Node(estimate), at: path)
+    }
+
+    // MARK: Children
+
+    /// The part at a relative path, such as `title` or `meta/by`. Setting it changes this value.
+    public subscript(path: String) -> MutableData {
+        get {
+            var part = MutableData(key: key, node: .null)
+            do throws(PathError) {
+                let path = try Path(parsing: path)
+                part = MutableData(key: path.lastKey?.description ?? key, node: node.value(at: path))
+                part.text = text?.value(at: path)
+            } catch {
+                part.failure = .invalidPath("'\(path)' is no path: \(error)")
+            }
+            return part
+        }
+        set {
+            guard newValue.failure == nil, let path = try? Path(parsing: path) else {
+                failure = failure ?? newValue.failure ?? .invalidPath("'\(path)' is no path")
+                return
+            }
+            if newValue.text != nil || text != nil {
+                text = (text ?? node.canonical).setting(newValue.text ?? newValue.node.canonical, at: path)
+            }
+            node = node.setting(newValue.node, at: path)
+        }
+    }
+
+    /// A copy of the part at a relative path. To change it, assign to ``subscript(_:)``.
+    public func childData(byAppendingPath path: String) -> MutableData { self[path] }
+
+    /// How many children there are.
+    public var childrenCount: Int { node.children.count }
+
+    /// Whether there are children.
+    public var hasChildren: Bool { !node.children.isEmpty }
+
+    /// Whether there is anything at a relative path.
+    public func hasChild(atPath path: String) -> Bool { !self[path].node.isNull }
+
+    /// Copies of the children, in the order of their keys.
+    public var children: [MutableData] {
+        node.children.map { MutableData(key: $0.key.description, node: $0.node) }
+    }
+
+    // MARK: Inside
+
+    /// What is to be written at a place.
+    func assignment(at path: Path) throws(DatabaseError) -> WireAssignment {
+        if let failure { throw failure }
+        let canonical = text ?? node.canonical
+        do throws(JSONError) {
+            let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - path.depth)
+            _ = try CanonicalJSON.parse(canonical.bytes, limits: limits)
+        } catch {
+            throw .invalidValue(error.description)
+        }
+        let assignment = WireAssignment(
+            target: WriteTarget(path: path), value: canonical, hasServerValues: text != nil)
+        try WriteSize.check([assignment])
+        return assignment
+    }
+
+    /// Makes the changes that lead from one encoded value to another. What neither names stays.
+    mutating func merge(_ old: DatabaseValue, _ new: DatabaseValue, at path: Path = .root) throws(DatabaseError) {
+        if old == new { return }
+        guard case .object(let oldMembers) = old, case .object(let newMembers) = new else {
+            return set(new, at: path)
+        }
+        for (name, value) in newMembers {
+            try merge(oldMembers[name] ?? .null, value, at: path.appending(try Self.key(name)))
+        }
+        for name in oldMembers.keys where newMembers[name] == nil {
+            set(.null, at: path.appending(try Self.key(name)))
+        }
+    }
+
+    private static func key(_ name: String) throws(DatabaseError) -> Key {
+        do { return try Key(validating: name) } catch { throw .invalidPath("'\(name)' is no key: \(error)") }
+    }
+}
+
+/// What a transaction's block wants.
+public struct TransactionResult: Sendable {
+    let data: MutableData?
+
+    /// The value is to be this one.
+    public static func success(withValue data: MutableData) -> TransactionResult { TransactionResult(data: data) }
+
+    /// Nothing is to be changed.
+    public static func abort() -> TransactionResult { TransactionResult(data: nil) }
+}
+
+/// How a transaction ended.
+public struct TransactionOutcome<Value: Sendable>: Sendable {
+    /// Whether the block changed the value, and the server made the change.
+    public let isCommitted: Bool
+    /// The value then; nil if there is nothing.
+    public let value: Value?
+
+    /// An outcome, for tests of what is done with one.
+    public init(isCommitted: Bool, value: Value?) {
+        self.isCommitted = isCommitted
+        self.value = value
+    }
+}
+
+extension TransactionOutcome: Equatable where Value: Equatable {}
