@@ -6,7 +6,7 @@ import Synchronization
 enum TerminalMode {
     private static let isOn = Atomic(false)
 
-    // All are written before `isOn` is set, by whoever changes the mode, one at a time, and read when it was found set.
+    // Safe because all are written before `isOn` is set, by one caller at a time, and read only after it was found set.
     // As a global variable of its own, `termios` would be given less memory than the system writes into it (Swift 6.3
     // leaves out the space between its fields).
     nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)

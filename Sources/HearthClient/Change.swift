@@ -20,7 +20,7 @@ package enum Change: Hashable, Sendable {
         assignments.reduce(64) { $0 + $1.value.bytes.count + $1.target.path.encoded.count + 64 }
     }
 
-    /// What lies at or below a path, nil if nothing does. A server may report a change as a whole (wire-protocol 2.6).
+    /// What lies at or below a path, nil if nothing does. A server may report a change as a whole (Protocol.md 5).
     func part(at path: Path) -> Change? {
         let parts = assignments.compactMap { $0.part(at: path) }
         switch self {

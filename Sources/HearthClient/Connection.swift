@@ -70,7 +70,7 @@ package final class Connection: Sendable {
     /// Replaces a value or a priority; null removes.
     ///
     /// - parameter hash: if there is one, the write happens only if the value that is there has this hash, and is
-    /// refused with   `datastale` otherwise (wire-protocol 3.4, 3.5).
+    /// refused with   `datastale` otherwise (Protocol.md 4.7, 8).
     package func set(
         _ target: WriteTarget, to value: CanonicalJSON, expecting hash: [UInt8]? = nil
     ) async throws(ConnectionError) {
@@ -88,7 +88,7 @@ package final class Connection: Sendable {
         try await set(WriteTarget(path: path), to: .null)
     }
 
-    /// Replaces a value or a priority when this connection ends, however that comes (wire-protocol 5.2).
+    /// Replaces a value or a priority when this connection ends, however that comes (Protocol.md 17).
     package func onDisconnect(
         set target: WriteTarget, to value: CanonicalJSON
     ) async throws(ConnectionError) {
@@ -100,7 +100,7 @@ package final class Connection: Sendable {
         _ = try await send(.cancelOnDisconnect(path))
     }
 
-    /// Adds a child with a new key, which sorts behind the older ones (wire-protocol 6), and answers the key.
+    /// Adds a child with a new key, which sorts behind the older ones (Protocol.md 7.8), and answers the key.
     package func push(_ value: CanonicalJSON, to path: Path) async throws(ConnectionError) -> Key {
         let key = makePushID()
         try await set(WriteTarget(path: path.appending(key)), to: value)

@@ -105,7 +105,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
 
     /// Tells the server about a listen that was taken out.
     private func stop(_ entry: ListenTable.Entry) {
-        // There is one listen for all of a path, however many read it (wire-protocol 2.3).
+        // There is one listen for all of a path, however many read it (Protocol.md 4.2).
         if entry.query != nil || !listens.contains(path: entry.path) {
             send(.unlisten(entry.path, query: entry.query, tag: entry.tag)) { _ in }
         }
@@ -148,7 +148,7 @@ final class ConnectionCore: SessionOwner, @unchecked Sendable {
             deliver(.update(base, assignments.map { Assignment($0) }), tag: tag, position)
         case .revoke(let path, let query):
             let error = ConnectionError.refused(status: "permission_denied", text: "the listen was revoked")
-            // What belongs to no listen of this client may come late and is ignored (wire-protocol 2.6).
+            // What belongs to no listen of this client may come late and is ignored (Protocol.md 5).
             for entry in listens.removeAll(at: path, query) { entry.buffer.finish(error) }
             decideReading()
         case .unknown: break

@@ -2,7 +2,7 @@
 package enum ConnectionError: Error, Hashable, Sendable {
     /// There is no connection, or it ended before the answer. Whether a write took effect is not known then.
     case disconnected(DisconnectReason)
-    /// The server said no. `status` is one of the words of wire-protocol 2.7, `text` is for people.
+    /// The server said no. `status` is one of the words of Protocol.md 10.1, `text` is for people.
     case refused(status: String, text: String)
     /// The server's bytes are not what they should be.
     case protocolError(String)
@@ -26,9 +26,9 @@ package enum DisconnectReason: Hashable, Sendable {
     case lost(String)
     /// Nothing came from the server any more, not even the answer to a ping.
     case silent
-    /// The server does not want to see this client again (wire-protocol 1.5, control `s`).
+    /// The server does not want to see this client again (Protocol.md 2, control `s`).
     case killed(String)
-    /// The server sends the client to another host (wire-protocol 1.5, control `r`).
+    /// The server sends the client to another host (Protocol.md 2, control `r`).
     case redirected(host: String)
 }
 

@@ -5,7 +5,7 @@ package struct ConnectionOptions: Sendable {
     /// For connecting and TLS together, and then again for the handshake and the server's hello.
     package var openTimeout = Duration.seconds(15)
     package var keepAlive = KeepAliveTimes()
-    /// Bytes of one message of the server; it may send values of 256 MB (wire-protocol 4.1).
+    /// Bytes of one message of the server; it may send values of 256 MB (Protocol.md 9).
     package var messageBytesMax = 257 << 20
     /// With more bytes of requests unanswered than this, further ones wait before they are sent.
     package var unansweredBytesMax = 4 << 20
@@ -16,7 +16,7 @@ package struct ConnectionOptions: Sendable {
     package var waitingChangeBytesHigh = 1 << 20
     /// With more bytes of changes than this, the listen ends with `slowReader`. One change may be larger.
     package var waitingChangeBytesMax = 64 << 20
-    /// The session of the connection that this one replaces (wire-protocol 1.1, `ls`).
+    /// The session of the connection that this one replaces (Protocol.md 2.1, `ls`).
     package var lastSession: [UInt8]?
     /// Whom to trust over TLS; nil for the system's authorities.
     package var tls: TLSContext?
@@ -27,7 +27,7 @@ package struct ConnectionOptions: Sendable {
 /// When a connection is kept open, and when it is given up.
 package struct KeepAliveTimes: Sendable {
     /// Without sending for this long, a keep-alive is sent; without receiving for this long, a ping. SDKs take 45 s
-    /// (wire-protocol 1.5).
+    /// (Protocol.md 2).
     package var idle = Duration.seconds(45)
     /// How long after a ping something must come.
     package var answer = Duration.seconds(15)

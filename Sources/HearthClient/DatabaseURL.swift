@@ -1,7 +1,7 @@
 import HTTPCodec
 package import JSONTree
 
-/// Where a database is, as Firebase writes it (wire-protocol 1.2): `ws://host:port/path?ns=name`, and the same with
+/// Where a database is, as Firebase writes it (Protocol.md 2.2): `ws://host:port/path?ns=name`, and the same with
 /// `wss`, `http` and `https`.
 ///
 /// With a port, the scheme decides about TLS; without one it is always TLS on port 443, as in all SDKs. The database is
@@ -51,7 +51,7 @@ package struct DatabaseURL: Hashable, Sendable {
     /// Host and port as a `Host` header field has them.
     package var authority: String { (isIPv6 ? "[\(host)]" : host) + (usesTLS && port == 443 ? "" : ":\(port)") }
 
-    /// What to ask the server for (wire-protocol 1.1). `lastSession` is the session that a new connection replaces.
+    /// What to ask the server for (Protocol.md 2.1). `lastSession` is the session that a new connection replaces.
     func target(lastSession: [UInt8]?) -> String {
         var target = "/.ws?v=5"
         if !database.isEmpty { target += "&ns=" + DatabaseURL.encoded(Array(database.utf8)) }
@@ -66,7 +66,7 @@ package struct DatabaseURL: Hashable, Sendable {
         HTTPAddress(host: host, port: port, usesTLS: usesTLS, authority: authority, target: target)
     }
 
-    /// Where the value at a path is over HTTP (rest 1). `query` is already encoded.
+    /// Where the value at a path is over HTTP (Protocol.md 14). `query` is already encoded.
     package func address(_ path: Path, query: String) -> HTTPAddress { address(target: restTarget(path, query: query)) }
 
     /// The target of something about the database that administrators see or set.

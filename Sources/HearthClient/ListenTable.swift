@@ -1,7 +1,7 @@
 import JSONTree
 import WireProtocol
 
-/// The listens of one connection: which of them a push concerns, and what part of it (wire-protocol 2.6). Does no I/O.
+/// The listens of one connection: which of them a push concerns, and what part of it (Protocol.md 5). Does no I/O.
 struct ListenTable {
     struct Entry {
         let number: UInt64
@@ -77,7 +77,7 @@ struct ListenTable {
         return overflowing
     }
 
-    /// The server has registered a listen. When it had nothing to say, there is nothing (wire-protocol 2.3).
+    /// The server has registered a listen. When it had nothing to say, there is nothing (Protocol.md 4.2).
     ///
     /// - parameter position: everything up to it was said.
     mutating func registered(_ number: UInt64, position: [UInt8]? = nil) {

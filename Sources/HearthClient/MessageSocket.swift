@@ -12,7 +12,7 @@ protocol MessageSocketOwner: AnyObject {
     func ended(_ error: ConnectionError)
 }
 
-/// A connection that carries whole messages: the WebSocket handshake, frames and their joining (wire-protocol 1.1, 1.3,
+/// A connection that carries whole messages: the WebSocket handshake, frames and their joining (Protocol.md 2.1, 2.3,
 /// 1.6), signs of life, goodbye. Lives on one loop.
 final class MessageSocket: StreamHandler {
     private enum Phase {

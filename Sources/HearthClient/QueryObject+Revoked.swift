@@ -2,7 +2,7 @@ import WireProtocol
 
 extension QueryObject {
     /// Whether the text with which a server revokes a listen means this query: an array with its object, whose members
-    /// may come in any order (wire-protocol 2.6).
+    /// may come in any order (Protocol.md 5).
     func isNamed(by text: [UInt8]?) -> Bool {
         guard let text, let start = text.firstIndex(of: UInt8(ascii: "{")),
             let end = text.lastIndex(of: UInt8(ascii: "}")), start < end,

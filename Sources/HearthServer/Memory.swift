@@ -2,8 +2,8 @@ import CLinux
 
 /// The memory that this process may use.
 enum Memory {
-    /// The least of the machine's memory, the limits of the control groups that the process is in, and the address space
-    /// that it may have (`ulimit -v`), in bytes.
+    /// The least of the machine's memory, the limits of the control groups that the process is in, and the address
+    /// space that it may have (`ulimit -v`), in bytes.
     static let byteCount: Int = {
         let groups = FileBytes.read("/proc/self/cgroup").map { String(decoding: $0, as: UTF8.self) } ?? ""
         return min(

@@ -1,5 +1,6 @@
 import RealtimeDatabase
 import Synchronization
+import StorageErrors
 
 /// Whether the server takes all requests at the moment, for load balancers and monitors. Any thread.
 final class Readiness: Sendable {

@@ -2,10 +2,11 @@ package import EventLoop
 import Glibc
 import Identity
 import JSONTree
-package import RealtimeDatabase
+import RealtimeDatabase
 import SecurityRules
 import Synchronization
 import TreeStorage
+package import StorageErrors
 
 /// A running server: listener, event loops, database thread.
 package final class Server: Sendable {
@@ -244,8 +245,8 @@ package final class Server: Sendable {
         }
     }
 
-    /// Whether somebody who is not signed in may read and write a value at a place of the empty default database, so that
-    /// a first try works.
+    /// Whether somebody who is not signed in may read and write a value at a place of the empty default database, so
+    /// that a first try works.
     package func letsNobodyTry(_ place: String) -> Bool {
         guard let program = services.rules.program(for: services.directory.defaultName) else { return true }
         guard let path = try? Path(parsing: place) else { return false }

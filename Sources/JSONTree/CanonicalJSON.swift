@@ -1,9 +1,9 @@
 /// The value of a node as canonical JSON text, the form in which values are stored, compared and sent.
 ///
-/// It is the export form (with priorities, wire-protocol 3.3) with nothing left to choice, so that equal values have
+/// It is the export form (with priorities, Protocol.md 7.6) with nothing left to choice, so that equal values have
 /// equal bytes:
 ///
-/// - no white space; keys in tree order (wire-protocol 4.4), each once; `.priority` before them;
+/// - no white space; keys in tree order (Protocol.md 7.5), each once; `.priority` before them;
 /// - nothing is `null`, and appears only alone: no null members, no empty objects, no arrays (their elements are
 ///   members);
 /// - a leaf is `true`, `5`, `"text"`, or with a priority `{".priority":p,".value":v}`; an inner node `{"a":1}` or
@@ -45,7 +45,7 @@ extension CanonicalJSON: CustomStringConvertible {
 // MARK: Reading
 
 extension CanonicalJSON {
-    /// What a value may be at most (wire-protocol 4.1). The limit of a key is `Key.maximumByteCount`.
+    /// What a value may be at most (Protocol.md 9). The limit of a key is `Key.maximumByteCount`.
     package struct Limits: Hashable, Sendable {
         /// Levels below the value's root: `Path.maximumDepth` less the depth of the place it is written to.
         package var depth: Int

@@ -1,4 +1,4 @@
-/// Comparing a large value with what a client has of it, part by part (wire-protocol 3.7), so that only differing parts
+/// Comparing a large value with what a client has of it, part by part (Protocol.md 4.2), so that only differing parts
 /// are sent.
 ///
 /// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each

@@ -1,4 +1,4 @@
-/// A key that counts as an integer (wire-protocol 4.3): `-?0*[0-9]{1,10}` with a value of 32 bits.
+/// A key that counts as an integer (Protocol.md 7.5): `-?0*[0-9]{1,10}` with a value of 32 bits.
 ///
 /// Keys of equal value are told apart by `form`, so that value and form give the text back and order the keys totally:
 /// shorter first, and the negative zero before the longer positive one: `0` < `-0` < `00` < `-00` < `000`.

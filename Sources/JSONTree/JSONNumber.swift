@@ -1,4 +1,4 @@
-/// Numbers in canonical text (wire-protocol 4.2): a whole number that fits 64 bits as a decimal integer, any other as
+/// Numbers in canonical text (Protocol.md 7.1): a whole number that fits 64 bits as a decimal integer, any other as
 /// the shortest text that reads back as the same double. So `1`, `1.0` and `10e-1` are one value with one text.
 package enum JSONNumber: Hashable {
     case integer(Int64)

@@ -1,14 +1,14 @@
-/// How a value is shown over HTTP (rest 4). On the websocket and with `format=export` the canonical text itself is
-/// shown.
+/// How a value is shown over HTTP (Protocol.md 14). On the websocket and with `format=export` the canonical text itself
+/// is shown.
 ///
 /// The text has no white space; ``JSONLayout`` makes it pretty.
 package enum JSONOutput: Hashable, Sendable {
-    /// Without priorities; objects that look like arrays become arrays (wire-protocol 4.2).
+    /// Without priorities; objects that look like arrays become arrays (Protocol.md 7.1).
     case plain
     /// With priorities, without arrays.
     case export
-    /// As a write answers (rest 3): with priorities, and objects that look like arrays become arrays unless they have a
-    /// priority, so that what is read back is the same.
+    /// As a write answers (Protocol.md 14): with priorities, and objects that look like arrays become arrays unless
+    /// they have a priority, so that what is read back is the same.
     case echo
     /// The children's keys, each with the value `true`; a leaf as in `plain`. Never an array.
     case shallow
@@ -34,7 +34,7 @@ package enum JSONOutput: Hashable, Sendable {
 }
 
 /// Finds out whether an inner node is shown as an array: all keys are indices without leading zeros, and at least half
-/// of the places up to the greatest are taken (wire-protocol 4.2).
+/// of the places up to the greatest are taken (Protocol.md 7.1).
 package struct ArrayShape: Sendable {
     private var count = 0
     private var last = 0

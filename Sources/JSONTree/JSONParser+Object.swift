@@ -238,7 +238,7 @@ extension JSONParser {
     }
 
     /// Gives an object with `.priority`, `.value` or `.sv`, whose members are in order, its canonical form
-    /// (wire-protocol 3.3).
+    /// (Protocol.md 7.6).
     private mutating func finishMetadata(from start: Int, base: Int, opening: Int) throws(JSONError) -> Kind {
         var priority: Range<Int>?
         var value: Range<Int>?

@@ -115,7 +115,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// An array is an object whose keys are the indices (wire-protocol 4.2); they come in order and once each.
+    /// An array is an object whose keys are the indices (Protocol.md 7.1); they come in order and once each.
     private mutating func parseArray(depth: Int) throws(JSONError) -> Kind {
         offset += 1
         let start = output.count
@@ -151,7 +151,7 @@ struct JSONParser: ~Copyable {
         return .object
     }
 
-    /// Reads what stands behind the key `.sv` (wire-protocol 3.3).
+    /// Reads what stands behind the key `.sv` (Protocol.md 7.6).
     mutating func parseServerValue() throws(JSONError) {
         skipWhiteSpace()
         let start = offset

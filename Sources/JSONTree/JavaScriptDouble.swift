@@ -1,4 +1,4 @@
-/// The bits of a double as the JavaScript client computes them, mistakes included (wire-protocol 3.5).
+/// The bits of a double as the JavaScript client computes them, mistakes included (Protocol.md 8).
 ///
 /// It takes the exponent from the rounded quotient log(v) / ln 2, which reaches the next whole number already a little
 /// below a power of two (at `Number.MAX_SAFE_INTEGER`, for one), and the fraction from the product with a power of two

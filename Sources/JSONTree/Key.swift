@@ -1,4 +1,4 @@
-/// Why bytes are not a key (wire-protocol 4.1).
+/// Why bytes are not a key (Protocol.md 9).
 package enum KeyError: Error, Hashable, Sendable {
     case empty
     case tooLong(byteCount: Int)
@@ -18,9 +18,9 @@ extension KeyError: CustomStringConvertible {
     }
 }
 
-/// One component of a path: the name of a child, checked against wire-protocol 4.1.
+/// One component of a path: the name of a child, checked against Protocol.md 9.
 ///
-/// Equality is equality of bytes (never canonical equivalence), the order is that of wire-protocol 4.4: integer keys
+/// Equality is equality of bytes (never canonical equivalence), the order is that of Protocol.md 7.5: integer keys
 /// first, by value, then all others by UTF-16 code units. Holding one costs an array; hot paths use encoded segments of
 /// a `Path`.
 package struct Key: Hashable, Comparable, Sendable {
@@ -52,7 +52,7 @@ package struct Key: Hashable, Comparable, Sendable {
         utf8 = text
     }
 
-    /// The value if this key counts as an integer (wire-protocol 4.3), as `7` and `007` do.
+    /// The value if this key counts as an integer (Protocol.md 7.5), as `7` and `007` do.
     package var integer: Int32? { utf8.withUnsafeBytes { IntegerKey($0)?.value } }
 
     package static func == (a: Key, b: Key) -> Bool {
@@ -69,7 +69,7 @@ package struct Key: Hashable, Comparable, Sendable {
 }
 
 extension Key {
-    /// Checks the rules of wire-protocol 4.1 on decoded bytes.
+    /// Checks the rules of Protocol.md 9 on decoded bytes.
     static func check(_ utf8: UnsafeRawBufferPointer) throws(KeyError) {
         if utf8.isEmpty { throw .empty }
         if utf8.count > maximumByteCount { throw .tooLong(byteCount: utf8.count) }

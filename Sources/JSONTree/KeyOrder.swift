@@ -89,7 +89,7 @@ enum Segment {
     }
 }
 
-/// Order of two keys by their UTF-8 bytes (wire-protocol 4.4): negative, zero or positive.
+/// Order of two keys by their UTF-8 bytes (Protocol.md 7.5): negative, zero or positive.
 func compareKeys(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let integerA = IntegerKey(a)
     let integerB = IntegerKey(b)

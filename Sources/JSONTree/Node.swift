@@ -1,4 +1,4 @@
-/// A scalar of the tree (wire-protocol 4.2).
+/// A scalar of the tree (Protocol.md 7.1).
 package enum Leaf: Hashable, Sendable {
     case bool(Bool)
     case integer(Int64)
@@ -111,7 +111,7 @@ extension Node {
         return node
     }
 
-    /// This node with another one, priority and all, in the place of what is at the relative path (wire-protocol 3.1).
+    /// This node with another one, priority and all, in the place of what is at the relative path (Protocol.md 4.5).
     package func setting(_ node: Node, at path: Path) -> Node {
         guard let key = path.firstKey, let rest = path.suffix(after: Path.root.appending(key)) else { return node }
         return setting(child(key).setting(node, at: rest), for: key)

@@ -1,4 +1,4 @@
-/// The hash of a node that clients send along with listens and transactions (wire-protocol 3.5, "V1"): the Base64 text
+/// The hash of a node that clients send along with listens and transactions (Protocol.md 8, "V1"): the Base64 text
 /// of a SHA-1 over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the
 /// empty string.
 package enum NodeHash {
@@ -78,7 +78,7 @@ struct NodeHasher {
         sha.update(":")
     }
 
-    /// In priority order (wire-protocol 4.5): by priority, then by key.
+    /// In priority order (Protocol.md 16.2): by priority, then by key.
     private mutating func orderedMembers(_ shape: CanonicalShape) -> [CanonicalMember] {
         var members: [CanonicalMember] = []
         var priorities: [Range<Int>] = []

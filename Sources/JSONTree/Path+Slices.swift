@@ -72,7 +72,7 @@ extension WriteTarget {
 }
 
 extension CanonicalJSON {
-    /// Whether the value may be a priority: null, a number or a string (wire-protocol 4.2).
+    /// Whether the value may be a priority: null, a number or a string (Protocol.md 7.1).
     package var isPriority: Bool {
         switch bytes.first {
         case UInt8(ascii: "{"), UInt8(ascii: "t"), UInt8(ascii: "f"): false

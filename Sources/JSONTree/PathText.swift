@@ -19,11 +19,11 @@ extension PathError: CustomStringConvertible {
 }
 
 extension Path {
-    /// Levels below the root (wire-protocol 4.1).
+    /// Levels below the root (Protocol.md 9).
     package static let maximumDepth = 32
 
     /// Reads the text form of the realtime protocol, raw keys between slashes: `/a/b`, `a//b/`, `` (the root). Empty
-    /// parts do not count (wire-protocol 2.1).
+    /// parts do not count (Protocol.md 4.1).
     package init(parsing text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
             try PathReader.read(textByteCount: text.count) { (reader) throws(PathError) in
@@ -36,8 +36,8 @@ extension Path {
 
     package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
 
-    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (rest 1). `+` means itself. A `%2F`
-    /// is a slash inside a key, hence an error.
+    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (Protocol.md 14). `+` means itself.
+    /// A `%2F` is a slash inside a key, hence an error.
     package init(percentEncoded text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in
             var decoded: [UInt8] = []
@@ -82,7 +82,7 @@ extension Path: CustomStringConvertible {
     package var description: String { "/" + String(decoding: text, as: UTF8.self) }
 }
 
-/// A path as a write names it: `a/b/.priority` means the priority of `a/b` (wire-protocol 3.1, 3.2).
+/// A path as a write names it: `a/b/.priority` means the priority of `a/b` (Protocol.md 4.5, 4.6).
 package struct WriteTarget: Hashable, Sendable {
     package var path: Path
     package var isPriority: Bool

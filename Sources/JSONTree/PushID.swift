@@ -1,4 +1,4 @@
-/// Makes push ids (wire-protocol 6): keys of 20 characters that sort by the time they were made.
+/// Makes push ids (Protocol.md 7.8): keys of 20 characters that sort by the time they were made.
 ///
 /// Eight characters are the time, twelve are random. Within one millisecond, or when the clock goes back, the next id
 /// is the last one plus one, so the ids of one generator always grow.

@@ -1,4 +1,4 @@
-/// Placeholders that the server fills in (wire-protocol 3.3).
+/// Placeholders that the server fills in (Protocol.md 7.6).
 extension CanonicalJSON {
     /// This value with every server value replaced by what it stands for.
     ///

@@ -1,4 +1,4 @@
-/// The order of values and priorities (wire-protocol 4.5): nothing < false < true < numbers < strings < objects.
+/// The order of values and priorities (Protocol.md 16.2): nothing < false < true < numbers < strings < objects.
 /// Numbers compare as doubles, strings by UTF-16 code units, all objects are equal. A leaf's priority does not count.
 package enum ValueOrder {
     /// Negative, zero or positive.

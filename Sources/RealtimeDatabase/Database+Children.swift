@@ -1,4 +1,5 @@
 package import JSONTree
+import StorageErrors
 
 /// Which children of a node are described, and how.
 package struct ChildrenPage: Sendable {

@@ -72,7 +72,7 @@ extension Database {
     /// Another process began: all connections that are owed something have ended.
     package func orphanAll() { orphans = owed.keys.sorted() }
 
-    /// Makes the writes of connections that have ended, each as one commit (wire-protocol 5.2). While writes are
+    /// Makes the writes of connections that have ended, each as one commit (Protocol.md 17). While writes are
     /// refused they wait.
     func payOrphans(in turn: inout Turn) {
         while let connection = orphans.first, refusal == nil, tornBy == nil, telling == nil {

@@ -38,8 +38,8 @@ extension Database {
         return released.filter { !$0.operation.asksData }
     }
 
-    /// Keeps a request that has to wait for the end of a large read. False if it need not. The end of the connection ends
-    /// its reads, too.
+    /// Keeps a request that has to wait for the end of a large read. False if it need not. The end of the connection
+    /// ends its reads, too.
     func park(_ request: Request) -> Bool {
         let connection = request.connection
         guard let reads = largeReads[connection] else { return false }

@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 extension Database {
     /// While writes are refused, values up to this many bytes are assembled in memory, and larger ones refused as well.
@@ -21,7 +22,7 @@ extension Database {
     }
 
     /// The data comes first, then the membership, then the reply, so that the listener sees each change exactly once
-    /// (wire-protocol 2.3). On an HTTP connection it is an event stream.
+    /// (Protocol.md 4.2). On an HTTP connection it is an event stream.
     func listen(
         _ path: Path, known: KnownData?, since: Since?, _ found: MissedChanges.Found?, for request: Request,
         in turn: inout Turn

@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 extension Database {
     /// What a query selects may have this many bytes; it is assembled in memory.
@@ -27,7 +28,7 @@ extension Database {
         turn.outputs.append(.reply(request.connection, number: request.number, reply))
     }
 
-    /// As for a plain listener: first the data, then the membership, then the reply (wire-protocol 2.3).
+    /// As for a plain listener: first the data, then the membership, then the reply (Protocol.md 4.2).
     func listen(
         _ path: Path, _ query: Query, _ form: ListenerForm, known: KnownData?, text: [UInt8], saysPosition: Bool,
         for request: Request,

@@ -1,5 +1,6 @@
 import JSONTree
 package import SecurityRules
+import StorageErrors
 
 extension Database {
     /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.

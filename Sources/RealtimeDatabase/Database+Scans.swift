@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 /// Queries without an index, whose children are visited in steps between the requests of others.
 ///

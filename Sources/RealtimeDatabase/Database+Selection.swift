@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 /// What queries select of the tree.
 extension Database {
@@ -10,7 +11,7 @@ extension Database {
         }
     }
 
-    /// The object of the children that a query selects; null if there are none (wire-protocol 4.6). `members` are those
+    /// The object of the children that a query selects; null if there are none (Protocol.md 16.1). `members` are those
     /// of a limited query, if they are known, and `found` is what a scan has found.
     func selection(
         _ query: Query, at path: Path, members: QueryWindow? = nil, found: QueryScan? = nil, bytesMax: Int = .max

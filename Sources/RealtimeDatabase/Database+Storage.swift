@@ -1,4 +1,5 @@
 import JSONTree
+package import StorageErrors
 
 /// Rows that are ready to be written to the store: everything up to `sequence`.
 package struct FrozenRows: Sendable {

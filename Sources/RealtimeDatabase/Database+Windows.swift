@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 extension Database {
     // MARK: Before the commit
@@ -148,7 +149,7 @@ extension Database {
                 let told = events?.list(kinds) ?? []
                 contents = told.isEmpty ? [] : [.events(told)]
             case .eventStream where isSet:
-                // What a set does to several children are so many sets (rest 8).
+                // What a set does to several children are so many sets (Protocol.md 14).
                 contents = change.assignments.map { .change(.set($0)) }
             case .eventStream, .tagged: contents = [.change(change)]
             }
@@ -204,7 +205,7 @@ extension Database {
     }
 
     /// Children that left become null, those that entered come whole, those that stayed as they were written
-    /// (wire-protocol 2.6).
+    /// (Protocol.md 5).
     private func change(
         for difference: WindowDifference, of query: ConcernedQuery
     ) throws(StorageError) -> Change? {

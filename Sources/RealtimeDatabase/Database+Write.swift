@@ -1,5 +1,6 @@
 import JSONTree
 import SecurityRules
+import StorageErrors
 
 extension Database {
     /// Sets one place, after its precondition. Answers what is stored.

@@ -1,5 +1,6 @@
 import JSONTree
 import SecurityRules
+package import StorageErrors
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and
 /// when.

@@ -1,7 +1,8 @@
 import CSQLite
 import Glibc
 import SQLite
-package import RealtimeDatabase
+import RealtimeDatabase
+package import StorageErrors
 
 /// The folder that holds everything: one pair of files per database, and a lock that keeps a second server out.
 package final class DataFolder: Sendable {

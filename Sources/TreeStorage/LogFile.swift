@@ -1,5 +1,6 @@
 package import RealtimeDatabase
 import SQLite
+package import StorageErrors
 
 /// The commit log of one database: a SQLite file with one row per turn.
 ///

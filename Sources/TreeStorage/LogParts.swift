@@ -1,6 +1,7 @@
 package import JSONTree
-package import RealtimeDatabase
+import RealtimeDatabase
 import SQLite
+package import StorageErrors
 
 /// The parts of large texts in a commit log.
 ///

@@ -1,7 +1,7 @@
 /// A server's answer to an opening handshake that it accepts (RFC 6455 section 4.2).
 package struct ServerHandshake: Sendable {
     /// The whole 101 response. It names nothing that was not asked for, and `Connection` holds `Upgrade` alone, because
-    /// there are clients that read it by hand (wire-protocol 1.3).
+    /// there are clients that read it by hand (Protocol.md 2.3).
     package let response: [UInt8]
     /// What was agreed on for compression.
     package let deflate: DeflateParameters?

@@ -84,7 +84,7 @@ package struct WebSocketDecoder: ~Copyable {
     ///   - role: which end of the connection reads.
     ///   - deflate: what the handshake agreed on, if anything.
     ///   - validatesUTF8: false to let invalid text pass. The realtime endpoint needs that: some clients split a
-    ///     message between frames inside of a character (wire-protocol 1.6).
+    ///     message between frames inside of a character (Protocol.md 3.2).
     package init(role: WebSocketRole, limits: Limits, deflate: DeflateParameters? = nil, validatesUTF8: Bool = true) {
         rules = FrameHeader.Rules(isMasked: role == .server, allowsCompression: deflate != nil)
         self.limits = limits

@@ -1,7 +1,7 @@
 import JSONTree
 
 extension ClientMessage {
-    /// Reads one whole message (frames joined, wire-protocol 1.6). One pass over the envelope and one over the data;
+    /// Reads one whole message (frames joined, Protocol.md 3.2). One pass over the envelope and one over the data;
     /// costs about the length of the text.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ClientMessage {
         if let put = PlainPut(bytes) { return .request(number: put.number, .put(put.assignment, hash: nil)) }
@@ -65,7 +65,7 @@ extension ClientMessage {
             return .authenticate(credential: credential, acting: body.acting)
         }
         if action.equals("unauth") { return .unauthenticate }
-        // The JavaScript SDK misspells the last one (wire-protocol 2.2).
+        // The JavaScript SDK misspells the last one (Protocol.md 4).
         if action.equals("appcheck") || action.equals("unappcheck") || action.equals("unappeck") { return .appCheck }
         return .unknown(action: Array(action))
     }

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// A message from a client to the server (wire-protocol 1.4, 2.2).
+/// A message from a client to the server (Protocol.md 3.3, 4).
 package enum ClientMessage: Hashable, Sendable {
     case request(number: Int64, ClientRequest)
     /// A request whose number could be read but whose body is wrong; it must be answered with the error.
@@ -8,7 +8,7 @@ package enum ClientMessage: Hashable, Sendable {
     /// Control `p`: answer with a pong.
     case ping
     /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session
-    /// (wire-protocol 1.7).
+    /// (Protocol.md 15).
     case switchAck
     /// Control `n`, by long polling: nothing follows here.
     case endOfTransmission
@@ -25,7 +25,7 @@ package enum ClientRequest: Hashable, Sendable {
     /// `g`: read once.
     case get(Path, query: QueryObject?)
     /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`,
-    /// the compound hash (wire-protocol 3.7). With `since`, an addition to the protocol, it wants to be told of
+    /// the compound hash (Protocol.md 4.2). With `since`, an addition to the protocol, it wants to be told of
     /// positions, and what came after this one; empty if it has none.
     case listen(
         Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)

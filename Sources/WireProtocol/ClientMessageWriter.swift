@@ -1,6 +1,6 @@
 import JSONTree
 
-/// Writes the messages of a client (wire-protocol 1.4–1.5, 2.2) behind what already stands in a byte array. Values are
+/// Writes the messages of a client (Protocol.md 2, 3.3, 4) behind what already stands in a byte array. Values are
 /// canonical text and are copied as they are.
 package enum ClientMessageWriter {
     /// The frame that keeps a silent connection open. Not a message: it is never cut, joined or answered (wire-protocol
@@ -40,7 +40,7 @@ package enum ClientMessageWriter {
             out.append(literal: #""g","b":{"p":"#)
             out.append(quoted: path)
             out.append(literal: #","q":"#)
-            // Always present (wire-protocol 2.5).
+            // Always present (Protocol.md 4.4).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
         case .listen(let path, let query, let tag, let hash, let parts, let since):
             out.append(literal: #""q","b":{"p":"#)

@@ -1,7 +1,7 @@
 import JSONTree
 
 extension CompoundHash.Parts {
-    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (wire-protocol 3.7). Nil if it is something else: without it the client is
+    /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (Protocol.md 4.2). Nil if it is something else: without it the client is
     /// sent more, and nothing is wrong.
     init?(parsing text: UnsafeRawBufferPointer) throws(JSONError) {
         var hashes: [JSONStringText]?

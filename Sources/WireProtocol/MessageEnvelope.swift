@@ -1,6 +1,6 @@
 import JSONTree
 
-/// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (wire-protocol 1.4).
+/// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (Protocol.md 3.3).
 struct MessageEnvelope {
     let layer: MessageLayer
     /// The text of the object inside.

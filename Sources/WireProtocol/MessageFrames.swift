@@ -1,6 +1,6 @@
 import JSONTree
 
-/// How a message is cut into WebSocket frames (wire-protocol 1.6): one frame up to 16384 UTF-16 code units, otherwise a
+/// How a message is cut into WebSocket frames (Protocol.md 3.2): one frame up to 16384 UTF-16 code units, otherwise a
 /// frame with the decimal number of chunks, then the chunks.
 package enum MessageChunks {
     /// UTF-16 code units in one frame at most.

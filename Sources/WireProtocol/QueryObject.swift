@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// The query object of a request (wire-protocol 2.4), read, and as the client wrote it: a server that ends the listen
+/// The query object of a request (Protocol.md 16.1), read, and as the client wrote it: a server that ends the listen
 /// names it in the same words.
 package struct QueryObject: Hashable, Sendable {
     package let query: Query
@@ -18,8 +18,8 @@ package struct QueryObject: Hashable, Sendable {
         isList = false
     }
 
-    /// Reads a list of query objects. SDKs 1.x select from the whole value themselves, so it selects everything; its text
-    /// is what stands between the brackets.
+    /// Reads a list of query objects. SDKs 1.x select from the whole value themselves, so it selects everything; its
+    /// text is what stands between the brackets.
     package init(parsingList list: [UInt8]) throws(RequestError) {
         guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .missing("query \"q\"") }
         text = Array(list.dropFirst().dropLast())

@@ -1,7 +1,7 @@
 package import JSONTree
 
 extension ServerMessage {
-    /// Reads one whole message (frames joined, wire-protocol 1.6). The values of pushes come out canonical, whatever
+    /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes come out canonical, whatever
     /// form the server gave them. Costs about the length of the text, twice where there is data.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws(MessageError) -> ServerMessage {
         let envelope = try MessageEnvelope(bytes)

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// A message from the server to a client (wire-protocol 1.5, 2.6).
+/// A message from the server to a client (Protocol.md 2, 5).
 package enum ServerMessage: Hashable, Sendable {
     /// Control `h`, the first message.
     case hello(ServerHello)
@@ -35,7 +35,7 @@ package struct ServerHello: Hashable, Sendable {
 /// The answer to a request.
 package struct ServerResponse: Hashable, Sendable {
     package var number: Int64
-    /// `ok`, or a word for what went wrong (wire-protocol 2.7).
+    /// `ok`, or a word for what went wrong (Protocol.md 10.1).
     package var status: [UInt8]
     /// JSON text, `null` if there was none. Its structure alone is checked: only the request tells what it should be.
     package var data: [UInt8]

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// Writes the messages of the server (wire-protocol 1.4–1.5, 2.6–2.7) behind what already stands in a byte array.
+/// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) behind what already stands in a byte array.
 /// Values are canonical text and are copied as they are.
 package enum ServerMessageWriter {
     /// The first message on a connection. `time` in milliseconds since 1970; `host` is the one that the client used.
@@ -18,7 +18,7 @@ package enum ServerMessageWriter {
         out.append(literal: #"{"t":"c","d":{"t":"o","d":null}}"#)
     }
 
-    /// The first message on a WebSocket that is to take over from long polling (wire-protocol 1.7).
+    /// The first message on a WebSocket that is to take over from long polling (Protocol.md 15).
     package static func appendSwitchAck(to out: inout [UInt8]) {
         out.append(literal: #"{"t":"c","d":{"t":"a","d":{}}}"#)
     }
@@ -128,7 +128,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// Push `rm`: the parts of the value at a path that the client has otherwise (wire-protocol 3.7).
+    /// Push `rm`: the parts of the value at a path that the client has otherwise (Protocol.md 4.2).
     package static func appendParts(
         _ path: Path, _ parts: [CompoundHash.Difference], tag: Int64?, to out: inout [UInt8]
     ) {
@@ -203,7 +203,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// Push `ac`: the credential does not hold any more; SDKs fetch another and come back (wire-protocol 7).
+    /// Push `ac`: the credential does not hold any more; SDKs fetch another and come back (Protocol.md 19).
     package static func appendCredentialRevoked(status: StaticString, text: String, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"ac","b":{"s":""#)
         out.append(literal: status)

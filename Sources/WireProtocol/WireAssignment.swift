@@ -79,7 +79,7 @@ extension WireAssignment {
         return partStart - start
     }
 
-    /// No path of an update may lie inside another (wire-protocol 3.2). O(n log n): in path order, what lies inside
+    /// No path of an update may lie inside another (Protocol.md 4.6). O(n log n): in path order, what lies inside
     /// comes right behind.
     private static func refuseOverlaps(_ assignments: [WireAssignment]) throws(RequestError) {
         guard assignments.count > 1 else { return }

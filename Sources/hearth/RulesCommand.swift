@@ -15,7 +15,7 @@ extension Command {
             explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'; with --rules by a
                      file, with --server by the rules and data of a server, of which nothing is changed
 
-            deploy/rules/README.md describes the language and the files of test cases. The command ends with 0, with
+            docs/rules.md describes the language and the files of test cases. The command ends with 0, with
             1 when a case came out otherwise or the operation is denied, with 65 when a file has a mistake.
             """,
         options: [

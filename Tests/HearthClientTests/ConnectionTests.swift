@@ -134,7 +134,7 @@ struct ConnectionTests {
         #expect(try await [first, second, third].map(\.description) == ["1", #"{"b":{"0":true}}"#, "3"])
     }
 
-    @Test("each operation says what the fact sheet says")
+    @Test("each operation sends the form that SDKs send")
     func messages() async throws {
         let server = try ScriptedServer(
             .init(received: { peer, text in

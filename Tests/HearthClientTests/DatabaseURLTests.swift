@@ -5,7 +5,7 @@ import Testing
 @Suite("URLs of databases")
 struct DatabaseURLTests {
     @Test(
-        "host, port, TLS and database (wire-protocol 1.2)",
+        "host, port, TLS and database (Protocol.md 2.2)",
         arguments: [
             ("ws://127.0.0.1:9000", "127.0.0.1", 9000, false, ""),
             ("ws://127.0.0.1:9000/", "127.0.0.1", 9000, false, ""),

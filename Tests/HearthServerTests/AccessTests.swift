@@ -43,7 +43,7 @@ import Testing
         try #require(rename(file + ".tmp", file) == 0)
     }
 
-    @Test("a session may do what its user may, from the answer to its sign-in on (wire-protocol 7)")
+    @Test("a session may do what its user may, from the answer to its sign-in on (Protocol.md 19)")
     func session() throws {
         let (server, _) = try Self.server()
         let peer = try server.connect()
@@ -110,7 +110,7 @@ import Testing
             ])
     }
 
-    @Test("REST asks the rules for the holder of the credential (rest 2)")
+    @Test("REST asks the rules for the holder of the credential (Protocol.md 19.1)")
     func rest() throws {
         let (server, _) = try Self.server()
         let client = try server.connectREST()
@@ -145,7 +145,7 @@ import Testing
         while try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text != #"[{"name":"default"}]"# {}
     }
 
-    @Test("an event stream ends when its place may not be read any more (rest 8)")
+    @Test("an event stream ends when its place may not be read any more (Protocol.md 14)")
     func eventStream() throws {
         let (server, _) = try Self.server()
         let client = try server.connectREST()
@@ -160,7 +160,7 @@ import Testing
         #expect(try client.ask("GET", "/rooms/r.json", ["Accept: text/event-stream"]).status == 401)
     }
 
-    @Test("rules are read, replaced and tried over REST, by administrators (rules 1)")
+    @Test("rules are read, replaced and tried over REST, by administrators (docs/rules.md 1)")
     func settings() throws {
         let (server, _) = try Self.server()
         let client = try server.connectREST()

@@ -6,7 +6,7 @@ import Testing
 import TreeStorage
 
 @Suite("Event streams") struct EventStreamTests {
-    @Test("a stream begins with the value and is told of each change (rest 8)")
+    @Test("a stream begins with the value and is told of each change (Protocol.md 14)")
     func conversation() throws {
         let server = try RealtimeTestServer()
         let writer = try server.connectREST()
@@ -42,7 +42,7 @@ import TreeStorage
     }
 
     @Test(
-        "events are sent byte by byte as Firebase sends them (rest 8), and begin anew, unless a client asks for ids",
+        "events are sent byte by byte as Firebase sends them, and begin anew, unless a client asks for ids",
         arguments: [
             ("/a.json", []), ("/a.json", ["Last-Event-ID: 0123456789abcdef:1"]), ("/a.json?ids=false", []),
             ("/a.json", ["Last-Event-ID: a browser's"]), ("/a.json?ids=true", []),

@@ -338,7 +338,7 @@ import TreeStorage
         return "{\((0..<400).map { "\"k\($0)\":\"\(text)\"" }.joined(separator: ","))}"
     }()
 
-    @Test("what is larger than SDKs may write is refused, and the connection goes on (wire-protocol 4.1)")
+    @Test("what is larger than SDKs may write is refused, and the connection goes on (Protocol.md 9)")
     func sizes() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let peer = try server.connect()

@@ -3,6 +3,7 @@ import JSONTree
 import RealtimeDatabase
 import TestSupport
 import Testing
+import StorageErrors
 
 @testable import HearthServer
 
@@ -13,7 +14,7 @@ import Testing
     private static let plain = #"{"b":1,"l":["x",null,"z"]}"#
 
     @Test(
-        "what is read is shown as it was asked for (rest 4, 7)",
+        "what is read is shown as it was asked for (Protocol.md 14)",
         arguments: [
             ("GET /t.json", [], "200 ETag: - \(plain)"), ("HEAD /t.json", [], "200 ETag: - \(plain)"),
             ("GET /t.json?format=export", [], "200 ETag: - \(value)"),
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a write answers what the table says (rest 3, 13)",
+        "a write answers what the table says (Protocol.md 14)",
         arguments: [
             (
                 "PUT /t.json", [], "1", Reply.value(value),

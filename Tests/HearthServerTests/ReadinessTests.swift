@@ -2,6 +2,7 @@ import HTTPCodec
 @testable import HearthServer
 import RealtimeDatabase
 import Testing
+import StorageErrors
 
 @Suite("Readiness")
 struct ReadinessTests {

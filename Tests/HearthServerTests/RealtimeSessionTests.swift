@@ -1,6 +1,7 @@
 import JSONTree
 import Testing
 import TreeStorage
+import StorageErrors
 
 @testable import HearthServer
 @testable import RealtimeDatabase

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import RealtimeDatabase
+import StorageErrors
 
 @Suite("the limits of a database")
 struct DatabaseLimitTests {

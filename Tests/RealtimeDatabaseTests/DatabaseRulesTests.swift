@@ -2,6 +2,7 @@ import JSONTree
 import SecurityRules
 import TestSupport
 import Testing
+import StorageErrors
 
 @testable import RealtimeDatabase
 

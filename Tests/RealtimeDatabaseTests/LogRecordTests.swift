@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import RealtimeDatabase
+import StorageErrors
 
 @Suite("a log record")
 struct LogRecordTests {

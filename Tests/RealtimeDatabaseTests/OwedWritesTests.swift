@@ -6,7 +6,7 @@ import Testing
 
 @Suite("what a connection owes")
 struct OwedWritesTests {
-    /// The sparse tree as the JavaScript SDK keeps it for the same purpose (wire-protocol 5.2).
+    /// The sparse tree as the JavaScript SDK keeps it for the same purpose (Protocol.md 17).
     private struct SparseTree {
         var value: CanonicalJSON?
         /// Set at a place that has no value here.

@@ -1,6 +1,7 @@
 import JSONTree
 import TestSupport
 import Testing
+import StorageErrors
 
 @testable import RealtimeDatabase
 

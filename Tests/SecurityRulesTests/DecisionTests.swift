@@ -211,13 +211,13 @@ struct DecisionTests {
             "/a/c=1 & /a/.priority=\"x\"", true),
     ]
 
-    @Test("reads (rules 12)", arguments: reads)
+    @Test("reads (docs/rules.md 2)", arguments: reads)
     func reading(test: DecisionCase) throws { try check(test) }
 
-    @Test("writes (rules 12)", arguments: writes)
+    @Test("writes (docs/rules.md 2)", arguments: writes)
     func writing(test: DecisionCase) throws { try check(test) }
 
-    @Test("validation (rules 12)", arguments: validations)
+    @Test("validation (docs/rules.md 2)", arguments: validations)
     func validating(test: DecisionCase) throws { try check(test) }
 
     private func check(_ test: DecisionCase) throws {
@@ -263,7 +263,7 @@ struct DecisionTests {
     }
 
     @Test(
-        "what a query shows (rules 13)",
+        "what a query shows (docs/rules.md 3.1)",
         arguments: [
             ("query.orderByChild == 'owner' && query.equalTo == auth.uid", true),
             ("query.orderByKey || query.orderByValue || query.orderByPriority", false),

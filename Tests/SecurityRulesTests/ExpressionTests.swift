@@ -40,7 +40,7 @@ struct ExpressionTests {
         """
 
     @Test(
-        "literals and logic (rules 11)",
+        "literals and logic (docs/rules.md 3.4)",
         arguments: [
             ("true", "true"), ("false", "false"), ("!true", "false"), ("!!true", "true"),
             ("true && false", "false"), ("true || false", "true"), ("false || false || true", "true"),
@@ -62,7 +62,7 @@ struct ExpressionTests {
     }
 
     @Test(
-        "equality never converts (rules 11)",
+        "equality never converts (docs/rules.md 3.4)",
         arguments: [
             ("1 == 1.0", "true"), ("5 == '5'", "false"), ("5 != '5'", "true"), ("1 == true", "false"),
             ("0 == false", "false"), ("'' == false", "false"), ("null == false", "false"), ("null == null", "true"),
@@ -88,7 +88,7 @@ struct ExpressionTests {
     static let noNumber = "arithmetic with something that is not a number"
 
     @Test(
-        "order and arithmetic (rules 11)",
+        "order and arithmetic (docs/rules.md 3.4)",
         arguments: [
             ("1 < 2", "true"), ("2 <= 2", "true"), ("2 > 2", "false"), ("2 >= 2", "true"), ("-1 > -2", "true"),
             ("'a' < 'b'", "true"), ("'a' < 'B'", "false"), ("'a' < 'aa'", "true"), ("'' < 'a'", "true"),
@@ -120,7 +120,7 @@ struct ExpressionTests {
     }
 
     @Test(
-        "variables (rules 7)",
+        "variables (docs/rules.md 3.1)",
         arguments: [
             ("$room == 'r1' && $id == '7'", "true"), ("$id == 7", "false"), ("$id.length == 1", "true"),
             ("now == 1700000000000", "true"), ("newData.child('at').val() == now", "true"),
@@ -144,7 +144,7 @@ struct ExpressionTests {
     }
 
     @Test(
-        "snapshots (rules 8)",
+        "snapshots (docs/rules.md 3.2)",
         arguments: [
             ("data.exists()", "true"), ("data.child('zero').exists()", "true"), ("data.child('f').exists()", "true"),
             ("data.child('empty').exists()", "true"), ("data.child('none').exists()", "false"),
@@ -188,7 +188,7 @@ struct ExpressionTests {
     }
 
     @Test(
-        "strings (rules 9)",
+        "strings (docs/rules.md 3.2)",
         arguments: [
             ("'hello'.length == 5", "true"), ("''.length == 0", "true"), ("data.child('s').val().length == 5", "true"),
             ("data.child('emoji').val().length == 2", "true"), ("data.child('none').val().length == 0", "not a string"),
@@ -223,7 +223,7 @@ struct ExpressionTests {
     }
 
     @Test(
-        "auth when signed in (rules 15)",
+        "auth when signed in (docs/rules.md 3.1)",
         arguments: [
             ("auth != null", "true"), ("auth.uid == 'ann'", "true"), ("auth['uid'] == 'ann'", "true"),
             ("auth.provider == 'password'", "true"), ("auth.token.email_verified == true", "true"),

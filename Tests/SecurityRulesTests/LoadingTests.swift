@@ -16,7 +16,7 @@ private func reading(_ file: String) -> String {
 @Suite("Loading a rules file")
 struct LoadingTests {
     @Test(
-        "takes JSON with comments, a trailing comma and raw line breaks (rules 2)",
+        "takes JSON with comments, a trailing comma and raw line breaks (docs/rules.md 1)",
         arguments: [
             "{\"rules\":{}}",
             "  {\n\t\"rules\" : { } }\r\n",
@@ -41,7 +41,7 @@ struct LoadingTests {
     }
 
     @Test(
-        "refuses everything else, and says where (rules 2, 3)",
+        "refuses everything else, and says where (docs/rules.md 1)",
         arguments: [
             ("", "1:1: Expected '{'."),
             ("[]", "1:1: Expected '{'."),

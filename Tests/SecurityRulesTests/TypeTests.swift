@@ -18,7 +18,7 @@ private func checking(_ expression: String, _ kind: RuleKind = .write) -> String
 @Suite("Types of expressions")
 struct TypeTests {
     @Test(
-        "what loads (rules 4, 5)",
+        "what loads (docs/rules.md 3, 3.3)",
         arguments: [
             "true", "(false)", "!true", "!(true && false)", "true || false && true", "true ? false : true",
             "1 == 1", "1 === 1", "1 !== 2", "'a' == 1", "null == false", "auth == null", "auth.uid != null",
@@ -54,7 +54,7 @@ struct TypeTests {
     }
 
     @Test(
-        "what does not, and why (rules 5, 6)",
+        "what does not, and why (docs/rules.md 3.3)",
         arguments: [
             ("", "Unexpected end of the expression."),
             ("firebase", "Unknown variable 'firebase'."),
@@ -264,7 +264,7 @@ struct TypeTests {
         #expect(checking(expression) == message)
     }
 
-    @Test("newData is for writes only; query is for all (rules 7)")
+    @Test("newData is for writes only; query is for all (docs/rules.md 3.1)")
     func kinds() {
         #expect(checking("newData.exists()", .read) == "newData is invalid in .read expressions.")
         #expect(checking("true || newData.exists()", .read) == "newData is invalid in .read expressions.")
@@ -273,7 +273,7 @@ struct TypeTests {
     }
 
     @Test(
-        "a wildcard is known at its own node and below (rules 5)",
+        "a wildcard is known at its own node and below (docs/rules.md 3.3)",
         arguments: [
             ("{\"$a\":{\".read\":\"$a == 'x'\"}}", true),
             ("{\"$a\":{\"b\":{\"c\":{\".read\":\"$a == 'x'\"}}}}", true),

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// A query at its most naive: children in an array, sorted by the words of wire-protocol 4.4 and 4.5, filtered, cut.
+/// A query at its most naive: children in an array, sorted by the words of Protocol.md 7.5, 16.2, filtered, cut.
 package struct QueryModel: Equatable {
     package enum Index: Equatable {
         case key

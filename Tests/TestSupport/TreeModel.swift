@@ -62,7 +62,7 @@ package struct TreeModel: Equatable {
 // MARK: Order
 
 extension TreeModel {
-    /// Order of wire-protocol 4.4, from its words.
+    /// Order of Protocol.md 7.5, from its words.
     package static func keyPrecedes(_ a: Text, _ b: Text) -> Bool {
         switch (integer(a), integer(b)) {
         case (let x?, let y?):

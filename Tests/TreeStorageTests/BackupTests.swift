@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 @Suite("a backup")
 struct BackupTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 @Suite("a data folder")
 struct DataFolderTests {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import RealtimeDatabase
 @testable import TreeStorage
+import StorageErrors
 
 @Suite("a log file")
 struct LogFileTests {

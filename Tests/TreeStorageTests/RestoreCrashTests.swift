@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 /// What a restore, a backup and a new folder leave when they do not come to their end.
 @Suite("a restore that does not come to its end")

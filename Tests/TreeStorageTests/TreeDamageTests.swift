@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 @Suite("a damaged tree file")
 struct TreeDamageTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 @Suite("a tree file")
 struct TreeFileTests {

@@ -25,7 +25,7 @@ struct ClientMessageParseTests {
         #expect(try request("q", #"{"p":"a","h":"x","ch":\#(text)}"#) == .request(number: 7, listen))
     }
 
-    @Test("requests in the forms of the SDKs (wire-protocol 2.2, 3.1, 3.2)")
+    @Test("requests in the forms of the SDKs (Protocol.md 4, 4.5, 4.6)")
     func requests() throws {
         let table: [(action: String, body: String, request: ClientRequest)] = [
             (

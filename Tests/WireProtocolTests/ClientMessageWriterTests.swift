@@ -11,7 +11,7 @@ struct ClientMessageWriterTests {
         return String(decoding: out.dropFirst(7), as: UTF8.self)
     }
 
-    @Test("the forms of the fact sheet (wire-protocol 1.4, 2.3, 2.5, 3.1, 3.2)")
+    @Test("the forms of the SDKs (Protocol.md 3.3, 4.2, 4.4, 4.5, 4.6)")
     func forms() throws {
         let table: [(ClientRequest, String)] = [
             (

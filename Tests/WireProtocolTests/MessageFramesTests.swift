@@ -5,7 +5,7 @@ import WireProtocol
 
 @Suite("Frames of a message")
 struct MessageFramesTests {
-    /// The frames that a message is sent in (wire-protocol 1.6).
+    /// The frames that a message is sent in (Protocol.md 3.2).
     private func frames(of message: [UInt8]) -> [[UInt8]] {
         let ranges = message.withBytes { MessageChunks.ranges(of: $0) }
         let chunks = ranges.map { Array(message[$0]) }

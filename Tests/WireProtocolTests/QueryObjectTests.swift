@@ -9,7 +9,7 @@ struct QueryObjectTests {
         try QueryObject(parsing: Array(text.utf8)).query
     }
 
-    @Test("what the SDKs make of public calls (wire-protocol 2.4)")
+    @Test("what the SDKs make of public calls (Protocol.md 16.1)")
     func forms() throws {
         let two = try json("2")
         let b = QueryBound.BoundKey.key(utf8: Array("b".utf8))

@@ -13,7 +13,7 @@ struct ServerMessageTests {
         .response(ServerResponse(number: number, status: Array(status.utf8), data: Array(data.utf8)))
     }
 
-    @Test("control messages (wire-protocol 1.5)")
+    @Test("control messages (Protocol.md 2)")
     func control() throws {
         let hello = #"{"t":"c","d":{"t":"h","d":{"ts":1700000000000,"v":"5","h":"db.example.com:9000","s":"Zk3"}}}"#
         let expected = ServerHello(
@@ -29,7 +29,7 @@ struct ServerMessageTests {
         #expect(try parse(#"{"t":"c","d":{"t":"h"}}"#) == .otherControl)
     }
 
-    @Test("responses (wire-protocol 2.1)")
+    @Test("responses (Protocol.md 4.1)")
     func responses() throws {
         #expect(try parse(#"{"t":"d","d":{"r":7,"b":{"s":"ok","d":{}}}}"#) == response(7, "ok", "{}"))
         #expect(try parse(#"{"t":"d","d":{"b":{"d":"","s":"ok"},"r":0}}"#) == response(0, "ok", "\"\""))
@@ -51,7 +51,7 @@ struct ServerMessageTests {
         #expect(throws: MessageError.self) { try broken.value() }
     }
 
-    @Test("pushes (wire-protocol 2.6)")
+    @Test("pushes (Protocol.md 5)")
     func pushes() throws {
         let table: [(body: String, push: ServerPush)] = [
             (

@@ -26,7 +26,7 @@ public enum ActionCodeOperation: Hashable, Sendable {
     case verifyAndChangeEmail
     case unknown
 
-    /// By the names of auth 3.2.
+    /// By the names of Protocol.md 20.
     init(_ name: String) {
         switch name {
         case "PASSWORD_RESET": self = .passwordReset

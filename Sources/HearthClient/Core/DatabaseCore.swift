@@ -192,8 +192,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: The connection
 
-    /// Ends everything. Whoever waits for an answer gets an error. Observers hear of the end and of nothing else: writes
-    /// that were not answered may still take effect, so they are not shown as taken back.
+    /// Ends everything. Whoever waits for an answer gets an error. Observers hear of the end and of nothing else:
+    /// writes that were not answered may still take effect, so they are not shown as taken back.
     func close() {
         if isClosed { return }
         isClosed = true

@@ -2,7 +2,7 @@ import JSONTree
 import WireProtocol
 
 /// How much can be written at once: a server ends the connection when a message is larger, so a write of more would be
-/// sent again for ever (wire-protocol 4.1).
+/// sent again for ever (Protocol.md 9).
 enum WriteSize {
     /// Without the envelope of the message.
     static let bytesMax = 16 << 20

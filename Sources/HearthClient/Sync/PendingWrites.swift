@@ -13,8 +13,8 @@ struct PendingWrite: Equatable {
 
 /// The writes under way, and how values look through them.
 ///
-/// Visible writes are indexed by their paths, so a look at one place costs what concerns that place, however many writes
-/// there are.
+/// Visible writes are indexed by their paths, so a look at one place costs what concerns that place, however many
+/// writes there are.
 struct PendingWrites {
     private var writes: [Int: PendingWrite] = [:]
     private var index = WriteIndex()

@@ -26,7 +26,7 @@ extension SyncTree {
         return output
     }
 
-    /// The server has answered a listen. If it had nothing to say, there is nothing (wire-protocol 2.3).
+    /// The server has answered a listen. If it had nothing to say, there is nothing (Protocol.md 4.2).
     ///
     /// - parameter position: everything up to it was said; empty if the server does not say.
     func listenCompleted(_ listen: ServerListen, _ position: CommitPosition = []) -> SyncOutput {

@@ -27,7 +27,8 @@ final class SyncTree {
     ///
     /// - parameters:
     ///   - kinds: none for somebody who only wants the data to be kept up to date.
-    ///   - restore: takes up what an earlier process knew of a listen that begins, before the observer is told anything.
+    ///   - restore: takes up what an earlier process knew of a listen that begins, before the observer is told
+    //anything.
     func observe(
         _ id: Int, _ path: Path, _ query: QueryObject, _ kinds: EventKinds,
         restore: (ServerListen) -> [SyncEvent] = { _ in [] }

@@ -1,7 +1,7 @@
 import HTTPCodec
 import WireProtocol
 
-/// What somebody shows to say who they are (rest 2, wire-protocol 7).
+/// What somebody shows to say who they are (Protocol.md 19).
 struct Credential: Equatable, Sendable {
     enum Token: Equatable, Sendable {
         var text: [UInt8] {

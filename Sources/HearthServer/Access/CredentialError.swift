@@ -13,7 +13,7 @@ struct CredentialError: Error, Equatable, Sendable {
     /// For people; says nothing of what the credential holds.
     var text: String
 
-    /// The word that SDKs know it by (wire-protocol 7).
+    /// The word that SDKs know it by (Protocol.md 19).
     var status: StaticString {
         switch kind {
         case .invalid, .notAdministrator: "invalid_token"

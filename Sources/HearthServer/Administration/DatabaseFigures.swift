@@ -1,5 +1,7 @@
+import StorageErrors
 import JSONWebTokens
 import RealtimeDatabase
+import StorageErrors
 
 /// What an open database says of itself.
 struct DatabaseFigures: Sendable {

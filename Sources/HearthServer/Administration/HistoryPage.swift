@@ -2,6 +2,7 @@ import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// What was committed at, above and below a place, the newest first.
 struct HistoryPage: Sendable {

@@ -4,6 +4,7 @@ import Identity
 import JSONWebTokens
 import RealtimeDatabase
 package import TreeStorage
+import StorageErrors
 
 /// A folder with copies of everything that a data folder holds: `hearth-TIME` with a backup of every database
 /// (`NAME.backup`), the accounts, the keys, the rules and a manifest. It gets its name when it is whole and on disk.

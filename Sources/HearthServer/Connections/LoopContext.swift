@@ -4,6 +4,7 @@ import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
+import StorageErrors
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on
 /// that loop only.

@@ -1,12 +1,13 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// The thread that writes changed rows to tree files, behind the commit log.
 final class Applier: Sendable {
     enum Job: Sendable {
-        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value it
-        /// writes some rows, and the job has to be posted again.
+        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value
+        /// it writes some rows, and the job has to be posted again.
         case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
         /// Removes some rows of deleted ranges, at least about so many.
         case clear(database: UInt32, TreeFile, rows: Int)

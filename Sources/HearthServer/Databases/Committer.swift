@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// The thread that writes commit logs. All records that wait for one database become one synced transaction (group
 /// commit).

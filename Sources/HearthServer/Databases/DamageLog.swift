@@ -1,5 +1,6 @@
 import RealtimeDatabase
 import Synchronization
+import StorageErrors
 
 /// Names damaged rows in the server's log, each of them once. Any thread.
 final class DamageLog: Sendable {

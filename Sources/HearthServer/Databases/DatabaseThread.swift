@@ -3,6 +3,7 @@ import RealtimeDatabase
 import SecurityRules
 import Synchronization
 import TreeStorage
+import StorageErrors
 
 /// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
 ///

@@ -2,6 +2,7 @@ import EventLoop
 import JSONTree
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
 final class HistoryReader: Sendable {

@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// Working off requests: at once, in turns, and what comes bit by bit in between.
 extension HostedDatabase {

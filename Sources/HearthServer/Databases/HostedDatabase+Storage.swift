@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// What the committer and the applier report: commits, rows in the tree file, and failures and the recovery from them.
 extension HostedDatabase {

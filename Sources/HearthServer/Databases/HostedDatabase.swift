@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// One open database with its files, on the database thread: runs its turns, and keeps the committer and the applier
 /// busy.

@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// The databases that are open, on their thread.
 final class HostedDatabases {
@@ -217,8 +218,8 @@ final class HostedDatabases {
         host.readiness.database(name, .cannotBeOpened(error))
     }
 
-    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as they
-    /// have files.
+    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
+    /// they have files.
     private func openServed() {
         for index in directory.served where open[index] == nil && folder.hasDatabase(directory.name(of: index)) {
             do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }

@@ -1,6 +1,7 @@
 import JSONTree
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// A large text on its way to the log, part by part: after each one others may commit.
 struct TextParts: Sendable {

@@ -333,7 +333,7 @@ extension Reply {
 }
 
 extension Failure {
-    /// The word that SDKs know the failure by (wire-protocol 2.7).
+    /// The word that SDKs know the failure by (Protocol.md 10.1).
     var status: StaticString {
         switch self {
         case .stale: "datastale"

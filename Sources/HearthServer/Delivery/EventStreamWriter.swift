@@ -2,8 +2,8 @@ import HTTPCodec
 import JSONTree
 import RealtimeDatabase
 
-/// The events of a stream (rest 8). Values are shown as a read shows them without `format=export`, so priorities are no
-/// news.
+/// The events of a stream (Protocol.md 14). Values are shown as a read shows them without `format=export`, so
+/// priorities are no news.
 enum EventStreamWriter {
     static let keepAlive = event("keep-alive", "null")
     /// The data may not be read any more; the stream ends.

@@ -18,7 +18,7 @@ extension RequestHead {
 /// The realtime endpoints. Requests about a session are worked on by the loop that it lives on, so whatever they do to
 /// it is done in order.
 ///
-/// So is coming back (wire-protocol 5.2): a client that names its previous session gets a new one on the same loop, and
+/// So is coming back (Protocol.md 17): a client that names its previous session gets a new one on the same loop, and
 /// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
 /// database in that order (`LoopContext.submit`), the database's thread joins what was posted in order
 /// (`HostedDatabases.run`), and what it has to hold back keeps its place (`HostedDatabase.run`). A session of another
@@ -114,8 +114,8 @@ extension HTTPConnection {
     /// Counts a session or event stream of the client; false if it has as many as it may have.
     func enterSession() -> Bool { client.sessions.enter(max: client.limit(limits.connectionsPerClientMax)) }
 
-    /// Who makes the session is not known yet. Where administrators are answered, they must be able to open a session of
-    /// a database that does not exist; whether it may be written to is decided when that is tried.
+    /// Who makes the session is not known yet. Where administrators are answered, they must be able to open a session
+    /// of a database that does not exist; whether it may be written to is decided when that is tried.
     private func useDatabase(_ head: RequestHead) throws(DatabaseDirectory.LookUpError) -> DatabaseDirectory.Use {
         try context.services.directory.use(head.databaseName, by: client, mayCreate: role == .administrators)
     }
@@ -239,7 +239,7 @@ extension HTTPResponse {
         headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
     }
 
-    /// A page for a frame that says goodbye when the page around it goes away (wire-protocol 1.7). Beacons are what
+    /// A page for a frame that says goodbye when the page around it goes away (Protocol.md 15). Beacons are what
     /// browsers still send then; the request of old is for those that have none.
     static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
         let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password

@@ -6,7 +6,7 @@ import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
 
-/// `/.settings/….json`, for administrators (rules 1).
+/// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {
     func answerSettings(_ head: RequestHead, _ body: [UInt8], _ writer: ResponseWriter) {
         admit(head, writer) { connection, administrator in

@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase
+import StorageErrors
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
 /// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is

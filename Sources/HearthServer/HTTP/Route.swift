@@ -19,7 +19,7 @@ enum Route: Equatable {
     case metrics
     /// `/path.json`, or `/path/.upload` for a form with a file
     case data
-    /// The names of the databases, for tools (rest 11).
+    /// The names of the databases, for tools (Protocol.md 14).
     case databases
     /// `/.settings/….json`
     case settings
@@ -112,12 +112,12 @@ extension RequestHead {
         return name.hasSuffix(".json") ? nil : name
     }
 
-    /// A form that a tool's page posts with a file (rest 11).
+    /// A form that a tool's page posts with a file (Protocol.md 14).
     var isUpload: Bool { method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix) }
 
-    /// The database that a request means (wire-protocol 1.2, rest 1): `ns`, or the first label of a host name of three
-    /// labels or more; empty for the default one. A client that was given an IP address may take its first number for a
-    /// name.
+    /// The database that a request means (Protocol.md 2.2, Protocol.md 14): `ns`, or the first label of a host name of
+    /// three labels or more; empty for the default one. A client that was given an IP address may take its first number
+    /// for a name.
     var databaseName: String {
         let host = host.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false).first ?? []
         let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

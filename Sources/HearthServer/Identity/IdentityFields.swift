@@ -1,8 +1,8 @@
 import Identity
 import JSONWebTokens
 
-/// The members of a request, read as leniently as Google's JSON mapping does (auth 2): names in camel or snake case,
-/// numbers for strings and strings for numbers, null as nothing. Unknown members are left alone.
+/// The members of a request, read as leniently as Google's JSON mapping does (Protocol.md 20): names in camel or snake
+/// case, numbers for strings and strings for numbers, null as nothing. Unknown members are left alone.
 struct IdentityFields {
     let object: JSONObject
 

@@ -1,7 +1,7 @@
 import HTTPCodec
 
-/// Which endpoint about accounts a request means (auth 1 to 6): the paths of the emulator, which begin with the name of
-/// the service, and the same ones without it.
+/// Which endpoint about accounts a request means (Protocol.md 20): the paths of the emulator, which begin with the name
+/// of the service, and the same ones without it.
 struct IdentityRoute: Hashable, Sendable {
     enum Operation: Hashable, Sendable {
         // Of clients, some of administrators too.
@@ -83,7 +83,7 @@ struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(.unknown)
     }
 
-    /// As which the keys of ID tokens are published (auth 7.2).
+    /// As which the keys of ID tokens are published (Protocol.md 20).
     private static let signer: Substring = "securetoken@system.gserviceaccount.com"
 
     private static func version1(_ parts: ArraySlice<Substring>, _ method: HTTPMethod?) -> IdentityRoute {
@@ -172,7 +172,7 @@ struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the operations were called in version 3, which some SDKs still use (auth 1).
+    /// What the operations were called in version 3, which some SDKs still use (Protocol.md 20).
     private static func legacy(_ name: Substring, _ method: HTTPMethod?) -> Operation {
         switch (name, method) {
         case ("signupNewUser", .post): .signUp

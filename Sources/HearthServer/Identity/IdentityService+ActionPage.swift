@@ -1,9 +1,9 @@
 import HTTPCodec
 import Identity
 
-/// The pages behind the links of mails (auth 3.2). Opening a link changes nothing, since programs that look through
-/// mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the reader
-/// came from.
+/// The pages behind the links of mails (Protocol.md 20). Opening a link changes nothing, since programs that look
+/// through mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the
+/// reader came from.
 extension IdentityService {
     func actionPage(_ request: IdentityRequest) -> HTTPResponse {
         if request.method != .get, request.method != .head, request.method != .post {

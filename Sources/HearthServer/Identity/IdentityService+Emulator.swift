@@ -2,7 +2,8 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What tools and tests of apps ask of the official emulator (auth 6), without a credential: in development mode only.
+/// What tools and tests of apps ask of the official emulator (Protocol.md 20), without a credential: in development
+/// mode only.
 extension IdentityService {
     func emulate(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard isDevelopment else { throw .request(.notFound) }
@@ -25,7 +26,8 @@ extension IdentityService {
         }
     }
 
-    /// The target of links in development mode (auth 3.2): what tests call does at once what the page would ask for.
+    /// The target of links in development mode (Protocol.md 20): what tests call does at once what the page would ask
+    /// for.
     private func emulateAction(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard request.method == .get, let mode = request.parameter("mode"), let code = request.parameter("oobCode")
         else { return actionPage(request) }

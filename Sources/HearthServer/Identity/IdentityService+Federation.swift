@@ -2,10 +2,10 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// Signing in by way of another provider (auth 5).
+/// Signing in by way of another provider (Protocol.md 20).
 extension IdentityService {
-    /// What a client brings, if it may bring it now, and who is to be asked about it: nobody about what development mode
-    /// takes at its word, because the provider is not set up.
+    /// What a client brings, if it may bring it now, and who is to be asked about it: nobody about what development
+    /// mode takes at its word, because the provider is not set up.
     func admitted(
         _ request: IdentityRequest
     ) throws(AccountFailure) -> (assertion: ProviderAssertion, providers: IdentityProviders?) {
@@ -89,7 +89,7 @@ extension IdentityService {
     ) -> JSONObject {
         let link = ProviderLink(provider: who.provider, rawID: who.rawID)
         let credential = assertion.credential
-        // Most SDKs make the credential that they hand to the app of an access token (auth 5).
+        // Most SDKs make the credential that they hand to the app of an access token (Protocol.md 20).
         let fakeToken = isFake ? Array("HearthFakeAccessToken_\(who.provider)".utf8) : nil
         return JSONObject([
             "kind": .text("identitytoolkit#VerifyAssertionResponse"), "context": .text(""),

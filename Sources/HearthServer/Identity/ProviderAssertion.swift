@@ -2,8 +2,8 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What a client brings from another provider (auth 5): parameters of the request's URI, of its body and of the URI's
-/// fragment, of which later ones win.
+/// What a client brings from another provider (Protocol.md 20): parameters of the request's URI, of its body and of the
+/// URI's fragment, of which later ones win.
 struct ProviderAssertion {
     let provider: String
     private let parameters: JSONObject

@@ -3,7 +3,8 @@ import JSONTree
 import RealtimeDatabase
 import WireProtocol
 
-/// One request for data on its way (rest 3): what it asks of the database, and how the reply becomes a response.
+/// One request for data on its way (Protocol.md 14): what it asks of the database, and how the reply becomes a
+/// response.
 ///
 /// A pure translation: it looks at no clock, and a push id is handed in.
 struct RESTExchange: Sendable {
@@ -127,7 +128,7 @@ struct RESTExchange: Sendable {
         }
     }
 
-    /// Whether the list of types that a client takes names event streams (rest 8).
+    /// Whether the list of types that a client takes names event streams (Protocol.md 14).
     private static func asksForEvents(_ head: RequestHead) -> Bool {
         guard let types = head.headers.combined("accept") else { return false }
         return types.split(separator: UInt8(ascii: ",")).contains { type in
@@ -168,7 +169,7 @@ struct RESTExchange: Sendable {
         return path
     }
 
-    /// A POST may stand for another method (rest 3): some clients can send no other.
+    /// A POST may stand for another method (Protocol.md 14): some clients can send no other.
     private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
         let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
         var method = head.method
@@ -182,7 +183,7 @@ struct RESTExchange: Sendable {
     }
 }
 
-/// The bodies of writes (rest 3, 6).
+/// The bodies of writes (Protocol.md 14).
 enum RESTBody {
     /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
     /// arrays become objects.
@@ -209,7 +210,7 @@ enum RESTBody {
     }
 
     /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
-    /// ask (rest 3).
+    /// ask (Protocol.md 14).
     static func update(_ body: [UInt8], at base: Path) throws(RESTError) -> (Operation, RESTExchange.Action) {
         switch body.first(where: { !isWhiteSpace($0) }) {
         case nil: throw .noData

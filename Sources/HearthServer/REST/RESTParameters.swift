@@ -1,8 +1,8 @@
 import HTTPCodec
 import JSONTree
 
-/// The parameters of a request's query, as far as they are known here (rest 4). Unknown ones, and those that only
-/// matter to credentials and rules, are passed over. Of several with one name the first counts.
+/// The parameters of a request's query, as far as they are known here (Protocol.md 14). Unknown ones, and those that
+/// only matter to credentials and rules, are passed over. Of several with one name the first counts.
 struct RESTParameters: Equatable {
     enum Printing {
         case compact, pretty

@@ -1,7 +1,8 @@
 import RealtimeDatabase
+import StorageErrors
 
 /// The values of one connection that are streamed from snapshots, one after the other, and what goes out behind each of
-/// them: the chunks of a message may not be interrupted (wire-protocol 1.6), and what comes later may build on it.
+/// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and what comes later may build on it.
 struct LargeReads {
     private struct Read {
         let stream: SnapshotStream

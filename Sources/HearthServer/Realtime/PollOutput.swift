@@ -1,7 +1,7 @@
 import WebSocketCodec
 
 /// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
-/// (wire-protocol 1.7).
+/// (Protocol.md 15).
 struct PollOutput {
     /// Messages, each with a comma behind it; the last one may lack its end.
     private var text: [UInt8] = []
@@ -28,7 +28,7 @@ struct PollOutput {
 
     private mutating func append(payload: UnsafeRawBufferPointer) {
         if framesMissing == 0 {
-            // A message is an object; a number says how many frames the next one takes (wire-protocol 1.6).
+            // A message is an object; a number says how many frames the next one takes (Protocol.md 3.2).
             guard payload.first == UInt8(ascii: "{") else {
                 framesMissing = payload.reduce(0) { $0 * 10 + Int($1 & 15) }
                 return

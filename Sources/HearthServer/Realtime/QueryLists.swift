@@ -1,7 +1,7 @@
 import JSONTree
 import WireProtocol
 
-/// The listeners of SDK 1.x with a list of queries (Protocol.md 5.4). They have no tag, so they get one here, below
+/// The listeners of SDK 1.x with a list of queries (Protocol.md 16.3). They have no tag, so they get one here, below
 /// those of clients. Their pushes carry it, and such clients do not look at it.
 struct QueryLists {
     private struct Listener: Hashable {

@@ -4,7 +4,7 @@ import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
 
-/// Who the client is (wire-protocol 7). While that is being found out, none of its later requests is worked on.
+/// Who the client is (Protocol.md 19). While that is being found out, none of its later requests is worked on.
 extension RealtimeSession {
     func authenticate(_ number: Int64, _ credential: Credential) {
         let (loop, context, token) = (context.loop, context, token)

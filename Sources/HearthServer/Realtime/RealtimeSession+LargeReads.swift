@@ -2,6 +2,7 @@ import EventLoop
 import JSONTree
 import RealtimeDatabase
 import WireProtocol
+import StorageErrors
 
 extension RealtimeSession {
     /// A value too large for memory comes next, when those before it are done.

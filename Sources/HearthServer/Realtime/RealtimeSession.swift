@@ -3,8 +3,9 @@ import JSONTree
 import RealtimeDatabase
 import WebSocketCodec
 import WireProtocol
+import StorageErrors
 
-/// What a client of the realtime protocol has here (wire-protocol 1 and 2), whatever carries its messages: hands their
+/// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
 /// requests to the database, and what comes back to the transport. Requests are worked off, and answered, in order.
 final class RealtimeSession: GroupMember {
     enum Transport {
@@ -328,7 +329,7 @@ final class RealtimeSession: GroupMember {
             if case .polling(let polls) = transport { polls.send(bytes.bytes, range) }
             return
         }
-        // A client that receives need not say anything (wire-protocol 1.5). One that is gone takes nothing.
+        // A client that receives need not say anything (Protocol.md 2). One that is gone takes nothing.
         if stream.outboundBytes == 0 { WebSocketTransport.extendTimeout(of: stream, in: context) }
         if compresses {
             let frames = context.compressor.frames(bytes, range)

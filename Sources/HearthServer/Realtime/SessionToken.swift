@@ -2,7 +2,7 @@ import RealtimeDatabase
 import WireProtocol
 
 /// Names a session to further connections of its client: tells where it lives, and cannot be guessed. Who knows it may
-/// end the session or take it over (wire-protocol 1.5).
+/// end the session or take it over (Protocol.md 2).
 struct SessionToken: Equatable {
     /// Characters of the text: one for the loop, eight for the number there, and fifteen random ones.
     static let textCount = 24

@@ -1,7 +1,7 @@
 import WebSocketCodec
 import WireProtocol
 
-/// Cuts a message that is never whole in memory into the frames of the realtime protocol (wire-protocol 1.6): measured
+/// Cuts a message that is never whole in memory into the frames of the realtime protocol (Protocol.md 3.2): measured
 /// in a first pass, because the number of frames comes first, and written in a second.
 struct MessageSnapshotWriter {
     private let head: [UInt8]

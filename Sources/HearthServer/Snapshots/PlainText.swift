@@ -1,6 +1,6 @@
 import JSONTree
 
-/// Finds out which of the objects that are spread over rows are shown as arrays (wire-protocol 4.2), in the order in
+/// Finds out which of the objects that are spread over rows are shown as arrays (Protocol.md 7.1), in the order in
 /// which they begin: the first of two passes to the plain form of a large value. Takes a byte for each such object,
 /// which has some kilobytes of text.
 struct ArrayFinder: RowVisitor {

@@ -1,6 +1,7 @@
 import JSONTree
 import RealtimeDatabase
 import TreeStorage
+import StorageErrors
 
 /// One large read on a reading thread: sends the value in the form that its connection wants, as fast as the peer takes
 /// it.

@@ -2,10 +2,11 @@ import EventLoop
 import RealtimeDatabase
 import Synchronization
 import TreeStorage
+import StorageErrors
 
 /// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads
-/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused. Threads and
-/// snapshots are shared out among clients, snapshots among users as well, and clients take turns (``Shares``).
+/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused. Threads
+/// and snapshots are shared out among clients, snapshots among users as well, and clients take turns (``Shares``).
 final class SnapshotReaders: Sendable {
     private struct State {
         var running: Shares<UInt64>

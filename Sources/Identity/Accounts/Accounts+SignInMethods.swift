@@ -1,4 +1,4 @@
-/// The one place where the ways into an account change (auth 3.1).
+/// The one place where the ways into an account change (Protocol.md 20).
 extension Accounts {
     /// In whose name an account is changed.
     enum Authority: Sendable {

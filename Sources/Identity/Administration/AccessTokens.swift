@@ -30,7 +30,7 @@ package struct AccessTokens: Sendable {
     /// Exchanges an assertion, which a service account's key has signed (RFC 7523, section 3), for an access token.
     /// About 0.4 ms.
     ///
-    /// - parameter endpoints: the URLs of this server's token endpoint. An assertion is for one of them or for Google's,
+    /// - parameter endpoints: the URLs of this server's token endpoint. An assertion names one of them or Google's,
     /// which most libraries write whatever they post to.
     /// - parameter now: seconds since 1970, everywhere here.
     package func exchange(

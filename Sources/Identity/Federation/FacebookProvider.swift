@@ -1,7 +1,7 @@
 import JSONWebTokens
 
-/// Facebook's access tokens, checked with its Graph API (auth 5): first that the token was given to this application,
-/// then whose it is.
+/// Facebook's access tokens, checked with its Graph API (Protocol.md 20): first that the token was given to this
+/// application, then whose it is.
 package struct FacebookProvider: Sendable {
     package static let id = "facebook.com"
     /// Where the Graph API is.

@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// The providers whose users may sign in here, by id (auth 5).
+/// The providers whose users may sign in here, by id (Protocol.md 20).
 package struct IdentityProviders: Sendable {
     package enum Provider: Sendable {
         case openID(OpenIDProvider)

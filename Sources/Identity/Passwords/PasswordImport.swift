@@ -1,6 +1,7 @@
 package import JSONWebTokens
 
-/// How the passwords of another system were hashed, as an import says it (auth 6.1), and what is kept of each of them.
+/// How the passwords of another system were hashed, as an import says it (Protocol.md 20), and what is kept of each of
+/// them.
 package struct PasswordImport: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         case missingAlgorithm
@@ -67,7 +68,7 @@ package struct PasswordImport: Sendable {
     private struct Fields {
         let request: JSONObject
 
-        /// SDKs send numbers, texts of numbers are allowed too (auth 2).
+        /// SDKs send numbers, texts of numbers are allowed too (Protocol.md 20).
         func number(_ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int {
             let value = request[name]
             guard let number = value?.integer ?? value?.text.flatMap({ Int64($0) }), range.contains(number) else {

@@ -1,7 +1,7 @@
 import JSONWebTokens
 
-/// The secret by which a signed-in client gets its next ID token (auth 4): random letters, which say nothing. The
-/// server keeps only their digest.
+/// The secret by which a signed-in client gets its next ID token (Protocol.md 20): random letters, which say nothing.
+/// The server keeps only their digest.
 package struct RefreshToken: Sendable {
     /// 43 characters of Base64url: 256 random bits.
     package let text: [UInt8]

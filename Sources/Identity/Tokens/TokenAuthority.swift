@@ -1,10 +1,11 @@
 package import JSONWebTokens
 
-/// Makes and believes the tokens of one project (auth 7): ID tokens, session cookies and custom tokens. Any thread.
+/// Makes and believes the tokens of one project (Protocol.md 20): ID tokens, session cookies and custom tokens. Any
+/// thread.
 package struct TokenAuthority: Sendable {
     package enum Mode: Sendable {
-        /// As an emulator has it (auth 12): tokens are made without a signature, and all are taken at their word,
-        /// expired ones too.
+        /// As an emulator has it (Protocol.md 19.2): tokens are made without a signature, and all are taken at their
+        /// word, expired ones too.
         case development
         case production(KeyStore)
     }
@@ -18,7 +19,7 @@ package struct TokenAuthority: Sendable {
     }
 
     package static let idTokenSeconds: Int64 = 3600
-    /// How long a session cookie may live (auth 6).
+    /// How long a session cookie may live (Protocol.md 20).
     package static let sessionCookieSeconds: ClosedRange<Int64> = 300...KeyStore.tokenSecondsMax
     package static let uidByteCountMax = 128
 
@@ -90,7 +91,7 @@ package struct TokenAuthority: Sendable {
 }
 
 extension IDToken {
-    /// Reads a token whose signature was checked, and checks what it says (auth 7.5).
+    /// Reads a token whose signature was checked, and checks what it says (Protocol.md 19).
     init(_ token: JSONWebToken, issuer: String, audiences: [String], now: Int64) throws(TokenError) {
         try token.check(issuer: issuer)
         try token.check(audiences: audiences)

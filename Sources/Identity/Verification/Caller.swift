@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// Who shows a credential to the database, and what rules know of them (auth 7.5).
+/// Who shows a credential to the database, and what rules know of them (Protocol.md 19).
 package enum Caller: Sendable {
     /// Rules do not apply. Without a key in development, where everybody is believed.
     case administrator(expiresAt: Int64?, key: AccessTokenKey? = nil)

@@ -1,8 +1,8 @@
 import EventLoop
 import JSONWebTokens
 
-/// The secrets of the first Firebase SDKs (rest 2). A secret is an administrator's credential, and makes the tokens of
-/// users: see ``LegacyToken``.
+/// The secrets of the first Firebase SDKs (Protocol.md 19.1). A secret is an administrator's credential, and makes the
+/// tokens of users: see ``LegacyToken``.
 package struct LegacySecrets: Secret, Sendable {
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String

@@ -3,10 +3,10 @@ package import JSONWebTokens
 /// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
 /// bearer. Any thread.
 ///
-/// In development everything is believed (auth 12): `owner` in any case and Google's access tokens are administrators,
-/// other tokens are taken at their word. In production an administrator has an access token of this server, a user an
-/// ID token of this server or of an issuer that it was told to believe. Where there are legacy secrets, they and the
-/// tokens made with them count as well.
+/// In development everything is believed (Protocol.md 19.2): `owner` in any case and Google's access tokens are
+/// administrators, other tokens are taken at their word. In production an administrator has an access token of this
+/// server, a user an ID token of this server or of an issuer that it was told to believe. Where there are legacy
+/// secrets, they and the tokens made with them count as well.
 package final class TokenVerifier: Sendable {
     package typealias Answer = @Sendable (Result<Caller, TokenError>) -> Void
 

@@ -1,4 +1,4 @@
-/// The encoding of an index value, in which the order of bytes is the order of values (wire-protocol 4.5, see
+/// The encoding of an index value, in which the order of bytes is the order of values (Protocol.md 16.2, see
 /// ``ValueOrder``).
 ///
 /// It is self-delimiting: no encoding is a prefix of another one.

@@ -1,5 +1,5 @@
 extension Query {
-    /// The part of a node's value that this query asks for (wire-protocol 4.6): an object of the selected children,
+    /// The part of a node's value that this query asks for (Protocol.md 16.1): an object of the selected children,
     /// which keep their priorities, without the node's own; null if there are none, as of a leaf. The whole value if
     /// the query selects everything.
     ///

@@ -1,5 +1,5 @@
 /// Which children of a node are asked for: those of an interval of an index, all of them or so many at one of its ends
-/// (wire-protocol 2.4, 4.6).
+/// (Protocol.md 16.1).
 ///
 /// Equal if the intervals and limits are, whatever words the bounds were given in: those who ask for the same share
 /// what there is of it.

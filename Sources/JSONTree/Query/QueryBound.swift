@@ -1,4 +1,4 @@
-/// One end of a query's interval, as clients name it (wire-protocol 2.4): a position (value, key) in the index.
+/// One end of a query's interval, as clients name it (Protocol.md 16.1): a position (value, key) in the index.
 package struct QueryBound: Hashable, Sendable {
     /// The key of a bound. Need not be a valid one: clients send neighbours of keys, which can be longer.
     package enum BoundKey: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// What the children of a node are ordered by (wire-protocol 4.5). Ties are broken by the key.
+/// What the children of a node are ordered by (Protocol.md 16.2). Ties are broken by the key.
 package enum QueryIndex: Hashable, Sendable {
     case key
     /// The child's own value.

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// What a connection wants to be written when it ends (wire-protocol 5.2): a sparse tree of values, with server values
+/// What a connection wants to be written when it ends (Protocol.md 17): a sparse tree of values, with server values
 /// still to be resolved.
 ///
 /// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that

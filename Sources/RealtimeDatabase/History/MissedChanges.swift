@@ -1,4 +1,5 @@
 package import JSONTree
+package import StorageErrors
 
 /// What changed at some places after a number: the records of the log are read once, and of each change every place
 /// notes the paths that concern it.

@@ -1,5 +1,6 @@
 import JSONTree
 import SecurityRules
+import StorageErrors
 
 /// The making of an index's entries for data that was there before it: a walk through the collections of its pattern
 /// and their children, in tree order, that can stop anywhere and go on later.

@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 /// The places in a query's interval for which there is no index, found by a walk through all children that can stop
 /// anywhere and go on later, while commits go on.

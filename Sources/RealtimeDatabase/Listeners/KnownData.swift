@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// What a client says it has of a value that it begins to listen to (wire-protocol 2.3, 3.7), by hashes.
+/// What a client says it has of a value that it begins to listen to (Protocol.md 4.2), by hashes.
 package struct KnownData: Hashable, Sendable {
     /// Values of more bytes are not hashed on the database's thread.
     static let hashedBytesMax = 1 << 20

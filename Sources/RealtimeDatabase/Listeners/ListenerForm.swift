@@ -2,11 +2,11 @@ package import JSONTree
 
 /// How the listener of a query is told of it.
 package enum ListenerForm: Hashable, Sendable {
-    /// By pushes of the realtime protocol that carry the client's tag (wire-protocol 2.6).
+    /// By pushes of the realtime protocol that carry the client's tag (Protocol.md 5).
     case tagged(Int64)
     /// By the child events that a client asked for, under its tag.
     case events(tag: Int64, EventKinds)
-    /// By the events of an HTTP response (rest 8).
+    /// By the events of an HTTP response (Protocol.md 14).
     case eventStream
 
     /// How a connection tells its listeners of queries apart.
@@ -41,7 +41,7 @@ package struct QueryPush: Sendable {
     package enum Content: Sendable {
         /// What changed, as it was written.
         case change(Change)
-        /// The same as events, in their order (wire-protocol 5.1).
+        /// The same as events, in their order (Protocol.md 18.1).
         case events([QueryEvent])
     }
 

@@ -6,6 +6,7 @@ import JSONTree
 struct ListenerTrie {
     final class Place: SegmentKeyed {
         let segment: [UInt8]
+        /// Safe because a parent owns its children: its table holds them.
         unowned(unsafe) let parent: Place?
         var children = SegmentTable<Place>()
         var changes = PlainListeners()

@@ -1,7 +1,7 @@
 import JSONTree
 
 /// A query that somebody listens to: one window for everybody who asks the same, and a group for each form in which
-/// they do, tags included (wire-protocol 2.3). Programs that run the same code choose the same tags, so groups are few.
+/// they do, tags included (Protocol.md 4.2). Programs that run the same code choose the same tags, so groups are few.
 final class LiveQuery {
     struct FormGroup {
         let form: ListenerForm

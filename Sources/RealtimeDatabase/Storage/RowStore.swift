@@ -1,6 +1,6 @@
 package import JSONTree
 // Whoever uses a database is told why its storage failed, wherever that is defined.
-@_exported public import StorageErrors
+package import StorageErrors
 
 /// A row as the tree file holds it: the encoded path and the value stored there.
 package struct Row: Hashable, Sendable {

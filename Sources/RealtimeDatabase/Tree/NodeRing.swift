@@ -6,7 +6,7 @@
 /// Invariant: a node in the ring is owned by the table of its parent, and leaves the ring before it leaves the table.
 /// So links, which own nothing, never lead to a node that is gone.
 struct NodeRing {
-    /// Looked at next; those that come last are before it.
+    /// Looked at next; those that come last are before it. Safe because of the invariant above.
     private unowned(unsafe) var hand: RowNode?
     private(set) var count = 0
 

@@ -1,4 +1,5 @@
 package import JSONTree
+package import StorageErrors
 
 /// The rows of a large value, found in its text once and not copied: the text, and where in it every few kilobytes a
 /// row begins.

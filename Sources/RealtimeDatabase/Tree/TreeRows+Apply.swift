@@ -1,4 +1,5 @@
 import JSONTree
+package import StorageErrors
 
 extension TreeRows {
     /// Ends the current generation and answers what a store must change to hold it, with the number to hand to

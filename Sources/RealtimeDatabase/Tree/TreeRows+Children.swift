@@ -1,4 +1,5 @@
 import JSONTree
+import StorageErrors
 
 extension TreeRows {
     /// A child as a scan meets it.

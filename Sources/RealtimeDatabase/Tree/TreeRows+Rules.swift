@@ -1,5 +1,6 @@
 import JSONTree
 package import SecurityRules
+import StorageErrors
 
 /// The tree as rules see it.
 extension TreeRows: RuleTree {

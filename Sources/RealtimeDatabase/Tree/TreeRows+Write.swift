@@ -1,4 +1,5 @@
 package import JSONTree
+package import StorageErrors
 
 extension TreeRows {
     /// Replaces the value (and priority) at `path`; null removes it, and ancestors left empty vanish.

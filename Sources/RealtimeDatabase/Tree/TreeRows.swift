@@ -1,4 +1,5 @@
 package import JSONTree
+package import StorageErrors
 
 /// The tree of one database: the rows of a store, and in front of them every row that changed or was used lately.
 ///

@@ -1,4 +1,5 @@
 package import JSONTree
+package import StorageErrors
 
 /// One row of the commit log: everything that one turn changed.
 ///
@@ -8,8 +9,8 @@ package import JSONTree
 /// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel
 /// set        = assignment
 /// merge      = base:bytes count:varint assignment…
-/// owe        = connection:varint count:varint assignment…                     wanted when a connection ends, in this order;
-///                                                                            its "uid" is all of `Principal.stored`
+/// owe        = connection:varint count:varint assignment…                     wanted in this order when a connection
+///                                                                            ends; its "uid" is all of `Principal.stored`
 /// cancel     = connection:varint path:bytes                                   not wanted any more at and below a place
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128

@@ -1,5 +1,6 @@
 package import JSONTree
 package import SecurityRules
+package import StorageErrors
 
 /// The listeners of one path on all connections. Numbers are never used again within a process.
 package struct GroupID: Hashable, Sendable {
@@ -13,7 +14,7 @@ package struct GroupAddress: Hashable, Sendable {
 }
 
 /// What a database has to say once the commit that caused it is durable. The order is the order in which each
-/// connection must see it: data first, then the acknowledgement (wire-protocol 3.6).
+/// connection must see it: data first, then the acknowledgement (Protocol.md 6).
 package enum Output: Sendable {
     /// A change, for every member of the groups of plain listeners; with the position behind it for those that are told
     /// of it.

@@ -1,5 +1,6 @@
 package import JSONTree
 import SecurityRules
+import StorageErrors
 
 /// On whose behalf a request is made. All requests of a session share one.
 package final class Principal: Hashable, Sendable {

@@ -95,7 +95,7 @@ package struct IncomingValue: Sendable {
 /// Cases that are rare and large are indirect: operations are moved a few times on their way.
 package enum Operation: Sendable {
     /// Replaces a value or a priority. With `expecting`, only if the V1 hash of the current value is that one
-    /// (compare-and-set; empty text means "nothing there"; wire-protocol 3.4). With `echoes`, the reply is the stored
+    /// (compare-and-set; empty text means "nothing there"; Protocol.md 4.7). With `echoes`, the reply is the stored
     /// value.
     case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
     /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
@@ -105,8 +105,9 @@ package enum Operation: Sendable {
     /// Describes the children of a node behind one of them, or only counts them.
     indirect case describe(Path, ChildrenPage)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection
-    /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what changed
-    /// after the one it has: `missed` is what was read of the log for it (``Database/historyNeeded(for:now:)``).
+    /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what
+    /// changed after the one it has: `missed` is what was read of the log for it
+    /// (``Database/historyNeeded(for:now:)``).
     indirect case listen(Path, known: KnownData?, since: Since? = nil, missed: MissedChanges.Found? = nil)
     case unlisten(Path)
     /// Starts a listener of a query, in place of the one that the connection has by the same name. `text` is that of

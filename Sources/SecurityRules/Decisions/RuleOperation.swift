@@ -5,7 +5,7 @@ package import JSONTree
 package enum RuleOperation: Sendable {
     case read(Path, RuleQuery?)
     /// All or nothing. Server values are resolved; no place lies at or below another one, but for priorities
-    /// (wire-protocol 2.5).
+    /// (Protocol.md 4.6).
     case write([Assignment])
 }
 

@@ -1,7 +1,7 @@
 package import JSONTree
 
-/// Decides operations by a program (rules 12). One of them serves one thread; it keeps its memory, so a common decision
-/// allocates nothing.
+/// Decides operations by a program (docs/rules.md 2). One of them serves one thread; it keeps its memory, so a common
+/// decision allocates nothing.
 package final class RulesJudge {
     /// Rules that hold, in one explanation.
     private static let explainedMax = 100
@@ -106,7 +106,7 @@ package final class RulesJudge {
         grants.append(nil)
     }
 
-    /// Whether a rule on the way grants the operation, root first (rules 12).
+    /// Whether a rule on the way grants the operation, root first (docs/rules.md 2).
     private func isGranted(_ kind: RuleKind) throws(RuleTreeError) -> Bool {
         for depth in walk.indices {
             guard let rule = program.rule(kind, at: walk[depth]) else { continue }

@@ -1,4 +1,4 @@
-/// Why a rule cannot be evaluated: it counts as false then, whatever stands around the place (rules 11).
+/// Why a rule cannot be evaluated: it counts as false then, whatever stands around the place (docs/rules.md 3.4).
 enum Fault: Error, Hashable {
     case notText
     case notNumbers

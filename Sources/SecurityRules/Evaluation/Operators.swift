@@ -1,6 +1,6 @@
 import JSONTree
 
-/// What operators answer (rules 11).
+/// What operators answer (docs/rules.md 3.4).
 extension Evaluator {
     static func compare(_ order: OrderOperator, _ a: RuleValue, _ b: RuleValue) throws(Fault) -> Bool {
         switch (a, b) {

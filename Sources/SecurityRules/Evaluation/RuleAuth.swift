@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// Who asks: what the variable `auth` holds (rules 15). Made once per sign-in; rules read it without copying.
+/// Who asks: what the variable `auth` holds (docs/rules.md 3.1). Made once per sign-in; rules read it without copying.
 package final class RuleAuth: Sendable {
     let object: ClaimsObject
     /// Empty if there is none.

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// What a rule sees of the query of a read (rules 13).
+/// What a rule sees of the query of a read (docs/rules.md 3.1).
 package struct RuleQuery: Hashable, Sendable {
     package var index: QueryIndex
     /// The bounds' values: null if there is none.

@@ -1,6 +1,6 @@
 import JSONTree
 
-/// What an expression has for a value when it runs (rules 11).
+/// What an expression has for a value when it runs (docs/rules.md 3.4).
 enum RuleValue: Sendable {
     case null
     case bool(Bool)

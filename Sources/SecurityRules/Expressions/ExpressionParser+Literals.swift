@@ -86,7 +86,8 @@ extension ExpressionParser {
         return value
     }
 
-    /// A regular expression: up to the next slash that is neither escaped nor in a set, then the flags (rules 4, 10).
+    /// A regular expression: up to the next slash that is neither escaped nor in a set, then the flags (docs/rules.md
+    /// 3, 3.5).
     mutating func patternLiteral() throws(Mistake) -> Pattern {
         let start = offset
         offset += 1

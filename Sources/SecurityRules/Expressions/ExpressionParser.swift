@@ -1,5 +1,5 @@
-/// Reads one expression (rules 4). Every mistake carries an offset into the text. Total: the depth of what it accepts
-/// is bounded.
+/// Reads one expression (docs/rules.md 3). Every mistake carries an offset into the text. Total: the depth of what it
+/// accepts is bounded.
 struct ExpressionParser {
     /// Levels that an expression may be nested. Chains of `&&` and `||` are one level, however long.
     static let maximumDepth = 200

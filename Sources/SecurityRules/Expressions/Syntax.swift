@@ -1,4 +1,4 @@
-/// An expression as it is written (rules 4). `start` and `end` are offsets into the rule's text.
+/// An expression as it is written (docs/rules.md 3). `start` and `end` are offsets into the rule's text.
 struct Syntax {
     indirect enum Form {
         case null
@@ -35,7 +35,7 @@ enum LogicalOperator: Hashable, Sendable {
     var text: String { self == .and ? "&&" : "||" }
 }
 
-/// `===` and `!==` are `==` and `!=` (rules 4).
+/// `===` and `!==` are `==` and `!=` (docs/rules.md 3).
 enum BinaryOperator: Hashable, Sendable {
     case equal
     case notEqual

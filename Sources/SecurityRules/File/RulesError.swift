@@ -1,4 +1,4 @@
-/// Why a rules file is not one, and where: line and column are counted from 1, columns in characters (rules 1).
+/// Why a rules file is not one, and where: line and column are counted from 1, columns in characters (docs/rules.md 1).
 package struct RulesError: Error, Hashable, Sendable, CustomStringConvertible {
     package var line: Int
     package var column: Int

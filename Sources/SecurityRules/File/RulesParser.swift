@@ -1,6 +1,6 @@
 import JSONTree
 
-/// Reads a rules file into places, rules and code (rules 2, 3).
+/// Reads a rules file into places, rules and code (docs/rules.md 1).
 struct RulesParser {
     private var reader: RulesReader
     private(set) var places = [RulePlace(name: [], parent: nil, depth: 0)]

@@ -1,7 +1,7 @@
 import JSONTree
 
 /// Reads the text of a rules file step by step: JSON with comments, one trailing comma, and raw line breaks and tabs in
-/// strings (rules 2).
+/// strings (docs/rules.md 1).
 struct RulesReader {
     /// A string of the file: its bytes, and where each of them stands.
     struct Text {

@@ -1,5 +1,6 @@
 extension RulesProgram {
-    /// The file as plain JSON: without comments and trailing commas, and with line breaks in strings escaped (rules 2).
+    /// The file as plain JSON: without comments and trailing commas, and with line breaks in strings escaped
+    /// (docs/rules.md 1).
     package var strictFile: [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(file.count)

@@ -1,6 +1,6 @@
-/// A regular expression of the rules language (rules 10), as an automaton. Its states are at most ``maximumStates``;
-/// matching follows all of them side by side, so it takes at most the length of the text times their number, and never
-/// tries again.
+/// A regular expression of the rules language (docs/rules.md 3.5), as an automaton. Its states are at most
+/// ``maximumStates``; matching follows all of them side by side, so it takes at most the length of the text times their
+/// number, and never tries again.
 struct Pattern: Hashable, Sendable {
     static let maximumStates = 10_000
 

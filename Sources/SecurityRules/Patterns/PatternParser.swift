@@ -1,4 +1,4 @@
-/// Reads what stands between the slashes of a regular expression (rules 10).
+/// Reads what stands between the slashes of a regular expression (docs/rules.md 3.5).
 struct PatternParser {
     private static let maximumDepth = 50
     private static let maximumCount = 10_000

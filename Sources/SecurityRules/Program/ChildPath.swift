@@ -1,7 +1,7 @@
 import JSONTree
 
 /// The argument of `child()`: keys between slashes. One slash may stand in front; any other part that is no key, the
-/// empty one included, makes a path that names nothing (rules 8).
+/// empty one included, makes a path that names nothing (docs/rules.md 3.2).
 enum ChildPath {
     /// Nil if the text names nothing.
     static func segments(of utf8: [UInt8]) -> [UInt8]? {

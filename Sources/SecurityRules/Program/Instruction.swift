@@ -63,7 +63,7 @@ enum TextTest: Sendable {
     case endsWith
 }
 
-/// What a rule can ask a query (rules 13).
+/// What a rule can ask a query (docs/rules.md 3.1).
 enum QueryProperty: String, Sendable {
     case orderByKey
     case orderByValue

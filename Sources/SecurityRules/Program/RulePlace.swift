@@ -1,6 +1,6 @@
 import JSONTree
 
-/// One node of the tree of rules (rules 3).
+/// One node of the tree of rules (docs/rules.md 1).
 struct RulePlace: Sendable {
     /// The key as it is written, `$` and all. Empty at the root.
     var name: [UInt8]
@@ -24,7 +24,7 @@ struct RulePlace: Sendable {
         self.depth = depth
     }
 
-    /// The place of a child: a literal name wins over the wildcard (rules 12).
+    /// The place of a child: a literal name wins over the wildcard (docs/rules.md 2).
     func child(_ segment: UnsafeRawBufferPointer) -> Int? {
         var (low, high) = (0, segments.count)
         while low < high {

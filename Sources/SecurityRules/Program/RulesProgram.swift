@@ -1,14 +1,14 @@
 package import JSONTree
 
-/// The rules of a database, read, checked and compiled (rules 1 to 6). Immutable: many may decide by it at once, each
-/// with a ``RulesJudge`` of its own.
+/// The rules of a database, read, checked and compiled (docs/rules.md 1, 3, 3.3). Immutable: many may decide by it at
+/// once, each with a ``RulesJudge`` of its own.
 package final class RulesProgram: Sendable {
     /// Longest file that is read, in bytes.
     package static let maximumByteCount = 4 << 20
 
     /// The file as it was given, comments and all.
     package let file: [UInt8]
-    /// What `.indexOn` asks for (rules 17), in the order of the file.
+    /// What `.indexOn` asks for (docs/rules.md 1), in the order of the file.
     package let indexes: [IndexDefinition]
     /// The first is the root.
     let places: [RulePlace]

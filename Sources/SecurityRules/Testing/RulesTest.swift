@@ -13,7 +13,7 @@ package struct RulesTest: Sendable {
     package var isAllowed: Bool
 }
 
-/// A file of cases for `hearth rules test`: see `deploy/rules/README.md`.
+/// A file of cases for `hearth rules test`: see `docs/rules.md`.
 package struct RulesTestFile: Sendable {
     /// The rules file, seen from the folder of the test file.
     package private(set) var rules: String?

@@ -1,10 +1,10 @@
 package import JSONTree
 
-/// A tree as it is after a write: `newData` (rules 7). Nothing is copied; what the write leaves alone is looked up in
-/// the tree before it.
+/// A tree as it is after a write: `newData` (docs/rules.md 3.1). Nothing is copied; what the write leaves alone is
+/// looked up in the tree before it.
 package final class WrittenTree: RuleTree {
     private var base: (any RuleTree)?
-    /// In path order. No place lies at or below another (wire-protocol 2.5).
+    /// In path order. No place lies at or below another (Protocol.md 4.6).
     private(set) var values: [Assignment] = []
     /// In path order; none is at or below a place of `values`.
     private(set) var priorities: [Assignment] = []

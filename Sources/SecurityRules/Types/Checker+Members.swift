@@ -1,6 +1,6 @@
 import JSONTree
 
-/// The methods of snapshots (rules 8) and strings (rules 9).
+/// The methods of snapshots (docs/rules.md 3.2) and strings (docs/rules.md 3.2).
 private enum Method: String {
     case val
     case exists

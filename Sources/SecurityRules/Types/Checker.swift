@@ -1,6 +1,7 @@
 import JSONTree
 
-/// Checks the types of an expression (rules 5, 6) and compiles it: every sub-expression becomes an ``Instruction``.
+/// Checks the types of an expression (docs/rules.md 3.3) and compiles it: every sub-expression becomes an
+/// ``Instruction``.
 struct Checker {
     /// What a name means where the rule stands.
     struct Scope {

@@ -2,6 +2,7 @@ import Glibc
 import JSONTree
 import RealtimeDatabase
 import SQLite
+import StorageErrors
 
 extension Backup {
     /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that

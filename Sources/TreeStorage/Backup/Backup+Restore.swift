@@ -1,6 +1,7 @@
 import Glibc
 import RealtimeDatabase
 import SQLite
+import StorageErrors
 
 extension Backup {
     package struct Restored: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import Glibc
 import RealtimeDatabase
 import SQLite
+import StorageErrors
 
 /// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit
 /// log.
@@ -12,8 +13,8 @@ import SQLite
 /// backup(name TEXT PRIMARY KEY, value)          version: 2; database: its name; time: ms since 1970;
 ///                                               checksum: of the rows; reached: the last operation that they include
 /// ```
-/// The application id is `applicationID`, the user version that of the tree file (``TreeFormat``). Version 1 was made of
-/// tree files without checksums.
+/// The application id is `applicationID`, the user version that of the tree file (``TreeFormat``). Version 1 was made
+/// of tree files without checksums.
 package struct Backup: Sendable {
     /// What a backup holds.
     package struct Summary: Hashable, Sendable {

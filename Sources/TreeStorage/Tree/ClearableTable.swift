@@ -1,6 +1,7 @@
 import RealtimeDatabase
 import SQLite
 import Synchronization
+import StorageErrors
 
 /// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one
 /// line there, and the rows go in small steps later. Used on the applier's thread.

@@ -1,5 +1,6 @@
 import RealtimeDatabase
 import SQLite
+import StorageErrors
 
 /// The table `meta` of a tree file: what it says of itself, each with a checksum.
 struct MetaTable {

@@ -2,6 +2,7 @@ import JSONTree
 package import RealtimeDatabase
 import SQLite
 import Synchronization
+package import StorageErrors
 
 /// The rows of one database in a SQLite file, and how far in the commit log they reach.
 ///

@@ -11,7 +11,7 @@ import Testing
     private static func segment(_ key: String) throws -> [UInt8] { Path([try Key(validating: key)]).encoded }
 
     @Test(
-        "children of one value order by key (wire-protocol 4.4)",
+        "children of one value order by key (Protocol.md 7.5)",
         arguments: [QueryIndex.key, .value, .priority, .child("x")])
     func keyOrder(index: QueryIndex) throws {
         let places = try Self.keys.map { try #require(index.place(of: "5", segment: Self.segment($0))) }
@@ -27,7 +27,7 @@ import Testing
         [#""a\u0002""#], [#""ab""#], [#""é""#], [#""😀""#], [#""\uff61""#], [#"{"a":1}"#, #"{"b":2}"#],
     ]
 
-    @Test("values order as they do in the fact sheet (wire-protocol 4.5)")
+    @Test("values order as Firebase documents (Protocol.md 16.2)")
     func valueOrder() throws {
         let groups = try Self.values.map { try $0.map { IndexValue.encoded(try json($0)) } }
         for group in groups { #expect(Set(group).count == 1) }

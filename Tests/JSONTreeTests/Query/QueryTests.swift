@@ -15,7 +15,7 @@ import Testing
 
     private static func key(_ text: String) -> QueryBound.BoundKey { .key(utf8: Array(text.utf8)) }
 
-    @Test("calls of the SDKs (wire-protocol 2.4)")
+    @Test("calls of the SDKs (Protocol.md 16.1)")
     func calls() throws {
         let x = QueryIndex.child("x")
         let two = QueryBound(Self.two)

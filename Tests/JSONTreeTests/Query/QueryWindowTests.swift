@@ -77,7 +77,7 @@ import Testing
         #expect(difference.isEmpty)
     }
 
-    @Test("events of one commit come by kind, with predecessors of the final state (wire-protocol 5.1)")
+    @Test("events of one commit come by kind, with predecessors of the final state (Protocol.md 18.1)")
     func events() throws {
         var window = QueryWindow(Query(index: .value), keepsOrder: true)
         window.fill([try Self.place(1, "a"), try Self.place(2, "b"), try Self.place(3, "c"), try Self.place(4, "d")])

@@ -1,6 +1,7 @@
 import JSONTree
 
 @testable import RealtimeDatabase
+import StorageErrors
 
 /// A connection's far end: keeps what it is told, and notices what it must not be told.
 struct SimulatedClient {

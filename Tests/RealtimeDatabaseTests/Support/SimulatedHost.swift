@@ -2,6 +2,7 @@ import JSONTree
 import SecurityRules
 
 @testable import RealtimeDatabase
+import StorageErrors
 
 /// A database with a log, a store and clients around it, all scripted: it does what the server's threads do, one step
 /// at a time, and compares all that is said with a ``NaiveDatabase``.

@@ -2,7 +2,7 @@ import JSONTree
 
 @testable import RealtimeDatabase
 
-/// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (wire-protocol 2.6),
+/// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (Protocol.md 5),
 /// or a list that it keeps by the events alone.
 struct SimulatedQuery {
     let path: Path

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import SecurityRules
 
-/// A rules file as a tree, and the plainest way to decide by it (rules 12).
+/// A rules file as a tree, and the plainest way to decide by it (docs/rules.md 2).
 final class ReferenceRules {
     var rules: [RuleKind: ReferenceExpression] = [:]
     var children: [String: ReferenceRules] = [:]

@@ -4,6 +4,7 @@ import SecurityRules
 import TestSupport
 
 @testable import TreeStorage
+import StorageErrors
 
 /// A database with its two files, on one thread.
 final class DatabaseOnDisk {

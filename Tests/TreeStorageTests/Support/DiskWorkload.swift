@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import TreeStorage
+import StorageErrors
 
 /// Random work on a database on disk, and what must be found afterwards.
 struct DiskWorkload {
