@@ -4,12 +4,12 @@ import Testing
 
 @testable import HearthShell
 
-@Suite("The transcript in README.md", .timeLimit(.minutes(15)))
+@Suite("The transcript in docs/using/shell.md", .timeLimit(.minutes(15)))
 struct TranscriptTests {
-    /// The block of README.md that begins with a call of the shell, without that line.
+    /// The block of docs/using/shell.md that begins with a call of the shell, without that line.
     private static let transcript: [Substring] = {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let text = String(decoding: TemporaryFolder.contents(of: root + "/README.md"), as: UTF8.self)
+        let text = String(decoding: TemporaryFolder.contents(of: root + "/docs/using/shell.md"), as: UTF8.self)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let start = lines.firstIndex(where: { $0.hasSuffix("hearth shell ws://127.0.0.1:9000") }) else {
             return []

@@ -38,6 +38,14 @@ struct SourceTree {
         folders.flatMap { paths(below: $0) }.filter { $0.hasSuffix(".swift") }.compactMap(file)
     }
 
+    /// All documents, those at the root included.
+    static func documents() -> [File] {
+        let folders = ["docs", "deploy", "Examples", "Fuzz", "Sources", "Tests"].flatMap { paths(below: $0) }
+        return (folders + names(in: ".")).filter { $0.hasSuffix(".md") }.compactMap(file)
+    }
+
+    static func exists(_ path: String) -> Bool { access("\(root)/\(path)", F_OK) == 0 }
+
     static func file(_ path: String) -> File? {
         guard let stream = fopen("\(root)/\(path)", "r") else { return nil }
         defer { fclose(stream) }
@@ -48,18 +56,26 @@ struct SourceTree {
         return File(path: path, lines: text.split(separator: "\n", omittingEmptySubsequences: false))
     }
 
+    /// All files below a folder, in path order. Build products, whose folders begin with a dot, are not among them.
     private static func paths(below folder: String) -> [String] {
+        names(in: folder).flatMap { name in
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard stat("\(root)/\(path)", &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return [path] }
+            return paths(below: path)
+        }
+    }
+
+    private static func names(in folder: String) -> [String] {
         guard let directory = opendir("\(root)/\(folder)") else { return [] }
         defer { closedir(directory) }
-        var found: [String] = []
+        var names: [String] = []
         while let entry = readdir(directory) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard !name.hasPrefix(".") else { continue }
-            let path = "\(folder)/\(name)"
-            if entry.pointee.d_type == DT_DIR { found += paths(below: path) } else { found.append(path) }
+            if !name.hasPrefix(".") { names.append(name) }
         }
-        return found.sorted()
+        return names.sorted()
     }
 }
