@@ -1,6 +1,6 @@
 import Glibc
-package import RealtimeDatabase
-import StorageErrors
+import RealtimeDatabase
+package import StorageErrors
 
 /// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
 /// under that name stays until then.
