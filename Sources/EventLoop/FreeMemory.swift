@@ -26,7 +26,8 @@ package struct FreeMemory: Sendable {
     /// Memory was returned; so many bytes are still resident.
     package mutating func returned(resident: Int64, now: MonotonicTime) { last = (resident, now) }
 
-    /// Has the allocator keep little that is free by itself: large blocks, and the ends of arenas. For the process, once.
+    /// Has the allocator keep little that is free by itself: large blocks, and the ends of arenas. For the process,
+    /// once.
     ///
     /// Less would be returned and asked for again with every large answer, which costs page faults.
     package static func keepLittle() { linux_keep_little_free_memory(2 << 20) }

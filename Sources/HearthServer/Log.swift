@@ -6,10 +6,10 @@ import Synchronization
 
 /// The server's log: one line per event, written whole by one system call.
 ///
-/// Text is `time level event key=value …`, where values with spaces, quotes or control characters are quoted. JSON is one
-/// object per line with `time`, `level`, `event` and the fields, all of them strings. For the journal, which has times of
-/// its own, text begins with the priority instead (sd-daemon(3)). No value that clients store, and no credential, is ever
-/// passed to it; of their keys only those that a slow request names, where that is asked for.
+/// Text is `time level event key=value …`, where values with spaces, quotes or control characters are quoted. JSON is
+/// one object per line with `time`, `level`, `event` and the fields, all of them strings. For the journal, which has
+/// times of its own, text begins with the priority instead (sd-daemon(3)). No value that clients store, and no
+/// credential, is ever passed to it; of their keys only those that a slow request names, where that is asked for.
 package struct Log: Sendable {
     package enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error

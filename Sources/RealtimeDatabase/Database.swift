@@ -23,8 +23,8 @@ package final class Database {
     /// A precondition is only checked at nodes of at most this many bytes of text: all of it is read and hashed.
     package static let comparedBytesMax = 16 << 20
     let comparedBytesMax: Int
-    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a smaller one
-    /// of very many members (`CanonicalJSON.isLarge`).
+    /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a
+    /// smaller one of very many members (`CanonicalJSON.isLarge`).
     package static let largeBytesMin = 256 << 10
     package let largeBytesMin: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer

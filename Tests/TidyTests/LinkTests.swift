@@ -9,7 +9,10 @@ import Testing
         let link = #/\]\(([^)#:]+)(?:#[^)]*)?\)/#
         for file in Self.documents {
             let folder = file.path.split(separator: "/").dropLast()
-            for (place, line) in file.numbered where line.has("](") {
+            var isCode = false
+            for (place, line) in file.numbered {
+                if line.hasPrefix("```") { isCode.toggle() }
+                guard !isCode, line.has("](") else { continue }
                 for match in line.matches(of: link) {
                     var parts = Array(folder)
                     for part in match.1.split(separator: "/") {

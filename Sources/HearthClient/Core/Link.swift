@@ -26,8 +26,8 @@ final class Link: SessionOwner {
     /// How often this client was sent on without a hello between.
     private var redirects = 0
     private var state = State.offline
-    /// With so many failed attempts and none that succeeded, callers are told: a typing error in the URL should not look
-    /// like a slow network. With the default delays that takes about three seconds.
+    /// With so many failed attempts and none that succeeded, callers are told: a typing error in the URL should not
+    /// look like a slow network. With the default delays that takes about three seconds.
     private static let firstAttempts = 4
     /// Whether the server has ever said hello.
     private var hasConnected = false

@@ -118,7 +118,8 @@ extension DataSnapshot: CustomStringConvertible {
 }
 
 extension DataSnapshot: Equatable, Identifiable {
-    /// Whether both are of the same place and have the same value, priorities included. O(value), O(1) if they share it.
+    /// Whether both are of the same place and have the same value, priorities included. O(value), O(1) if they share
+    /// it.
     public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool { a.ref == b.ref && a.node == b.node }
 
     /// The place, which tells the children of a list from one another.

@@ -183,6 +183,8 @@ public final class Database: Sendable {
         if Task.isCancelled { throw unasked }
         let reply = Reply<Value, DatabaseError>()
         let isPosted = run { core in
+            // The loop takes work for a moment after the end.
+            if core.isClosed { return reply.settle(.failure(.closed)) }
             core.callers.add(isAnswered: { reply.isSettled }, fail: { reply.settle(.failure($0)) })
             work(core, reply)
         }

@@ -3,7 +3,8 @@ import JSONWebTokens
 
 /// Turns values of the database into `Decodable` ones.
 ///
-/// - What is not there is nil, or an empty array or dictionary. A member that is not optional and not there is an error.
+/// - What is not there is nil, or an empty array or dictionary. A member that is not optional and not there is an
+///   error.
 /// - Members that the type does not name are ignored.
 /// - An array may be an object with the keys `0`, `1`, …; gaps of up to half of them are nil.
 /// - A whole number may be read as a number with a fraction, and the reverse if nothing is lost.

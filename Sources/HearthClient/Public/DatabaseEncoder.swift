@@ -27,8 +27,8 @@ public struct DatabaseEncoder: Sendable {
         self.userInfo = userInfo
     }
 
-    /// - throws: `invalidValue`, which names the member, for a number that does not fit 64 bits, and for errors that the
-    ///   type throws itself.
+    /// - throws: `invalidValue`, which names the member, for a number that does not fit 64 bits, and for errors that
+    ///   the type throws itself.
     public func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
         if let value = value as? DatabaseValue { return value }
         let box = Box(context: CodingContext(dateStrategy, dataStrategy, userInfo))

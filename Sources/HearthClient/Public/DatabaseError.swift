@@ -18,7 +18,8 @@ public enum DatabaseError: Error, Hashable, Sendable {
     /// took effect is not known.
     case disconnected(String)
     /// There is no connection, and the last attempt failed for a reason that does not go away by itself, or the first
-    /// four attempts failed; the text says why and what to do. A write or a transaction is still queued and goes on; a question is dropped.
+    /// four attempts failed; the text says why and what to do. A write or a transaction is still queued and goes on; a
+    /// question is dropped.
     case connectionFailed(String)
     /// There was no answer within ``DatabaseOptions/requestTimeout``. A write or a transaction is still queued and goes
     /// on; a question is dropped.

@@ -104,7 +104,8 @@ extension DatabaseQueryable {
         let handle = DatabaseHandle(number: database.makeObserverNumber())
         defer { removeObserver(withHandle: handle) }
         return try await database.wait { (reply: Reply<DataSnapshot, DatabaseError>) in
-            observe(type.kinds, handle, isOnce: true, onCancel: { reply.settle(.failure($0)) }) { event in
+            // Removed by this task, not at the event itself: the value is cached once the listen is answered.
+            observe(type.kinds, handle, isOnce: false, onCancel: { reply.settle(.failure($0)) }) { event in
                 reply.settle(.success(event.snapshot))
             }
         }

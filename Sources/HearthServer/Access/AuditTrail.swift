@@ -55,8 +55,8 @@ struct AuditTrail: Sendable {
 
     init(_ write: @escaping @Sendable (AuditEvent) -> Void) { self.write = write }
 
-    /// To a file, or else to the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's address in 15
-    /// minutes.
+    /// To a file, or else to the log. Of what strangers can cause, no more than `eventsMax` of a kind for each client's
+    /// address in 15 minutes.
     init(_ log: Log, file: AuditFile? = nil, eventsMax: Int = 300) {
         let write: @Sendable (String, [(StaticString, String)]) -> Void = { event, fields in
             guard let file else { return log.info(event: event, fields) }

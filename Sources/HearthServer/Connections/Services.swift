@@ -160,8 +160,9 @@ final class Services: Sendable {
         }
         do throws(SystemError) {
             _ = try NamedThread(name: "backup", priority: .background) { [self] in
-                defer { isBackingUp.store(false, ordering: .relaxed) }
-                then(makeBackup(of: database))
+                let answer = makeBackup(of: database)
+                isBackingUp.store(false, ordering: .relaxed)
+                then(answer)
             }
         } catch {
             isBackingUp.store(false, ordering: .relaxed)
@@ -176,8 +177,10 @@ final class Services: Sendable {
         }
         do throws(SystemError) {
             _ = try NamedThread(name: "backup", priority: .background) { [self] in
-                defer { isBackingUp.store(false, ordering: .relaxed) }
-                then(backupFiles.check(file))
+                let answer = backupFiles.check(file)
+                // Before the answer, after which the next one may be asked for.
+                isBackingUp.store(false, ordering: .relaxed)
+                then(answer)
             }
         } catch {
             isBackingUp.store(false, ordering: .relaxed)

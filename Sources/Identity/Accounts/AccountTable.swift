@@ -1,8 +1,8 @@
 import SQLite
 import StorageErrors
 
-/// A table of accounts. Each row has a checksum of its other columns in `checksum`, so that what has changed on the disk
-/// is not taken for somebody's account.
+/// A table of accounts. Each row has a checksum of its other columns in `checksum`, so that what has changed on the
+/// disk is not taken for somebody's account.
 enum AccountTable: String, CaseIterable {
     case users, links, refreshTokens, codes
 

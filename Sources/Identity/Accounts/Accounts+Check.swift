@@ -4,8 +4,8 @@ package import StorageErrors
 
 extension Accounts {
     /// Looks for damage in the accounts of a data folder, whether a server has them open or not: a line for each thing
-    /// that is damaged, 100 of a kind at most. Nil if there are no accounts. Files of versions that kept no checksums get
-    /// them when a server opens them.
+    /// that is damaged, 100 of a kind at most. Nil if there are no accounts. Files of versions that kept no checksums
+    /// get them when a server opens them.
     package static func check(folder: String) -> [String]? {
         let path = file(in: folder)
         guard access(path, F_OK) == 0 else { return nil }

@@ -1,9 +1,9 @@
 import JSONTree
 
 extension CanonicalJSON {
-    /// Whether a value comes into the tree as text, with rows that were made beforehand: it has so many bytes, or it has so
-    /// many members that taking them apart in a turn would keep others waiting. Costs a look at each byte of a value that
-    /// is neither small nor that large.
+    /// Whether a value comes into the tree as text, with rows that were made beforehand: it has so many bytes, or it
+    /// has so many members that taking them apart in a turn would keep others waiting. Costs a look at each byte of a
+    /// value that is neither small nor that large.
     ///
     /// What is one row is never large.
     func isLarge(_ bytesMin: Int, _ packing: TreeRows.Packing = TreeRows.Packing()) -> Bool {

@@ -9,7 +9,8 @@ package struct RowPreparation: Sendable {
     /// Whether making the rows of a request's value on another thread saves the database time.
     package func isWorthIt(for request: Request) -> Bool { request.operation.largeValue(bytesMin, packing) != nil }
 
-    /// The same request with the rows of its first large value, and their index entries. Takes time in proportion to the value.
+    /// The same request with the rows of its first large value, and their index entries. Takes time in proportion to
+    /// the value.
     package func prepared(_ request: Request) -> Request {
         switch request.operation {
         case .set(let target, var value, let expected, let echoes) where isWorthIt(for: request):

@@ -26,10 +26,10 @@ package import StorageErrors
 /// steps (``clearSome()``), so other writes do not wait for them. A row is dead when a range that covers it has a
 /// greater stamp.
 ///
-/// The rows of a large value and its index entries are written in transactions of their own, before the one that takes the file to its
-/// sequence number (``writeSome(of:)``). Until then its range has a greater stamp than they, so they are dead; the last
-/// transaction gives the range their stamp, and they live. After a crash in between the file is at the operation before
-/// the large one, but has nothing at its place, and the log has the operation.
+/// The rows of a large value and its index entries are written in transactions of their own, before the one that takes
+/// the file to its sequence number (``writeSome(of:)``). Until then its range has a greater stamp than they, so they
+/// are dead; the last transaction gives the range their stamp, and they live. After a crash in between the file is at
+/// the operation before the large one, but has nothing at its place, and the log has the operation.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {

@@ -44,12 +44,13 @@ struct ConnectionStateTests {
             options.reconnectDelayMax = .milliseconds(100)
         }
         #expect(database.connectionState == .offline)
+        // A location for each: what is written in one would be known to those that read it.
         let place = database.reference(withPath: "x")
         place.child("queued").setValue(0, withCompletionBlock: nil)
-        async let write = failure { try await place.setValue(1) }
-        async let read = failure { _ = try await place.getData() }
-        async let event = failure { _ = try await place.observeSingleEvent(of: .value) }
-        async let transaction = failure { try await place.transaction(of: Int.self) { $0 = 1 } }
+        async let write = failure { try await place.child("write").setValue(1) }
+        async let read = failure { _ = try await place.child("read").getData() }
+        async let event = failure { _ = try await place.child("event").observeSingleEvent(of: .value) }
+        async let transaction = failure { try await place.child("transaction").transaction(of: Int.self) { $0 = 1 } }
         async let flush = failure { try await database.waitForPendingWrites() }
         database.goOnline()
         let texts = ["cannot reach ws://127.255.255.254:9", "refused", "is the server running"]

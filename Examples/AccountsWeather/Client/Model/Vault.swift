@@ -141,12 +141,20 @@ final class Vault {
     /// - returns: false if it cannot be reached for so long.
     /// - throws: ``Problem`` if it has refused one that was made by this object; `DatabaseError`.
     func settle(within limit: Duration) async throws -> Bool {
-        do throws(DatabaseError) {
-            try await database.waitForPendingWrites(timeout: limit)
-        } catch .timedOut, .connectionFailed {
-            return false
+        // The server answers in order, so when it has answered to the removal of nothing, it has the rest.
+        let (nothing, refusal) = (place.child("nothing"), refusal)
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await nothing.removeValue()
+                if let text = refusal.text { throw Problem(text) }
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
         }
-        if let text = refusal.text { throw Problem(text) }
-        return true
     }
 }
