@@ -1,6 +1,6 @@
 import Glibc
 
-/// Tells systemd, or whatever else started the process and asked for it, how the process is doing (sd_notify(3)).
+/// Reports the state of the process to systemd, or to another supervisor that set `NOTIFY_SOCKET` (sd_notify(3)).
 ///
 /// Where nobody asked, and where telling fails, nothing happens.
 package struct ServiceManager: Sendable {

@@ -83,7 +83,7 @@ package struct ServiceAccountKey: Sendable {
     }
 
     private static let codeSeconds: Int64 = 120
-    /// As which every server takes assertions, whatever it is called by.
+    /// The audience that every server accepts in an assertion, independent of its address.
     private static let anyServer = "https://oauth2.googleapis.com/token"
 
     private func assertion(

@@ -4,8 +4,8 @@ import JSONWebTokens
 import RealtimeDatabase
 import WireProtocol
 
-/// Tells those who watch a database what was committed, once it is durable. While nobody watches, there is none, and a
-/// turn costs one look for it. On the databases' thread.
+/// Tells the watchers of a database what was committed, once it is durable. It exists only while there are watchers;
+/// without it, a turn costs one check. On the databases' thread.
 final class CommitTail {
     /// Entries of one message; operations beyond them are counted only.
     private static let entriesMax = 500
