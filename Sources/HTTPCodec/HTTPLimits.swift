@@ -9,7 +9,7 @@ package struct HTTPLimits: Sendable, Equatable {
     package var bodyBytesMax: Int
 
     /// A token in the query string can take several kilobytes, hence the roomy head. One REST write may have
-    /// 256 MB (Protocol.md 14).
+    /// 256 MB (rest.md 1).
     package init(headBytesMax: Int = 32 << 10, headerCountMax: Int = 100, bodyBytesMax: Int = 256 << 20) {
         precondition(headBytesMax > 0 && headBytesMax <= 1 << 30, "header positions are 32-bit")
         self.headBytesMax = headBytesMax

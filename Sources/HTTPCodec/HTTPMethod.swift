@@ -13,7 +13,7 @@ package enum HTTPMethod: UInt64, CaseIterable, Sendable {
     /// The method with exactly this name: method names are case-sensitive (RFC 9110 9.1).
     package init?(_ name: Span<UInt8>) { self.init(name) { $0 } }
 
-    /// The method with this name in any case, as `X-HTTP-Method-Override` is compared (Protocol.md 14).
+    /// The method with this name in any case, as `X-HTTP-Method-Override` is compared (rest.md 1).
     package init?(ignoringCase name: Span<UInt8>) { self.init(name) { $0.asciiUppercased } }
 
     private init?(_ name: Span<UInt8>, _ letter: (UInt8) -> UInt8) {

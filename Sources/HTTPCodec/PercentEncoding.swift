@@ -1,5 +1,5 @@
 /// Undoes percent-encoding (RFC 3986 2.1) in a part of a query. A `%` without two hexadecimal digits behind it stands
-/// for itself: clients send such values (Protocol.md 14), and what reads the value decides.
+/// for itself: clients send such values (rest.md 1), and what reads the value decides.
 struct PercentDecoder {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

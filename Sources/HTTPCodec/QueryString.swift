@@ -1,5 +1,5 @@
 /// The parameters of a request target: `name=value` pairs between `&`, percent-encoded, with `+` for a space
-/// (Protocol.md 14).
+/// (rest.md 2).
 ///
 /// Nothing is decoded before it is asked for. Escapes that are none stand for themselves, a name without `=` has an
 /// empty value, and empty pairs are skipped.

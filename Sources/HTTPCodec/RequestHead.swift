@@ -69,7 +69,7 @@ package struct RequestHead: Sendable {
 }
 
 /// Where the parts of a request target lie: origin-form, absolute-form or asterisk-form (RFC 9112 3.2). Bytes that a
-/// URI would have to escape, such as raw UTF-8, pass: some clients send them (Protocol.md 14).
+/// URI would have to escape, such as raw UTF-8, pass: some clients send them (rest.md 1).
 struct RequestTarget {
     let authority: Range<Int>?
     let path: Range<Int>

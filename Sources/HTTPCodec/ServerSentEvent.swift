@@ -1,4 +1,4 @@
-/// One event of an event stream (HTML standard, section 9.2; Protocol.md 14).
+/// One event of an event stream (HTML standard, section 9.2; rest.md 4).
 package struct ServerSentEvent: Equatable, Sendable {
     /// `message` where the stream names none.
     package var event: [UInt8]
@@ -10,7 +10,7 @@ package struct ServerSentEvent: Equatable, Sendable {
         self.data = data
     }
 
-    /// Appends `event: <name>`, `data: <one line>` and the empty line, as Firebase frames them (Protocol.md 14). JSON
+    /// Appends `event: <name>`, `data: <one line>` and the empty line, as Firebase frames them (rest.md 4). JSON
     /// text without white space has no control bytes; should others come, each becomes a space, so no data can start an
     /// event.
     package static func append(_ event: StaticString, data: Span<UInt8>, to output: inout [UInt8]) {

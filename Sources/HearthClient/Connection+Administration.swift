@@ -1,6 +1,6 @@
 package import WireProtocol
 
-/// For administrators, on a connection to where the server answers them (Protocol.md, "Administration").
+/// For administrators, on a connection to where the server answers them (administration.md 2).
 extension Connection {
     /// Who the requests behind this one are made by.
     ///

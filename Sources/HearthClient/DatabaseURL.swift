@@ -66,7 +66,7 @@ package struct DatabaseURL: Hashable, Sendable {
         HTTPAddress(host: host, port: port, usesTLS: usesTLS, authority: authority, target: target)
     }
 
-    /// Where the value at a path is over HTTP (Protocol.md 14). `query` is already encoded.
+    /// Where the value at a path is over HTTP (rest.md 1). `query` is already encoded.
     package func address(_ path: Path, query: String) -> HTTPAddress { address(target: restTarget(path, query: query)) }
 
     /// The target of something about the database that administrators see or set.

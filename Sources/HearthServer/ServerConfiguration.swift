@@ -100,7 +100,7 @@ package struct ConnectionLimits: Sendable {
     package var sendTimeout = Duration.seconds(60)
     /// Without any byte from a realtime client: SDKs send a keep-alive every 45 s (Protocol.md 2).
     package var realtimeTimeout = Duration.seconds(90)
-    /// An open poll of a long polling client with nothing to say is answered after this time (Protocol.md 15).
+    /// An open poll of a long polling client with nothing to say is answered after this time (long-polling.md 2).
     package var pollHoldMax = Duration.seconds(30)
     /// Without an open poll, a long polling client is gone.
     package var pollGapMax = Duration.seconds(45)
@@ -113,7 +113,7 @@ package struct ConnectionLimits: Sendable {
     package var polledSessionsPerClientMax = 500
     /// Connections of this machine are not limited so.
     package var exemptsLoopback = true
-    /// Between two signs of life of an event stream (Protocol.md 14).
+    /// Between two signs of life of an event stream (rest.md 4).
     package var eventStreamKeepAlive = Duration.seconds(30)
     /// A message of a realtime client, joined, in bytes: 16 MB and its envelope.
     package var messageBytesMax = 17 << 20

@@ -1,7 +1,7 @@
 import JSONTree
 import JSONWebTokens
 
-/// A node in short, with some of its children (Protocol.md, "Administration").
+/// A node in short, with some of its children (administration.md 2).
 struct NodePage {
     struct Child {
         let key: String

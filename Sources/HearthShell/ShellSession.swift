@@ -289,7 +289,7 @@ package final class ShellSession: @unchecked Sendable {
     }
 }
 
-/// What came of a request of administrators (Protocol.md, "Administration").
+/// What came of a request of administrators (administration.md 2).
 struct RESTAnswer {
     let status: Int64
     private let body: JSONValue

@@ -1,4 +1,4 @@
-/// Lays JSON text out: for people (Protocol.md 14), with two spaces of indentation, spaces around colons, arrays on one
+/// Lays JSON text out: for people (rest.md 2), with two spaces of indentation, spaces around colons, arrays on one
 /// line and a line feed at the end; or without any white space.
 ///
 /// It takes the text in pieces of any size, so a text of any length can pass. The text must be well-formed; white space

@@ -1,4 +1,4 @@
-/// How a value is shown over HTTP (Protocol.md 14). On the websocket and with `format=export` the canonical text itself
+/// How a value is shown over HTTP (rest.md 2). On the websocket and with `format=export` the canonical text itself
 /// is shown.
 ///
 /// The text has no white space; ``JSONLayout`` makes it pretty.
@@ -7,7 +7,7 @@ package enum JSONOutput: Hashable, Sendable {
     case plain
     /// With priorities, without arrays.
     case export
-    /// As a write answers (Protocol.md 14): with priorities, and objects that look like arrays become arrays unless
+    /// As a write answers (rest.md 2): with priorities, and objects that look like arrays become arrays unless
     /// they have a priority, so that what is read back is the same.
     case echo
     /// The children's keys, each with the value `true`; a leaf as in `plain`. Never an array.

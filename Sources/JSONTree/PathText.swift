@@ -36,7 +36,7 @@ extension Path {
 
     package init(parsing text: String) throws(PathError) { try self.init(parsing: Array(text.utf8)) }
 
-    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (Protocol.md 14). `+` means itself.
+    /// Reads the path of a URL: split at slashes, then each part is percent-decoded (rest.md 1). `+` means itself.
     /// A `%2F` is a slash inside a key, hence an error.
     package init(percentEncoded text: RawSpan) throws(PathError) {
         self = try text.withUnsafeBytes { (text) throws(PathError) in

@@ -149,7 +149,7 @@ extension Database {
                 let told = events?.list(kinds) ?? []
                 contents = told.isEmpty ? [] : [.events(told)]
             case .eventStream where isSet:
-                // What a set does to several children are so many sets (Protocol.md 14).
+                // What a set does to several children are so many sets (rest.md 4).
                 contents = change.assignments.map { .change(.set($0)) }
             case .eventStream, .tagged: contents = [.change(change)]
             }

@@ -1,6 +1,6 @@
 package import JSONTree
 
-/// What an administrator asks of a server (Protocol.md, "Administration"): the body of the action `admin`.
+/// What an administrator asks of a server (administration.md 2): the body of the action `admin`.
 package enum AdminRequest: Hashable, Sendable {
     /// Who is connected, so many at most.
     case sessions(limit: Int?)

@@ -8,7 +8,7 @@ package enum ClientMessage: Hashable, Sendable {
     /// Control `p`: answer with a pong.
     case ping
     /// Control `a`, on the WebSocket that takes over from long polling: what follows is meant for the session
-    /// (Protocol.md 15).
+    /// (long-polling.md 4).
     case switchAck
     /// Control `n`, by long polling: nothing follows here.
     case endOfTransmission

@@ -18,7 +18,7 @@ package enum ServerMessageWriter {
         out.append(literal: #"{"t":"c","d":{"t":"o","d":null}}"#)
     }
 
-    /// The first message on a WebSocket that is to take over from long polling (Protocol.md 15).
+    /// The first message on a WebSocket that is to take over from long polling (long-polling.md 4).
     package static func appendSwitchAck(to out: inout [UInt8]) {
         out.append(literal: #"{"t":"c","d":{"t":"a","d":{}}}"#)
     }
@@ -156,7 +156,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// Push `ev`: the events of one commit at a listener of events (Protocol.md, "Additions").
+    /// Push `ev`: the events of one commit at a listener of events (Protocol.md 18.1).
     package static func appendEvents(_ path: Path, _ events: [QueryEvent], tag: Int64, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"ev","b":{"p":"#)
         out.append(quoted: path)
@@ -182,8 +182,8 @@ package enum ServerMessageWriter {
     }
 
     /// Push `c`: the listener at a place has ended, because the client may not read it any more. SDKs tell listeners of
-    /// a query apart by the query object, which is that of the request; those of events have a tag (Protocol.md,
-    /// "Additions"). `status` is another reason.
+    /// a query apart by the query object, which is that of the request; those of events have a tag (Protocol.md
+    /// 18.1). `status` is another reason.
     package static func appendRevoke(
         _ path: Path, query: [UInt8]?, tag: Int64? = nil, status: StaticString? = nil, to out: inout [UInt8]
     ) {

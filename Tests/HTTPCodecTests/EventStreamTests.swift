@@ -47,7 +47,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("are framed as Firebase frames them (Protocol.md 14)")
+    @Test("are framed as Firebase frames them (rest.md 4)")
     func framing() {
         var output: [UInt8] = []
         ServerSentEvent.append("put", data: Array(#"{"path":"/","data":{"a":{"t":"hi"}}}"#.utf8).span, to: &output)
@@ -78,7 +78,7 @@ struct EventStreamTests {
         #expect(text(output) == "event: put\ndata: a  event: x b\n\n")
     }
 
-    @Test("of Protocol.md 14 are taken apart")
+    @Test("of rest.md 4 are taken apart")
     func constructedRun() throws {
         let stream = """
             event: put

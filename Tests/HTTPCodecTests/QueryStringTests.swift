@@ -11,14 +11,14 @@ struct QueryStringTests {
         ("=b", ["=b"]),
         ("a=b=c", ["a=b=c"]),
         ("a=1&&b=2&", ["a=1", "b=2"]),
-        // As the Go and Python clients send them (Protocol.md 14).
+        // As the Go and Python clients send them (rest.md 2).
         ("orderBy=%22$key%22&limitToFirst=3", ["orderBy=\"$key\"", "limitToFirst=3"]),
         ("orderBy=%22a/b%22&startAt=%22%5Cu00e9%20x%22", ["orderBy=\"a/b\"", "startAt=\"\\u00e9 x\""]),
         ("startAt=%22two+words%22", ["startAt=\"two words\""]),
         ("equalTo=%22a&b=c%22", ["equalTo=\"a", "b=c\""]),
         ("n=%C3%BC", ["n=ü"]),
         ("a%3Db=c%26d%2B", ["a=b=c&d+"]),
-        // What is no escape stands for itself (Protocol.md 14).
+        // What is no escape stands for itself (rest.md 2).
         ("a=100%", ["a=100%"]),
         ("a=%4", ["a=%4"]),
         ("a=%zz%g1%1g", ["a=%zz%g1%1g"]),

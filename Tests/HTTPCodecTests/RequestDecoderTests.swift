@@ -99,7 +99,7 @@ struct RequestDecoderTests {
                 + "GET / HTTP/1.0\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
             expected: ["POST /", "end", "GET /", "end", "GET /", "end", "GET / HTTP/1.0 close", "end"]),
         Example(
-            name: "targets as clients send them (Protocol.md 14)",
+            name: "targets as clients send them (rest.md 1)",
             stream: "GET //foo.json?ns=x HTTP/1.1\r\nHost: x\r\n\r\nGET /a/b/.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 + "GET /a+b.json HTTP/1.1\r\nHost: x\r\n\r\nGET /;:@'()*!~,.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 + "GET /ü.json?orderBy=%22$key%22&startAt=%22a/b#c?%22 HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -108,7 +108,7 @@ struct RequestDecoderTests {
                 "GET /;:@'()*!~,.json", "end", "GET /ü.json?orderBy=%22$key%22&startAt=%22a/b#c?%22", "end",
             ]),
         Example(
-            name: "a query write of the command line tool (Protocol.md 14)",
+            name: "a query write of the command line tool (rest.md 2)",
             stream: "PATCH /t.json?print=silent&writeSizeLimit=tiny HTTP/1.1\r\nhost: localhost:9000\r\n"
                 + "authorization: Bearer owner\r\ncontent-length: 4\r\n\r\nnull",
             expected: ["PATCH /t.json?print=silent&writeSizeLimit=tiny length=4", "body null", "end"]),

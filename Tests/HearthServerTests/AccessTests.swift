@@ -110,7 +110,7 @@ import Testing
             ])
     }
 
-    @Test("REST asks the rules for the holder of the credential (Protocol.md 19.1)")
+    @Test("REST asks the rules for the holder of the credential (rest.md 7)")
     func rest() throws {
         let (server, _) = try Self.server()
         let client = try server.connectREST()
@@ -145,7 +145,7 @@ import Testing
         while try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text != #"[{"name":"default"}]"# {}
     }
 
-    @Test("an event stream ends when its place may not be read any more (Protocol.md 14)")
+    @Test("an event stream ends when its place may not be read any more (rest.md 4)")
     func eventStream() throws {
         let (server, _) = try Self.server()
         let client = try server.connectREST()

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Chapter 20 of Protocol.md") struct AccountsDocumentTests {
+@Suite("docs/protocol/accounts.md") struct AccountsDocumentTests {
     /// Finds the values of `<name>`s in a text.
     private static func match(_ pattern: String, _ text: String) -> [String: String]? {
         var values: [String: String] = [:]
@@ -22,7 +22,7 @@ import Testing
         return text.isEmpty ? values : nil
     }
 
-    @Test("what it shows is what happens", arguments: ProtocolDocument.shared.blocks("accounts"))
+    @Test("the exchanges are the server's", arguments: ProtocolDocument.shared.blocks("accounts"))
     func replay(block: ProtocolDocument.Block) throws {
         let client = try IdentityClient()
         var values: [String: String] = [:]
@@ -32,7 +32,7 @@ import Testing
             let parts = request.split(separator: " ", maxSplits: 2).map(String.init)
             let answer = try client.rest.ask(parts[0], parts[1], [], parts[2])
             let found = Self.match(block.lines[index + 1], "\(answer.status) \(answer.text)")
-            #expect(found != nil, "Protocol.md:\(block.start + index): \(answer.status) \(answer.text)")
+            #expect(found != nil, "\(block.place(index)): \(answer.status) \(answer.text)")
             values.merge(found ?? [:]) { $1 }
         }
     }

@@ -5,7 +5,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("The pages behind the links of mails (Protocol.md 20)") struct ActionPageTests {
+@Suite("The pages behind the links of mails (accounts.md 7)") struct ActionPageTests {
     @Test("a reset in production: a page with a form, which is sent, and safe headers")
     func page() throws {
         let folder = TemporaryFolder()

@@ -5,7 +5,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Any project that a client names, in development mode (Protocol.md 20)", .timeLimit(.minutes(15)))
+@Suite("Any project that a client names, in development mode (accounts.md 3)", .timeLimit(.minutes(15)))
 struct ClientProjectTests {
     private let folder = TemporaryFolder()
 

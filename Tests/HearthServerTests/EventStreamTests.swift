@@ -6,7 +6,7 @@ import Testing
 import TreeStorage
 
 @Suite("Event streams") struct EventStreamTests {
-    @Test("a stream begins with the value and is told of each change (Protocol.md 14)")
+    @Test("a stream begins with the value and is told of each change (rest.md 4)")
     func conversation() throws {
         let server = try RealtimeTestServer()
         let writer = try server.connectREST()

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "a change is shown in relation to the stream's path (Protocol.md 14)",
+        "a change is shown in relation to the stream's path (rest.md 4)",
         arguments: [
             (.set(set("a", #"{"b":1}"#)), "a", put("/", #"{"b":1}"#)),
             (.set(set("a", "null")), "a", put("/", "null")),
@@ -53,7 +53,7 @@ import Testing
         #expect(String(decoding: out, as: UTF8.self) == expected)
     }
 
-    @Test("other events are exactly what clients compare with (Protocol.md 14)")
+    @Test("other events are exactly what clients compare with (rest.md 4)")
     func signs() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         #expect(text(EventStreamWriter.keepAlive) == "event: keep-alive\ndata: null\n\n")

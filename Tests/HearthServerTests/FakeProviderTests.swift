@@ -3,7 +3,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Fake credentials of providers, in development mode (Protocol.md 20)") struct FakeProviderTests {
+@Suite("Fake credentials of providers, in development mode (accounts.md 15)") struct FakeProviderTests {
     private static func escaped(_ text: String) -> String {
         text.utf8.map { byte in
             switch byte {

@@ -12,7 +12,7 @@ import Testing
         try IdentityClient(isDevelopment: false, folder: folder.path)
     }
 
-    @Test("a service account's key opens everything for as long as it is known (Protocol.md 20)")
+    @Test("a service account's key opens everything for as long as it is known (accounts.md 11)")
     func accessToken() throws {
         let client = try client()
         let key = try AdministratorKey(folder: folder.path)
@@ -31,7 +31,7 @@ import Testing
         #expect(try exchange()["error"] == "invalid_grant")
     }
 
-    @Test("a backend signs somebody in with its key; another's key does not (Protocol.md 20)")
+    @Test("a backend signs somebody in with its key; another's key does not (accounts.md 6)")
     func customToken() throws {
         let client = try client()
         let key = try AdministratorKey(folder: folder.path)
@@ -53,7 +53,7 @@ import Testing
                 == "CREDENTIAL_MISMATCH")
     }
 
-    @Test("imported passwords count, and are hashed anew when they are first used (Protocol.md 20)")
+    @Test("imported passwords count, and are hashed anew when they are first used (accounts.md 14)")
     func passwords() throws {
         let client = try IdentityClient()
         func base64(_ bytes: [UInt8]) -> String { String(decoding: Base64.standard.encode(bytes), as: UTF8.self) }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Endpoints about accounts") struct IdentityEndpointTests {
-    @Test("a user's story: up, in, again with another spelling, seen, renewed, deleted (Protocol.md 20)")
+    @Test("a user's story: up, in, again with another spelling, seen, renewed, deleted (accounts.md 4)")
     func story() throws {
         let client = try IdentityClient()
         let up = try client.signUp("Ann@example.com")
@@ -45,7 +45,7 @@ import Testing
         #expect(try client.post("lookup", #"{"idToken":"\#(idToken)"}"#).error == "USER_NOT_FOUND")
     }
 
-    @Test("what is wrong with a request is said in the words of the API (Protocol.md 20)")
+    @Test("what is wrong with a request is said in the words of the API (accounts.md 5)")
     func refusals() throws {
         let client = try IdentityClient()
         for (operation, body, message) in [
@@ -136,7 +136,7 @@ import Testing
                 == 501)
     }
 
-    @Test("administrators make, find, change, list and delete users (Protocol.md 20)")
+    @Test("administrators make, find, change, list and delete users (accounts.md 4)")
     func administration() throws {
         let client = try IdentityClient()
         let made = try client.admin(
@@ -180,7 +180,7 @@ import Testing
         #expect(try client.admin("accounts:query", #"{"returnUserInfo":false}"#)["recordsCount"] == "0")
     }
 
-    @Test("version 3 has other names for the same, as some SDKs ask (Protocol.md 20)")
+    @Test("version 3 has other names for the same, as some SDKs ask (accounts.md 1)")
     func legacy() throws {
         let client = try IdentityClient()
         let base = "/www.googleapis.com/identitytoolkit/v3/relyingparty"
@@ -198,7 +198,7 @@ import Testing
         #expect(try client.ask("POST", "/v1/accounts%3AsignInWithPassword?key=k", body).status == 200)
     }
 
-    @Test("an anonymous user links an address, then unlinks it (Protocol.md 20)")
+    @Test("an anonymous user links an address, then unlinks it (accounts.md 9)")
     func anonymous() throws {
         let client = try IdentityClient()
         let guest = try client.post("signUp", #"{"returnSecureToken":true}"#)
@@ -216,7 +216,7 @@ import Testing
         #expect(try client.signIn("guest@example.com").error == "EMAIL_NOT_FOUND")
     }
 
-    @Test("a new name is shown, a new password ends other sessions, and strangers change nothing (Protocol.md 20)")
+    @Test("a new name is shown, a new password ends other sessions, and strangers change nothing (accounts.md 9)")
     func updates() throws {
         let client = try IdentityClient()
         let first = try client.signUp("ann@example.com")
@@ -244,7 +244,7 @@ import Testing
         #expect(cleared["displayName"] == nil)
     }
 
-    @Test("a provider's user signs in, links and is refused as clients expect (Protocol.md 20)")
+    @Test("a provider's user signs in, links and is refused as clients expect (accounts.md 4)")
     func providers() throws {
         let client = try IdentityClient()
         func signIn(_ token: String, _ more: String = "") throws -> IdentityClient.Answer {
@@ -281,7 +281,7 @@ import Testing
         #expect(try signIn(#"{"sub":"9"}"#, #","autoCreate":false"#).error == "USER_NOT_FOUND")
     }
 
-    @Test("how an address signs in is told, unless that is nobody's business (Protocol.md 20)")
+    @Test("how an address signs in is told, unless that is nobody's business (accounts.md 8)")
     func createAuthURI() throws {
         let client = try IdentityClient()
         _ = try client.signUp("ann@example.com")

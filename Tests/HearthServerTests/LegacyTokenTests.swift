@@ -6,7 +6,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Old SDKs, with their tokens and secrets (Protocol.md 19.1)") struct LegacyTokenTests {
+@Suite("Old SDKs, with their tokens and secrets (Protocol.md 19.3)") struct LegacyTokenTests {
     private static let secret = "abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
     private static let rules =

@@ -10,7 +10,7 @@ import WireProtocol
 @testable import RealtimeDatabase
 @testable import WebSocketCodec
 
-@Suite("Protocol.md")
+@Suite("The protocol documents")
 struct ProtocolDocumentTests {
     private let document = ProtocolDocument.shared
 
@@ -22,19 +22,6 @@ struct ProtocolDocumentTests {
         ]
         for block in document.blocks { #expect(kinds.contains(block.kind), "\(block.testDescription)") }
         for kind in kinds { #expect(!document.blocks(kind).isEmpty, "no block of kind \(kind)") }
-    }
-
-    @Test("links lead to chapters")
-    func links() {
-        let headings = document.lines.filter { $0.hasPrefix("#") }.map { line in
-            line.drop { $0 == "#" || $0 == " " }.lowercased().replacing(/[^a-z0-9 -]/, with: "")
-                .replacing(" ", with: "-")
-        }
-        for line in document.lines {
-            for link in line.matches(of: /\]\(#([^)]*)\)/) {
-                #expect(headings.contains(String(link.1)), "\(line)")
-            }
-        }
     }
 
     @Test("the sessions are what the server says, byte for byte", arguments: ProtocolDocument.shared.blocks("session"))
@@ -107,8 +94,8 @@ struct ProtocolDocumentTests {
     func canonicalForm() throws {
         for pair in document.blocks("canonical").flatMap(\.pairs) {
             let value = try CanonicalJSON.parse(Array(pair.left.utf8)).value
-            #expect(value.bytes == Array(pair.right.utf8), "Protocol.md:\(pair.line): \(value)")
-            #expect(try CanonicalJSON.parse(value.bytes).value == value, "Protocol.md:\(pair.line)")
+            #expect(value.bytes == Array(pair.right.utf8), "\(pair.place): \(value)")
+            #expect(try CanonicalJSON.parse(value.bytes).value == value, "\(pair.place)")
         }
     }
 
@@ -117,11 +104,11 @@ struct ProtocolDocumentTests {
         for pair in document.blocks("hash").flatMap(\.pairs) {
             let hash = NodeHash.hash(try CanonicalJSON.parse(Array(pair.left.utf8)).value)
             #expect(
-                hash == Array(pair.right.utf8), "Protocol.md:\(pair.line): \(String(decoding: hash, as: UTF8.self))")
+                hash == Array(pair.right.utf8), "\(pair.place): \(String(decoding: hash, as: UTF8.self))")
         }
         for pair in document.blocks("hash-text").flatMap(\.pairs) {
             let hash = NodeHash.hash(try CanonicalJSON.parse(Array(pair.left.utf8)).value)
-            #expect(HandshakeKey.base64(SHA1.digest(Array(pair.right.utf8))) == hash, "Protocol.md:\(pair.line)")
+            #expect(HandshakeKey.base64(SHA1.digest(Array(pair.right.utf8))) == hash, "\(pair.place)")
         }
     }
 

@@ -5,7 +5,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Setting up providers over the API (Protocol.md 20)") struct ProviderConfigurationTests {
+@Suite("Setting up providers over the API (accounts.md 13)") struct ProviderConfigurationTests {
     private let folder = TemporaryFolder()
     private static let place = "/identitytoolkit.googleapis.com/v2/projects/hearth"
 

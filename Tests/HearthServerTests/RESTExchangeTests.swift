@@ -10,7 +10,7 @@ import Testing
     private static let id = RESTRequests.pushID
 
     @Test(
-        "a request becomes an operation (Protocol.md 14)",
+        "a request becomes an operation (rest.md 1)",
         arguments: [
             ("GET /.json", [], "", "get /"), ("GET /a/b.json", [], "", "get /a/b"),
             ("GET /a//b.json", [], "", "get /a/b"), ("GET /a/b/.json", [], "", "get /a/b"),
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "filters become a query (Protocol.md 14)",
+        "filters become a query (rest.md 2)",
         arguments: [
             ("orderBy=%22$key%22", ".key", nil, nil, nil),
             ("orderBy=%22$value%22&limitToFirst=3", ".value", nil, nil, 3),
@@ -97,7 +97,7 @@ import Testing
     private static let badOrder = "400 orderBy must be a valid JSON encoded path"
 
     @Test(
-        "a request that cannot be carried out is refused in the known words (Protocol.md 14)",
+        "a request that cannot be carried out is refused in the known words (rest.md 6)",
         arguments: [
             ("GET /a.b.json", [], "", badPath), ("GET /a/$x.json", [], "", badPath),
             ("GET /a%2Fb.json", [], "", badPath),
@@ -253,7 +253,7 @@ import Testing
     }
 
     @Test(
-        "parameters are read (Protocol.md 14)",
+        "parameters are read (rest.md 2)",
         arguments: [
             ("", RESTParameters.Printing.compact, false, false), ("print=pretty", .pretty, false, false),
             ("print=silent&print=pretty", .silent, false, false), ("print=x&format=strict", .compact, false, false),
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(
-        "a request goes to its place and its database (Protocol.md 14)",
+        "a request goes to its place and its database (rest.md 1)",
         arguments: [
             ("GET /a.json", "localhost:9000", Route.data, ""), ("GET /a.json?ns=x", "localhost", .data, "x"),
             ("GET /a.json", "demo-x.firebaseio.com", .data, "demo-x"),

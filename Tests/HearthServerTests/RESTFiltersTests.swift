@@ -20,7 +20,7 @@ import Testing
         return query.select(from: node).children.map(\.key.description).joined(separator: " ")
     }
 
-    @Test("parameters become a query (Protocol.md 14)")
+    @Test("parameters become a query (rest.md 2)")
     func queries() throws {
         let table: [([(String, String)], String)] = [
             ([], "whole"),
@@ -41,7 +41,7 @@ import Testing
             ([("orderBy", #""x/y""#), ("limitToFirst", "1")], "7"),
             ([("orderBy", #""$priority""#), ("startAt", "0")], "a f"),
             ([("orderBy", #""$value""#), ("endBefore", #""""#)], "f"),
-            // A bound may have a key (Protocol.md 19.1).
+            // A bound may have a key (rest.md 2).
             ([("orderBy", #""x""#), ("startAt", #"2,"b""#)], "b c d"),
             ([("orderBy", #""x""#), ("startAfter", #"2,"b""#)], "c d"),
             ([("orderBy", #""x""#), ("startAt", "2"), ("endAt", #"2,"b""#)], "7 b"),

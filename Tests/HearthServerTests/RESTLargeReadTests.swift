@@ -153,7 +153,7 @@ import Testing
         #expect(try client.ask("GET", "/x.json").text == text)
     }
 
-    @Test("a read that waits longer than it may is refused (Protocol.md 14)")
+    @Test("a read that waits longer than it may is refused (rest.md 6)")
     func timeout() throws {
         let server = try RealtimeTestServer { $0.snapshotLimits.threadsMax = 1 }
         let client = try server.connectREST()

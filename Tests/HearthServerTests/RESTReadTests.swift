@@ -8,7 +8,7 @@ import Testing
 
 @Suite("REST reads") struct RESTReadTests {
     @Test(
-        "a GET that takes events becomes a listener (Protocol.md 14)",
+        "a GET that takes events becomes a listener (rest.md 1)",
         arguments: [
             ("GET /a/b.json", "text/event-stream", true),
             ("GET /a/b.json", "application/json, Text/Event-Stream;q=0.5", true),
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "what a shallow read shows is a range of keys where that will do (Protocol.md 14)",
+        "what a shallow read shows is a range of keys where that will do (rest.md 2)",
         arguments: [
             ("", nil, nil, false), ("limitToFirst=3", nil, 3, false), ("startAfter=x", "x", nil, false),
             ("orderBy=%22$key%22", nil, nil, false), ("orderBy=%22$key%22&limitToFirst=3", nil, 3, false),

@@ -14,7 +14,7 @@ import StorageErrors
     private static let plain = #"{"b":1,"l":["x",null,"z"]}"#
 
     @Test(
-        "what is read is shown as it was asked for (Protocol.md 14)",
+        "what is read is shown as it was asked for (rest.md 2)",
         arguments: [
             ("GET /t.json", [], "200 ETag: - \(plain)"), ("HEAD /t.json", [], "200 ETag: - \(plain)"),
             ("GET /t.json?format=export", [], "200 ETag: - \(value)"),
@@ -54,7 +54,7 @@ import StorageErrors
     }
 
     @Test(
-        "a write answers what the table says (Protocol.md 14)",
+        "a write answers what the table says (rest.md 1)",
         arguments: [
             (
                 "PUT /t.json", [], "1", Reply.value(value),

@@ -40,7 +40,7 @@ import Testing
         #expect(try client.ask("GET", "/.json").text == "null")
     }
 
-    @Test("the examples that clients send (Protocol.md 14)")
+    @Test("the examples that clients send (rest.md 1)")
     func examples() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -66,7 +66,7 @@ import Testing
         #expect(try client.ask("GET", "/a.json?format=export").text == #"{"0":"x","2":"z"}"#)
     }
 
-    @Test("what filters select has a tag, and every form (Protocol.md 14)")
+    @Test("what filters select has a tag, and every form (rest.md 3)")
     func filters() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -92,7 +92,7 @@ import Testing
         #expect(none.field("etag") == "null_etag")
     }
 
-    @Test("credentials of any kind are taken in development mode (Protocol.md 19.1)")
+    @Test("credentials of any kind are taken in development mode (rest.md 7)")
     func credentials() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("a form with a file replaces a place, as the pages of tools import (Protocol.md 14)")
+    @Test("a form with a file replaces a place, as the pages of tools import (rest.md 1)")
     func upload() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -137,7 +137,7 @@ import Testing
         #expect(try client.ask("PUT", "/n/a.json", [], #"{".sv":{"increment":0.5}}"#).text == "7.5")
     }
 
-    @Test("conditions hold a write back, and an answer (Protocol.md 14)")
+    @Test("conditions hold a write back, and an answer (rest.md 3)")
     func conditions() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(
-        "errors have their status and the body that clients read (Protocol.md 14)",
+        "errors have their status and the body that clients read (rest.md 6)",
         arguments: [
             ("GET", "/", nil, 404, "append .json to your request URI to use the REST API"),
             ("PUT", "/a/b?print=silent", "1", 404, "append .json to your request URI to use the REST API"),
@@ -261,7 +261,7 @@ import Testing
         #expect(try client.ask("GET", "/healthz").text == "ok\n")
     }
 
-    @Test("browsers of other origins may ask (Protocol.md 14)")
+    @Test("browsers of other origins may ask (rest.md 1)")
     func preflight() throws {
         let (server, _) = try AccessTests.server { $0.isDevelopment = false }
         let client = try server.connectREST()

@@ -19,7 +19,7 @@ struct SessionReplay {
     /// Stops at the first difference.
     mutating func play(_ block: ProtocolDocument.Block) throws {
         for (index, line) in block.lines.enumerated() where !line.hasPrefix("#") {
-            let place = "Protocol.md:\(block.start + index)"
+            let place = block.place(index)
             let match = try #require(
                 line.wholeMatch(of: /(?:([A-Z]) )?([CS]): (.+)/), "\(place): neither C nor S: \(line)")
             let peer = try peer(String(match.1 ?? ""), showsHello: match.2 == "S")

@@ -4,7 +4,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Tokens and secrets of the first SDKs (Protocol.md 19.1)") struct LegacyTokenTests {
+@Suite("Tokens and secrets of the first SDKs (Protocol.md 19.3)") struct LegacyTokenTests {
     private let folder = KeyFolder()
     private let now = KeyFolder.start
     private let secret = "abcdefghijklmnopqrstuvwxyz0123456789ABCD"

@@ -1,6 +1,7 @@
 import Testing
 
-/// A comment that cites a chapter helps only if the chapter exists: `Protocol.md 16.1`, `docs/rules.md 3.4`.
+/// A comment that cites a chapter helps only if the chapter exists: `Protocol.md 16.1`, `docs/rules.md 3.4`. Documents in
+/// `docs/protocol` are cited by their names: `rest.md 4`.
 @Suite("Citations") struct CitationTests {
     /// The numbers of a document's chapters: `## 4. Requests`, `### 4.2 Listen`.
     private static func chapters(of document: String) -> Set<String> {
@@ -11,15 +12,21 @@ import Testing
         return chapters
     }
 
-    @Test("of chapters lead to chapters", arguments: ["Protocol.md", "docs/rules.md"])
+    @Test(
+        "of chapters lead to chapters",
+        arguments: [
+            "Protocol.md", "docs/rules.md", "docs/protocol/rest.md", "docs/protocol/long-polling.md",
+            "docs/protocol/accounts.md", "docs/protocol/administration.md",
+        ])
     func chapters(document: String) {
+        let name = document.hasPrefix("docs/protocol/") ? document.dropFirst("docs/protocol/".count) : document[...]
         let chapters = Self.chapters(of: document)
         #expect(!chapters.isEmpty)
-        let citation = #/([A-Za-z/]+\.md) ([0-9]+(?:\.[0-9]+)?(?:, [0-9]+(?:\.[0-9]+)?)*)/#
+        let citation = #/([A-Za-z\/-]+\.md) ([0-9]+(?:\.[0-9]+)?(?:, [0-9]+(?:\.[0-9]+)?)*)/#
         var count = 0
         for file in SourceTree.swiftFiles(in: "Sources", "Tests", "Examples", "Fuzz/Sources") {
             for (place, line) in file.numbered where line.has(".md ") {
-                for match in line.matches(of: citation) where match.1 == document {
+                for match in line.matches(of: citation) where match.1 == name {
                     for chapter in match.2.split(separator: ", ") {
                         count += 1
                         #expect(chapters.contains(String(chapter)), "\(place): \(document) has no chapter \(chapter)")
@@ -28,6 +35,28 @@ import Testing
             }
         }
         #expect(count > 0)
+    }
+
+    /// The actions in the table of Protocol.md 14 whose heading begins like this.
+    private static func indexed(_ heading: String) -> Set<String> {
+        let chapter = SourceTree.file("Protocol.md")?.lines.drop { !$0.hasPrefix("## 14. ") } ?? []
+        let rows = chapter.drop { !$0.hasPrefix(heading) }.drop { !$0.hasPrefix("| `") }.prefix { $0.hasPrefix("| `") }
+        let names = rows.compactMap { $0.dropFirst().split(separator: "|").first }
+        return Set(names.flatMap { $0.matches(of: #/`([a-z]+)`/#).map { String($0.1) } })
+    }
+
+    private static func names(_ pattern: Regex<(Substring, Substring)>, in file: String) -> Set<String> {
+        Set(SourceTree.file(file)?.lines.flatMap { $0.matches(of: pattern).map { String($0.1) } } ?? [])
+    }
+
+    @Test("of actions in the index are those of the code")
+    func actions() {
+        let parser = "Sources/WireProtocol/ClientMessage+Parse.swift"
+        let requests = Self.names(#/action\.equals\("([a-z]+)"\)/#, in: parser)
+            .union(Self.names(#/ascii: "([a-z])"/#, in: parser))
+        let pushes = Self.names(#/\{"a":"([a-z]+)"/#, in: "Sources/WireProtocol/ServerMessageWriter.swift")
+        #expect(Self.indexed("Requests").subtracting(["admin"]) == requests)
+        #expect(Self.indexed("Pushes") == pushes)
     }
 
     @Test("name only documents that readers have")

@@ -28,7 +28,7 @@ export class TreeNode {
     this.level = parent ? parent.level + 1 : 0;
   }
 
-  /** Takes what the server says of a value in short (Protocol.md 21). */
+  /** Takes what the server says of a value in short (administration.md 3). */
   take(data) {
     const before = this.summary;
     this.type = data.get('t') ?? 'object';

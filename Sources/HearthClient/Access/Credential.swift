@@ -22,7 +22,7 @@ package enum Credential: Sendable {
 }
 
 extension HTTPCall {
-    /// Adds who asks, for a request for a value (Protocol.md 19.1): a token may be a user's, which has its place in the
+    /// Adds who asks, for a request for a value (rest.md 7): a token may be a user's, which has its place in the
     /// address.
     package mutating func authenticate(
         _ credential: Credential, on loop: EventLoop, options: ConnectionOptions = ConnectionOptions()

@@ -3,7 +3,7 @@ import HTTPCodec
 import JSONWebTokens
 
 /// The key of an administrator's program, as `hearth admin create-key` writes it: a file in Google's format for service
-/// accounts (Protocol.md 20). Whoever has it gets access tokens from the server that the file names.
+/// accounts (accounts.md 11). Whoever has it gets access tokens from the server that the file names.
 package struct ServiceAccountKey: Sendable {
     /// Why a file is no such key.
     package struct Failure: Error, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// An account as the server describes it (Protocol.md 20).
+/// An account as the server describes it (accounts.md 4).
 struct Account: Hashable, Sendable {
     /// Kept as it came, so that a session that is kept loses nothing.
     let info: DatabaseValue

@@ -6,7 +6,7 @@ public struct AuthCredential: Hashable, Sendable {
     enum Proof: Hashable, Sendable {
         case password(email: String, password: String)
         case emailLink(email: String, code: String)
-        /// Parameters as providers name them (Protocol.md 20).
+        /// Parameters as providers name them (accounts.md 4).
         case assertion([String: String])
     }
 

@@ -13,7 +13,7 @@ public struct AuthError: Error, Hashable, Sendable {
         self.word = word
     }
 
-    /// - parameter text: a word of the server, perhaps with what there is to add behind ` : ` (Protocol.md 20).
+    /// - parameter text: a word of the server, perhaps with what there is to add behind ` : ` (accounts.md 5).
     init(server text: String) {
         let end = text.utf8.firstIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") } ?? text.endIndex
         let word = String(text[..<end])
@@ -120,7 +120,7 @@ public enum AuthErrorCode: Hashable, Sendable {
 }
 
 extension AuthErrorCode {
-    /// By the server's word (Protocol.md 20).
+    /// By the server's word (accounts.md 5).
     static let ofWords: [String: AuthErrorCode] = [
         "ADMIN_ONLY_OPERATION": .adminRestrictedOperation,
         "CREDENTIAL_MISMATCH": .customTokenMismatch,

@@ -1,7 +1,7 @@
 import EventLoop
 import HTTPCodec
 
-/// Asks a server's endpoints about accounts (Protocol.md 20), one connection for each question.
+/// Asks a server's endpoints about accounts (accounts.md 1), one connection for each question.
 final class IdentityClient: Sendable {
     private let url: DatabaseURL
     private let key: String
@@ -24,7 +24,7 @@ final class IdentityClient: Sendable {
         try await post("/identitytoolkit.googleapis.com/v1/accounts:\(operation)", members)
     }
 
-    /// Asks for a new ID token (Protocol.md 20).
+    /// Asks for a new ID token (accounts.md 6).
     func refresh(_ refreshToken: String) async throws(AuthError) -> DatabaseValue {
         try await post(
             "/securetoken.googleapis.com/v1/token",
@@ -44,7 +44,7 @@ final class IdentityClient: Sendable {
         } catch {
             throw AuthError(connection: error)
         }
-        // What is no JSON comes from something between, or from a server that is not ready (Protocol.md 20).
+        // What is no JSON comes from something between, or from a server that is not ready (accounts.md 5).
         guard let value = try? DatabaseValue(json: answer.body), value.object != nil, answer.status.code < 500 else {
             throw AuthError(
                 .networkError, "The server cannot serve accounts at the moment (HTTP \(answer.status.code))")

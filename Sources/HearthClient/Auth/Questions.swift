@@ -1,4 +1,4 @@
-/// What is asked of the endpoints, and what their answers mean (Protocol.md 20).
+/// What is asked of the endpoints, and what their answers mean (accounts.md 1).
 extension AuthCredential {
     /// The operation that signs in with it, and its members.
     var question: (operation: String, members: [String: DatabaseValue]) {
@@ -44,7 +44,7 @@ extension AdditionalUserInfo {
 }
 
 extension DatabaseValue {
-    /// An answer without tokens: somebody else may own the address (Protocol.md 20).
+    /// An answer without tokens: somebody else may own the address (accounts.md 8).
     func refuseConfirmation() throws(AuthError) {
         if self["needConfirmation"].bool == true { throw AuthError(.accountExistsWithDifferentCredential) }
     }

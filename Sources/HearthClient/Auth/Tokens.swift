@@ -17,7 +17,7 @@ struct Tokens: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// Those of an answer, in the spelling of either service (Protocol.md 20). Nil if there are none.
+    /// Those of an answer, in the spelling of either service (accounts.md 6). Nil if there are none.
     init?(answer: DatabaseValue) {
         guard let idToken = (answer["idToken"].string ?? answer["access_token"].string),
             let refreshToken = (answer["refreshToken"].string ?? answer["refresh_token"].string)

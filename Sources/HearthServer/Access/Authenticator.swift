@@ -11,7 +11,7 @@ struct Authenticator: Sendable {
     typealias Outcome = Result<Authentication, CredentialError>
 
     let verifier: TokenVerifier
-    /// Whoever shows a bearer is an administrator, as with an emulator (Protocol.md 19.1).
+    /// Whoever shows a bearer is an administrator, as with an emulator (rest.md 7).
     let isDevelopment: Bool
     let project: String
     /// Nil where accounts are not served.
@@ -90,7 +90,7 @@ struct Authenticator: Sendable {
     ) throws(CredentialError) -> Authentication {
         switch caller {
         case .administrator(let end, let key):
-            // Only an administrator may act as somebody; to others the wish is nothing (Protocol.md 19.1).
+            // Only an administrator may act as somebody; to others the wish is nothing (rest.md 7).
             guard let acting = credential.acting else {
                 return Authentication(principal: .administrator, expiresAt: end, key: key)
             }

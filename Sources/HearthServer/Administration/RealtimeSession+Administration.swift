@@ -13,7 +13,7 @@ struct AdminRefusal: Error {
     var text: String
 }
 
-/// What administrators ask over a realtime connection (Protocol.md, "Administration").
+/// What administrators ask over a realtime connection (administration.md 2).
 extension RealtimeSession {
     /// Children that are described, or counted, in one answer: as many as take a turn some milliseconds.
     private static let describedMax = 1000

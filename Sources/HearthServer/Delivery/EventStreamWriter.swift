@@ -2,7 +2,7 @@ import HTTPCodec
 import JSONTree
 import RealtimeDatabase
 
-/// The events of a stream (Protocol.md 14). Values are shown as a read shows them without `format=export`, so
+/// The events of a stream (rest.md 4). Values are shown as a read shows them without `format=export`, so
 /// priorities are no news.
 enum EventStreamWriter {
     static let keepAlive = event("keep-alive", "null")

@@ -2,7 +2,7 @@ import EventLoop
 import HTTPCodec
 import RealtimeDatabase
 
-/// Who makes a request (Protocol.md 19.1).
+/// Who makes a request (rest.md 7).
 extension HTTPConnection {
     /// Whether a request may be worked on. In development mode those of foreign web pages are refused.
     func admits(_ head: RequestHead, _ writer: ResponseWriter) -> Bool {
@@ -19,7 +19,7 @@ extension HTTPConnection {
         return true
     }
 
-    /// Tells a page what it may ask (Protocol.md 14).
+    /// Tells a page what it may ask (rest.md 1).
     func answerPreflight(_ head: RequestHead, _ writer: ResponseWriter) {
         let configuration = context.services.configuration
         let isNamed = head.headers.first("origin").map { configuration.developmentAccess.names($0) } ?? false
@@ -75,7 +75,7 @@ extension HTTPConnection {
 extension RESTError {
     static let notAdministrator = RESTError(.unauthorized, "Unauthorized request.")
 
-    /// The texts that SDKs know (Protocol.md 14).
+    /// The texts that SDKs know (rest.md 6).
     init(_ error: CredentialError) {
         switch error.kind {
         case .invalid: self.init(.unauthorized, "Could not parse auth token.")

@@ -2,7 +2,7 @@ import EventLoop
 import HTTPCodec
 import RealtimeDatabase
 
-/// Event streams (Protocol.md 14): the answer to a GET that never ends. Its body goes up to the end of the connection,
+/// Event streams (rest.md 4): the answer to a GET that never ends. Its body goes up to the end of the connection,
 /// without chunks, so that the same bytes go to all streams of a path.
 extension HTTPConnection {
     /// Events that many streams may share. The first ones begin the answer.

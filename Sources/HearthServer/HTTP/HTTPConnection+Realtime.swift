@@ -239,7 +239,7 @@ extension HTTPResponse {
         headers.append(("Cross-Origin-Resource-Policy", Array("cross-origin".utf8)))
     }
 
-    /// A page for a frame that says goodbye when the page around it goes away (Protocol.md 15). Beacons are what
+    /// A page for a frame that says goodbye when the page around it goes away (long-polling.md 3). Beacons are what
     /// browsers still send then; the request of old is for those that have none.
     static func disconnectFrame(id: [UInt8], password: [UInt8]) -> HTTPResponse {
         let target = "/.lp?disconn=t&id=".utf8 + id + "&pw=".utf8 + password

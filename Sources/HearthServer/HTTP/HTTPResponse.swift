@@ -16,7 +16,7 @@ struct HTTPResponse: Sendable {
             case .html: "text/html; charset=utf-8"
             case .text: "text/plain; charset=utf-8"
             case .metrics: MetricsText.contentType
-            // Clients decode by the character set named here (Protocol.md 14).
+            // Clients decode by the character set named here (rest.md 1).
             case .eventStream: "text/event-stream; charset=utf-8"
             }
         }
@@ -53,7 +53,7 @@ struct HTTPResponse: Sendable {
         body = .text(Array(text.utf8))
     }
 
-    /// The error body that all clients read (Protocol.md 14).
+    /// The error body that all clients read (rest.md 6).
     init(_ status: HTTPStatus, error: String) {
         var text = Array("{\n  \"error\" : ".utf8)
         JSONText.appendQuoted(Array(error.utf8), to: &text)
@@ -72,7 +72,7 @@ struct HTTPResponse: Sendable {
     /// Nothing but the status.
     static func empty(_ status: HTTPStatus) -> HTTPResponse { HTTPResponse(status, json: []) }
 
-    /// The head of an event stream (Protocol.md 14). Proxies are asked to pass on each event at once.
+    /// The head of an event stream (rest.md 4). Proxies are asked to pass on each event at once.
     static let eventStream: HTTPResponse = {
         var response = HTTPResponse(json: [])
         response.contentType = .eventStream
@@ -81,12 +81,12 @@ struct HTTPResponse: Sendable {
         return response
     }()
 
-    /// The list that tools show (Protocol.md 14).
+    /// The list that tools show (rest.md 1).
     static func databases(_ names: [String]) -> HTTPResponse {
         HTTPResponse(json: Array("[\(names.map { "{\"name\":\"\($0)\"}" }.joined(separator: ","))]".utf8))
     }
 
-    /// Every method and header is allowed: access is decided by credentials and rules (Protocol.md 14).
+    /// Every method and header is allowed: access is decided by credentials and rules (rest.md 1).
     ///
     /// - parameter fromPublicPages: also to pages of public addresses, while this server has a private one.
     static func preflight(for head: RequestHead, fromPublicPages: Bool = true) -> HTTPResponse {
@@ -135,7 +135,7 @@ struct HTTPResponse: Sendable {
     }
 }
 
-/// The web pages that may read a response (Protocol.md 14).
+/// The web pages that may read a response (rest.md 1).
 enum PermittedReaders: Equatable, Sendable {
     case all
     /// Those of the origin that has asked.

@@ -19,7 +19,7 @@ enum Route: Equatable {
     case metrics
     /// `/path.json`, or `/path/.upload` for a form with a file
     case data
-    /// The names of the databases, for tools (Protocol.md 14).
+    /// The names of the databases, for tools (rest.md 1).
     case databases
     /// `/.settings/….json`
     case settings
@@ -112,10 +112,10 @@ extension RequestHead {
         return name.hasSuffix(".json") ? nil : name
     }
 
-    /// A form that a tool's page posts with a file (Protocol.md 14).
+    /// A form that a tool's page posts with a file (rest.md 1).
     var isUpload: Bool { method == .post && path.suffix(Self.uploadSuffix.count).elementsEqual(Self.uploadSuffix) }
 
-    /// The database that a request means (Protocol.md 2.2, Protocol.md 14): `ns`, or the first label of a host name of
+    /// The database that a request means (Protocol.md 2.2, rest.md 1): `ns`, or the first label of a host name of
     /// three labels or more; empty for the default one. A client that was given an IP address may take its first number
     /// for a name.
     var databaseName: String {

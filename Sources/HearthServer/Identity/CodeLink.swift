@@ -1,6 +1,6 @@
 import Identity
 
-/// The link of a mail: to a page of this server, with the code (Protocol.md 20).
+/// The link of a mail: to a page of this server, with the code (accounts.md 7).
 struct CodeLink {
     let text: String
 

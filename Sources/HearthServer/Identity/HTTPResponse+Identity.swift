@@ -2,14 +2,14 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// The answers of the endpoints about accounts (Protocol.md 20).
+/// The answers of the endpoints about accounts (accounts.md 1).
 extension HTTPResponse {
     init(_ status: HTTPStatus = .ok, identity object: JSONObject) {
         self.init(status, json: object.bytes)
         cacheControl = "no-store"
     }
 
-    /// The envelope of errors (Protocol.md 20).
+    /// The envelope of errors (accounts.md 5).
     init(identity failure: AccountFailure) {
         switch failure {
         case .refused(let error):
@@ -28,8 +28,8 @@ extension HTTPResponse {
         case .request(.notImplemented(let text)):
             self.init(identityError: .notImplemented, message: text, reason: "unimplemented", status: "NOT_IMPLEMENTED")
         case .storage, .failed, .busy:
-            // No JSON: SDKs take that for a failure of the network, and try again instead of signing out (Protocol.md
-            // 20).
+            // No JSON: SDKs take that for a failure of the network, and try again instead of signing out (accounts.md
+            // 5).
             self.init(.serviceUnavailable, text: "accounts cannot be served at the moment\n")
             headers.append(("Retry-After", Array("1".utf8)))
         }
@@ -53,7 +53,7 @@ extension User {
     /// What stands where a password hash is not told: "REDACTED" in Base64.
     static let redactedHash = "UkVEQUNURUQ="
 
-    /// An element of `users` (Protocol.md 20). Nobody sees password hashes, but clients want to know that there is one.
+    /// An element of `users` (accounts.md 4). Nobody sees password hashes, but clients want to know that there is one.
     func userInfo(tenant: String?) -> JSONObject {
         let isReachable = email != nil
         return JSONObject([

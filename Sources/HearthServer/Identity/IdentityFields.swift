@@ -1,7 +1,7 @@
 import Identity
 import JSONWebTokens
 
-/// The members of a request, read as leniently as Google's JSON mapping does (Protocol.md 20): names in camel or snake
+/// The members of a request, read as leniently as Google's JSON mapping does (accounts.md 1): names in camel or snake
 /// case, numbers for strings and strings for numbers, null as nothing. Unknown members are left alone.
 struct IdentityFields {
     let object: JSONObject

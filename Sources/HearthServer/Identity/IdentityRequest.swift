@@ -14,7 +14,7 @@ struct IdentityRequest: Sendable {
     let apiKey: String?
     /// The id of the app that SDKs send.
     let app: String?
-    /// The bearer token; another scheme is as good as none (Protocol.md 20).
+    /// The bearer token; another scheme is as good as none (accounts.md 2).
     let bearer: String?
     /// Where the client is: what attempts are counted by.
     let client: String

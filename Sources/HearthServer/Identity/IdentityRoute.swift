@@ -1,6 +1,6 @@
 import HTTPCodec
 
-/// Which endpoint about accounts a request means (Protocol.md 20): the paths of the emulator, which begin with the name
+/// Which endpoint about accounts a request means (accounts.md 1): the paths of the emulator, which begin with the name
 /// of the service, and the same ones without it.
 struct IdentityRoute: Hashable, Sendable {
     enum Operation: Hashable, Sendable {
@@ -83,7 +83,7 @@ struct IdentityRoute: Hashable, Sendable {
         return IdentityRoute(.unknown)
     }
 
-    /// As which the keys of ID tokens are published (Protocol.md 20).
+    /// As which the keys of ID tokens are published (accounts.md 6).
     private static let signer: Substring = "securetoken@system.gserviceaccount.com"
 
     private static func version1(_ parts: ArraySlice<Substring>, _ method: HTTPMethod?) -> IdentityRoute {
@@ -172,7 +172,7 @@ struct IdentityRoute: Hashable, Sendable {
         }
     }
 
-    /// What the operations were called in version 3, which some SDKs still use (Protocol.md 20).
+    /// What the operations were called in version 3, which some SDKs still use (accounts.md 1).
     private static func legacy(_ name: Substring, _ method: HTTPMethod?) -> Operation {
         switch (name, method) {
         case ("signupNewUser", .post): .signUp

@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What users do with their accounts, and administrators with those of others (Protocol.md 20).
+/// What users do with their accounts, and administrators with those of others (accounts.md 4).
 extension IdentityService {
     func lookUp(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let isAdmin = try isAdministrator(request)
@@ -118,7 +118,7 @@ extension IdentityService {
 
     // MARK: One-time codes
 
-    /// The kinds by the numbers that some clients send (Protocol.md 20).
+    /// The kinds by the numbers that some clients send (accounts.md 7).
     private static let codeKinds: [Int64: OneTimeCode.Kind] = [
         1: .resetPassword, 4: .verifyEmail, 5: .recoverEmail, 6: .emailSignIn, 7: .verifyAndChangeEmail,
     ]

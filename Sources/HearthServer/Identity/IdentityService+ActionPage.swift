@@ -1,7 +1,7 @@
 import HTTPCodec
 import Identity
 
-/// The pages behind the links of mails (Protocol.md 20). Opening a link changes nothing, since programs that look
+/// The pages behind the links of mails (accounts.md 7). Opening a link changes nothing, since programs that look
 /// through mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the
 /// reader came from.
 extension IdentityService {

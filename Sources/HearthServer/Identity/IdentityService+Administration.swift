@@ -3,7 +3,7 @@ import Identity
 import JSONWebTokens
 import SecurityRules
 
-/// What only administrators may do (Protocol.md 20).
+/// What only administrators may do (accounts.md 4).
 extension IdentityService {
     func create(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let administrator = try requireAdministrator(request)
@@ -137,7 +137,7 @@ extension IdentityService {
         return HTTPResponse(identity: JSONObject(["sessionCookie": .string(cookie)]))
     }
 
-    /// The settings of a project that can be seen and, in development mode, changed (Protocol.md 20).
+    /// The settings of a project that can be seen and, in development mode, changed (accounts.md 4).
     func projectSettings(
         _ request: IdentityRequest, needsCredential: Bool
     ) throws(AccountFailure) -> HTTPResponse {

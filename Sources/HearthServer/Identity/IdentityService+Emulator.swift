@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What tools and tests of apps ask of the official emulator (Protocol.md 20), without a credential: in development
+/// What tools and tests of apps ask of the official emulator (accounts.md 1), without a credential: in development
 /// mode only.
 extension IdentityService {
     func emulate(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
@@ -26,7 +26,7 @@ extension IdentityService {
         }
     }
 
-    /// The target of links in development mode (Protocol.md 20): what tests call does at once what the page would ask
+    /// The target of links in development mode (accounts.md 7): what tests call does at once what the page would ask
     /// for.
     private func emulateAction(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         guard request.method == .get, let mode = request.parameter("mode"), let code = request.parameter("oobCode")

@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// Signing in by way of another provider (Protocol.md 20).
+/// Signing in by way of another provider (accounts.md 4).
 extension IdentityService {
     /// What a client brings, if it may bring it now, and who is to be asked about it: nobody about what development
     /// mode takes at its word, because the provider is not set up.
@@ -89,7 +89,7 @@ extension IdentityService {
     ) -> JSONObject {
         let link = ProviderLink(provider: who.provider, rawID: who.rawID)
         let credential = assertion.credential
-        // Most SDKs make the credential that they hand to the app of an access token (Protocol.md 20).
+        // Most SDKs make the credential that they hand to the app of an access token (accounts.md 15).
         let fakeToken = isFake ? Array("HearthFakeAccessToken_\(who.provider)".utf8) : nil
         return JSONObject([
             "kind": .text("identitytoolkit#VerifyAssertionResponse"), "context": .text(""),

@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// Taking over users from elsewhere (Protocol.md 20).
+/// Taking over users from elsewhere (accounts.md 14).
 extension IdentityService {
     private static let usersMax = 1000
 

@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// OpenID providers that administrators set up (Protocol.md 20), and SAML providers, which this server has not.
+/// OpenID providers that administrators set up (accounts.md 13), and SAML providers, which this server has not.
 extension IdentityService {
     func openIDProviders(_ request: IdentityRequest, id: String?) throws(AccountFailure) -> HTTPResponse {
         let administrator = try requireAdministrator(request)

@@ -1,7 +1,7 @@
 import Identity
 import JSONWebTokens
 
-/// Where requests find their accounts: in which project, and which tenant of it (Protocol.md 20).
+/// Where requests find their accounts: in which project, and which tenant of it (accounts.md 3).
 extension IdentityService {
     /// A client's tenant is in its body or its token, an administrator's project in the path or the body.
     func realm(

@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// Signing up and in (Protocol.md 20).
+/// Signing up and in (accounts.md 4).
 extension IdentityService {
     /// The members that bring a client into a session.
     static func tokens(_ signIn: SignIn) -> JSONObject {
@@ -132,7 +132,7 @@ extension IdentityService {
             ]), signIn, request)
     }
 
-    /// A new ID token for a refresh token (Protocol.md 20).
+    /// A new ID token for a refresh token (accounts.md 6).
     func token(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         try checkKey(request)
         let fields = try request.fields(allowsForm: true)
@@ -159,7 +159,7 @@ extension IdentityService {
         }
     }
 
-    /// An access token for an assertion that a service account's key has signed (Protocol.md 20).
+    /// An access token for an assertion that a service account's key has signed (accounts.md 11).
     func accessToken(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         let fields = try request.fields(allowsForm: true)
         let answer = trust.verifier.answer(
@@ -181,7 +181,7 @@ extension IdentityService {
     /// Projects have no numbers here; clients want one.
     static let projectNumber = "12345"
 
-    /// How somebody may sign in (Protocol.md 20), unless that is nobody's business.
+    /// How somebody may sign in (accounts.md 8), unless that is nobody's business.
     func createAuthURI(_ request: IdentityRequest) throws(AccountFailure) -> HTTPResponse {
         _ = try isAdministrator(request)
         let fields = try request.fields()

@@ -6,7 +6,7 @@ import Synchronization
 import TreeStorage
 import StorageErrors
 
-/// The endpoints about accounts (Protocol.md 20). Its calls wait; they are made on ``IdentityWorkers``.
+/// The endpoints about accounts (accounts.md 1). Its calls wait; they are made on ``IdentityWorkers``.
 final class IdentityService: Sendable {
     let accounts: Accounts
     let configuration: IdentityConfiguration
@@ -151,7 +151,7 @@ final class IdentityService: Sendable {
         }
     }
 
-    /// The public keys, which may be kept for as long as a new one is published before it signs (Protocol.md 20).
+    /// The public keys, which may be kept for as long as a new one is published before it signs (accounts.md 6).
     private func keyDocument(_ text: [UInt8]?) -> HTTPResponse {
         var response = HTTPResponse(json: text ?? Array("{}".utf8))
         response.cacheControl = "public, max-age=21600"
@@ -160,7 +160,7 @@ final class IdentityService: Sendable {
 
     // MARK: Who asks
 
-    /// The name of the administrator who asks, as the credential says (Protocol.md 20). Nil for a client, which needs
+    /// The name of the administrator who asks, as the credential says (accounts.md 2). Nil for a client, which needs
     /// the key of an app.
     func administrator(_ request: IdentityRequest) throws(AccountFailure) -> String? {
         if case .administrator(let name) = request.standing { return name }

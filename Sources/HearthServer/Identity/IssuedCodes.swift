@@ -2,7 +2,7 @@ import Identity
 import JSONWebTokens
 import Synchronization
 
-/// The codes that were made last, as tools of the development ask for them (Protocol.md 20).
+/// The codes that were made last, as tools of the development ask for them (accounts.md 7).
 final class IssuedCodes: Sendable {
     private struct Entry {
         let realm: Realm

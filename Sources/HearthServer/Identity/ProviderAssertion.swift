@@ -2,7 +2,7 @@ import HTTPCodec
 import Identity
 import JSONWebTokens
 
-/// What a client brings from another provider (Protocol.md 20): parameters of the request's URI, of its body and of the
+/// What a client brings from another provider (accounts.md 4): parameters of the request's URI, of its body and of the
 /// URI's fragment, of which later ones win.
 struct ProviderAssertion {
     let provider: String

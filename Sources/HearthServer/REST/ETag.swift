@@ -1,7 +1,7 @@
 import HTTPCodec
 import JSONTree
 
-/// The tag of a value (Protocol.md 14): its V1 hash, and `null_etag` for nothing.
+/// The tag of a value (rest.md 3): its V1 hash, and `null_etag` for nothing.
 struct ETag: Hashable, Sendable {
     private static let nothing = Array("null_etag".utf8)
 
@@ -28,7 +28,7 @@ struct ETag: Hashable, Sendable {
     var field: [UInt8] { hash.isEmpty ? Self.nothing : hash }
 }
 
-/// What a request makes its success, or its answer, depend on (Protocol.md 14).
+/// What a request makes its success, or its answer, depend on (rest.md 3).
 struct RESTConditions {
     /// `X-Firebase-ETag: true`
     let wantsTag: Bool

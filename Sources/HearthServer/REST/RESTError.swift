@@ -4,7 +4,7 @@ import RealtimeDatabase
 import WireProtocol
 import StorageErrors
 
-/// Why a request is refused (Protocol.md 14), in Firebase's words where clients know them.
+/// Why a request is refused (rest.md 6), in Firebase's words where clients know them.
 struct RESTError: Error, Equatable {
     var status: HTTPStatus
     var text: String
@@ -36,7 +36,7 @@ struct RESTError: Error, Equatable {
 // MARK: Places
 
 extension DatabaseDirectory.LookUpError {
-    /// What Firebase says of a database that does not exist; SDKs show it to developers (Protocol.md 14).
+    /// What Firebase says of a database that does not exist; SDKs show it to developers (rest.md 6).
     static let unknownText =
         "Firebase error. Please ensure that you have the URL of your Firebase Realtime Database instance configured "
         + "correctly."
@@ -45,7 +45,7 @@ extension DatabaseDirectory.LookUpError {
 extension RESTError {
     static let notFound = RESTError(.notFound, "404 Not Found")
 
-    /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (Protocol.md 14).
+    /// Nothing is at a path. If it looks like that of data, Firebase's old words say what is missing (rest.md 6).
     static func notFound(at path: some Collection<UInt8>) -> RESTError {
         if path.starts(with: "/.".utf8) || path.suffix(5).elementsEqual(".json".utf8) { return .notFound }
         return RESTError(.notFound, "append .json to your request URI to use the REST API")

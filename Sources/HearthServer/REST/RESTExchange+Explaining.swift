@@ -4,7 +4,7 @@ import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
 
-/// Why an operation would be allowed or denied (Protocol.md 19.1).
+/// Why an operation would be allowed or denied (administration.md 1).
 extension RESTExchange {
     /// Translates a request for an explanation: an object with `operation`, `path`, `value` of a write, and `auth`,
     /// whom the rules are to see.

@@ -18,7 +18,7 @@ extension RESTExchange {
 
     private var isDelete: Bool { if case .delete = action { true } else { false } }
 
-    /// The current value, so that the client can try again (Protocol.md 14).
+    /// The current value, so that the client can try again (rest.md 3).
     private func staleResponse(_ current: CanonicalJSON) -> HTTPResponse {
         var response = HTTPResponse(.preconditionFailed, json: laidOut(readForm.text(current)))
         add(ETag(of: current), to: &response)

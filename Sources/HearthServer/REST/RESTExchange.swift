@@ -3,7 +3,7 @@ import JSONTree
 import RealtimeDatabase
 import WireProtocol
 
-/// One request for data on its way (Protocol.md 14): what it asks of the database, and how the reply becomes a
+/// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
 /// response.
 ///
 /// A pure translation: it looks at no clock, and a push id is handed in.
@@ -128,7 +128,7 @@ struct RESTExchange: Sendable {
         }
     }
 
-    /// Whether the list of types that a client takes names event streams (Protocol.md 14).
+    /// Whether the list of types that a client takes names event streams (rest.md 4).
     private static func asksForEvents(_ head: RequestHead) -> Bool {
         guard let types = head.headers.combined("accept") else { return false }
         return types.split(separator: UInt8(ascii: ",")).contains { type in
@@ -169,7 +169,7 @@ struct RESTExchange: Sendable {
         return path
     }
 
-    /// A POST may stand for another method (Protocol.md 14): some clients can send no other.
+    /// A POST may stand for another method (rest.md 1): some clients can send no other.
     private static func method(_ head: RequestHead, _ parameters: RESTParameters) throws(RESTError) -> HTTPMethod {
         let data: Set<HTTPMethod> = [.get, .put, .post, .patch, .delete]
         var method = head.method
@@ -183,7 +183,7 @@ struct RESTExchange: Sendable {
     }
 }
 
-/// The bodies of writes (Protocol.md 14).
+/// The bodies of writes (rest.md 1).
 enum RESTBody {
     /// Canonical text beyond this cannot be kept as one change. JSON text grows when it is made canonical only where
     /// arrays become objects.
@@ -210,7 +210,7 @@ enum RESTBody {
     }
 
     /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
-    /// ask (Protocol.md 14).
+    /// ask (rest.md 1).
     static func update(_ body: [UInt8], at base: Path) throws(RESTError) -> (Operation, RESTExchange.Action) {
         switch body.first(where: { !isWhiteSpace($0) }) {
         case nil: throw .noData

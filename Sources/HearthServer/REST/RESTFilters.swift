@@ -1,6 +1,6 @@
 import JSONTree
 
-/// The parameters that order and narrow what is read (Protocol.md 14), as they came.
+/// The parameters that order and narrow what is read (rest.md 2), as they came.
 struct RESTFilters: Equatable {
     private var orderBy: [UInt8]?
     private var limitToFirst: [UInt8]?
@@ -29,7 +29,7 @@ struct RESTFilters: Equatable {
 
     /// What a shallow read asks for: a range of keys, if that says it, so that no values need be read, or else a query.
     /// Without an order it is that of the keys, and `startAfter` is a key without quotes, as the command line tools of
-    /// Firebase send it (Protocol.md 14).
+    /// Firebase send it (rest.md 2).
     func shallowSelection() throws(RESTError) -> (range: ShallowRange, query: Query?) {
         if isEmpty { return (ShallowRange(), nil) }
         var keyRange = RESTFilters()
@@ -84,8 +84,8 @@ struct RESTFilters: Equatable {
         return .child(path)
     }
 
-    /// A value; the SDK for JavaScript may have a key follow it behind a comma, when it reads over REST (Protocol.md
-    /// 19.1).
+    /// A value; the SDK for JavaScript may have a key follow it behind a comma, when it reads over REST (rest.md
+    /// 2).
     private static func bound(_ text: [UInt8]?, in index: QueryIndex) throws(RESTError) -> QueryBound? {
         guard let text else { return nil }
         if index != .key, let both = primitives(text), let key = both.second.stringUTF8 {

@@ -1,7 +1,7 @@
 import HTTPCodec
 import JSONTree
 
-/// The parameters of a request's query, as far as they are known here (Protocol.md 14). Unknown ones, and those that
+/// The parameters of a request's query, as far as they are known here (rest.md 2). Unknown ones, and those that
 /// only matter to credentials and rules, are passed over. Of several with one name the first counts.
 struct RESTParameters: Equatable {
     enum Printing {

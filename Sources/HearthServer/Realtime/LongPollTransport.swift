@@ -3,7 +3,7 @@ import HTTPCodec
 import RealtimeDatabase
 import WireProtocol
 
-/// Long polling that carries a session (Protocol.md 15): what the client says comes in segments on its polls, and
+/// Long polling that carries a session (long-polling.md 2): what the client says comes in segments on its polls, and
 /// what waits for it goes out as the answer to one. Polls come on any connections; these are moved to the loop of the
 /// session first.
 ///

@@ -1,7 +1,7 @@
 import WebSocketCodec
 
 /// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
-/// (Protocol.md 15).
+/// (long-polling.md 2).
 struct PollOutput {
     /// Messages, each with a comma behind it; the last one may lack its end.
     private var text: [UInt8] = []

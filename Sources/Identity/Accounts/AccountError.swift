@@ -1,6 +1,6 @@
 package import StorageErrors
 
-/// Why a request about accounts is refused, in the words that clients know (Protocol.md 20). All of them are answered
+/// Why a request about accounts is refused, in the words that clients know (accounts.md 5). All of them are answered
 /// with status 400.
 package struct AccountError: Error, Hashable, Sendable {
     package enum Code: String, Sendable {
@@ -87,7 +87,7 @@ package struct AccountError: Error, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The code, and behind ` : ` what there is to add (Protocol.md 20).
+    /// The code, and behind ` : ` what there is to add (accounts.md 5).
     package var message: String { detail.map { "\(code.rawValue) : \($0)" } ?? code.rawValue }
 }
 
@@ -102,7 +102,7 @@ package enum AccountFailure: Error, Hashable, Sendable {
     /// As much is to be done as may be; trying again later may help.
     case busy
 
-    /// The generic classes of the API, which name themselves in `status` (Protocol.md 20). Texts are for people.
+    /// The generic classes of the API, which name themselves in `status` (accounts.md 5). Texts are for people.
     package enum RequestProblem: Hashable, Sendable {
         case invalidArgument(String)
         /// `reason`: `required` or `authError`.

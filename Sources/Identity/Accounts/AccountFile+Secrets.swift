@@ -1,6 +1,6 @@
 import SQLite
 
-/// What a refresh token stands for (Protocol.md 20). The token itself is known to its client only.
+/// What a refresh token stands for (accounts.md 6). The token itself is known to its client only.
 package struct RefreshGrant: Hashable, Sendable {
     package var user: String
     /// How the user signed in.
@@ -13,7 +13,7 @@ package struct RefreshGrant: Hashable, Sendable {
     package var authenticatedAt: Int64
 }
 
-/// What a code that is sent by mail allows, once (Protocol.md 20).
+/// What a code that is sent by mail allows, once (accounts.md 7).
 package struct OneTimeCode: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case resetPassword = "PASSWORD_RESET"

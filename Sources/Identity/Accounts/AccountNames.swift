@@ -2,7 +2,7 @@ import JSONWebTokens
 
 /// What addresses, numbers, passwords and claims have to look like.
 package enum AccountNames {
-    /// The form in which an address is kept and compared: lower case (Protocol.md 20).
+    /// The form in which an address is kept and compared: lower case (accounts.md 4).
     package static func email(_ text: String) throws(AccountFailure) -> String {
         let email = text.lowercased()
         let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ package enum AccountNames {
 
     static let claimsCharactersMax = 1000
 
-    /// The claims that a JSON text holds (Protocol.md 20).
+    /// The claims that a JSON text holds (accounts.md 4).
     static func claims(_ text: String) throws(AccountFailure) -> JSONObject {
         guard text.utf8.count <= claimsCharactersMax else { throw .refused(.claimsTooLarge) }
         guard case .object(let claims)? = try? JSONValue(parsing: Array(text.utf8)) else {

@@ -23,7 +23,7 @@ package struct ImportedUser: Sendable {
     }
 }
 
-/// What administrators do with accounts (Protocol.md 20).
+/// What administrators do with accounts (accounts.md 4).
 extension Accounts {
     /// The user of a client's ID token.
     package func lookUp(_ idToken: [UInt8]?, in realm: Realm) throws(AccountFailure) -> User {
@@ -129,7 +129,7 @@ extension Accounts {
 
     // MARK: Import
 
-    /// Takes users over, those that can be, in one commit (Protocol.md 20).
+    /// Takes users over, those that can be, in one commit (accounts.md 4).
     ///
     /// - returns: what is wrong with the others, by index.
     package func importUsers(

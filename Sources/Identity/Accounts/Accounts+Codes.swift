@@ -49,7 +49,7 @@ extension AccountFile {
     }
 }
 
-/// One-time codes (Protocol.md 20): made here, sent by others.
+/// One-time codes (accounts.md 7): made here, sent by others.
 extension Accounts {
     /// For whom a code is made.
     package enum CodeSubject: Sendable {
@@ -120,7 +120,7 @@ extension Accounts {
     }
 
     /// Sets the password of whoever has the code, whose address is thereby verified. All sessions end, and other ways
-    /// to sign in are taken away (Protocol.md 20), since it is not known who added them.
+    /// to sign in are taken away (accounts.md 7), since it is not known who added them.
     package func resetPassword(
         _ text: String?, to password: String, in realm: Realm
     ) throws(AccountFailure) -> OneTimeCode {

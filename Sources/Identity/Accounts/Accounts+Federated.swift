@@ -8,7 +8,7 @@ extension ProviderIdentity {
     }
 }
 
-/// Sign-in by way of another provider, with one account for each address (Protocol.md 20).
+/// Sign-in by way of another provider, with one account for each address (accounts.md 4).
 extension Accounts {
     package enum FederatedOutcome: Sendable {
         /// `emailRecycled`: the provider's user of this address was another one before.

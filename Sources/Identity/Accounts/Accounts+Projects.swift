@@ -2,7 +2,7 @@ import EventLoop
 import JSONWebTokens
 import SQLite
 
-/// The projects of clients, in development mode (Protocol.md 20).
+/// The projects of clients, in development mode (accounts.md 3).
 extension Accounts {
     /// Takes up that somebody names a project. Waits for the disk if that is new.
     package func learn(_ naming: ClientProjects.Naming) throws(AccountFailure) {

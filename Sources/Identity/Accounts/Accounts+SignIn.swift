@@ -14,7 +14,7 @@ package struct NewUser: Sendable {
     package init() {}
 }
 
-/// Making accounts and signing in to them (Protocol.md 20).
+/// Making accounts and signing in to them (accounts.md 4).
 extension Accounts {
     /// Makes an account: with an address and a password, or anonymous with neither.
     package func signUp(_ new: NewUser, in realm: Realm) throws(AccountFailure) -> SignIn {
@@ -68,7 +68,7 @@ extension Accounts {
         return user
     }
 
-    /// 28 letters and digits (Protocol.md 20).
+    /// 28 letters and digits (accounts.md 4).
     static func makeID() -> String { Cryptography.randomName(28) }
 
     func hash(_ password: String) throws(AccountFailure) -> String {

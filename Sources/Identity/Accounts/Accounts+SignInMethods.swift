@@ -1,4 +1,4 @@
-/// The one place where the ways into an account change (Protocol.md 20).
+/// The one place where the ways into an account change (accounts.md 9).
 extension Accounts {
     /// In whose name an account is changed.
     enum Authority: Sendable {

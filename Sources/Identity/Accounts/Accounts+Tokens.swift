@@ -28,7 +28,7 @@ struct Admission: Sendable {
     var changes: [String] = []
 }
 
-/// Tokens and their renewal (Protocol.md 20).
+/// Tokens and their renewal (accounts.md 6).
 extension Accounts {
     /// Begins a session of a user, who has just proved to be it.
     ///
@@ -106,7 +106,7 @@ extension Accounts {
         text.flatMap { try? JSONValue(parsing: Array($0.utf8)).object } ?? JSONObject()
     }
 
-    /// A new ID token for a refresh token, which stays as it is (Protocol.md 20).
+    /// A new ID token for a refresh token, which stays as it is (accounts.md 6).
     package func refresh(_ refreshToken: [UInt8]) throws(AccountFailure) -> (realm: Realm, signIn: SignIn) {
         let digest = RefreshToken.digest(of: refreshToken)
         let (realm, user, grant, issuedAt) = try thread.run { (file) throws(AccountFailure) in
@@ -126,7 +126,7 @@ extension Accounts {
         return (realm, signIn)
     }
 
-    /// A cookie that stands for an ID token (Protocol.md 20).
+    /// A cookie that stands for an ID token (accounts.md 6).
     package func sessionCookie(
         _ idToken: [UInt8], seconds: Int64, in realm: Realm
     ) throws(AccountFailure) -> [UInt8] {

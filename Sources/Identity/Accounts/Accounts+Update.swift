@@ -44,7 +44,7 @@ package struct UserUpdate: Sendable {
     package let changes: [String]
 }
 
-/// Changes of accounts (Protocol.md 20).
+/// Changes of accounts (accounts.md 4).
 extension Accounts {
     /// Who wants a change.
     package enum UpdateSubject: Sendable {
@@ -103,7 +103,7 @@ extension Accounts {
         }
     }
 
-    /// Applies the code of a link: the address is verified, changed, or as it was before (Protocol.md 20).
+    /// Applies the code of a link: the address is verified, changed, or as it was before (accounts.md 7).
     package func apply(code text: String, in realm: Realm) throws(AccountFailure) -> UserUpdate {
         let (hash, now) = (OneTimeCode.hash(text), now)
         let outcome = try thread.run { (file) throws(AccountFailure) -> Outcome in

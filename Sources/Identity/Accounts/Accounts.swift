@@ -12,7 +12,7 @@ package struct AccountOptions: Sendable {
     /// Development: other projects and tenants are there as soon as they are named, tokens are taken at their word,
     /// limits are off.
     package var isDevelopment = false
-    /// Nobody learns who has an account (Protocol.md 20: e-mail enumeration protection).
+    /// Nobody learns who has an account (accounts.md 8: e-mail enumeration protection).
     package var protectsEmails = true
     package var allowsPasswords = true
     package var allowsAnonymous = true
@@ -34,7 +34,7 @@ package struct AccountOptions: Sendable {
     package init() {}
 }
 
-/// The accounts of a server and all that can be done with them (Protocol.md 20). Any thread but an event loop: calls
+/// The accounts of a server and all that can be done with them (accounts.md 4). Any thread but an event loop: calls
 /// wait for the disk and for password hashes.
 package final class Accounts: Sendable {
     package let options: AccountOptions

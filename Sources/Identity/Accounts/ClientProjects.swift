@@ -2,7 +2,7 @@ import EventLoop
 import JSONWebTokens
 import Synchronization
 
-/// Whose project a client of the accounts means, which names none (Protocol.md 20). Any thread.
+/// Whose project a client of the accounts means, which names none (accounts.md 3). Any thread.
 ///
 /// In production, and with a project of the operator's choice, there is one answer. Otherwise development mode learns
 /// the projects of its apps: administrators' programs and tools name theirs, and a database `P-default-rtdb` is that of

@@ -34,7 +34,7 @@ extension User {
         }
     }
 
-    /// The sign-in providers (Protocol.md 20) of sessions that could not begin again as they did.
+    /// The sign-in providers (accounts.md 9) of sessions that could not begin again as they did.
     func lostProviders(since before: User) -> Set<String> {
         let now = signInMethods
         var lost: Set<String> = []

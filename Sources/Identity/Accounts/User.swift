@@ -79,7 +79,7 @@ package struct User: Hashable, Sendable {
         email == nil && password == nil && phone == nil && links.isEmpty && !hasCustomAuth
     }
 
-    /// All ways to sign in, as clients see them (Protocol.md 20): with an entry for the address, if a password or a
+    /// All ways to sign in, as clients see them (accounts.md 4): with an entry for the address, if a password or a
     /// link goes with it, and one for the telephone number.
     package var providers: [ProviderLink] {
         var all = links
@@ -117,6 +117,6 @@ package struct ProviderLink: Hashable, Sendable {
         self.rawID = rawID
     }
 
-    /// How the provider names the user for the rest of the world (Protocol.md 20).
+    /// How the provider names the user for the rest of the world (accounts.md 4).
     package var federatedID: String { provider == "google.com" ? "https://accounts.google.com/\(rawID)" : rawID }
 }

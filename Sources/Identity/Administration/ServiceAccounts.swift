@@ -103,7 +103,7 @@ package final class ServiceAccounts: Sendable {
     // MARK: Changing
 
     /// Makes a key, keeps its public half, and answers the file for the administrator's programs, in Google's format
-    /// for service accounts (Protocol.md 20). The private key is nowhere else. Takes 0.1 to 0.6 s.
+    /// for service accounts (accounts.md 11). The private key is nowhere else. Takes 0.1 to 0.6 s.
     ///
     /// - parameter tokenURI: where the programs exchange the key for access tokens: this server's `/token`.
     package func makeKey(

@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// Facebook's access tokens, checked with its Graph API (Protocol.md 20): first that the token was given to this
+/// Facebook's access tokens, checked with its Graph API (accounts.md 4): first that the token was given to this
 /// application, then whose it is.
 package struct FacebookProvider: Sendable {
     package static let id = "facebook.com"

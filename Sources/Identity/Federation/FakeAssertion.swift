@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// What a test of an app says that a provider vouches for (Protocol.md 20): taken at its word, in development only.
+/// What a test of an app says that a provider vouches for (accounts.md 15): taken at its word, in development only.
 package struct FakeAssertion: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         /// There is nothing that could be read: an access token of the real provider at most.

@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// The providers whose users may sign in here, by id (Protocol.md 20).
+/// The providers whose users may sign in here, by id (accounts.md 4).
 package struct IdentityProviders: Sendable {
     package enum Provider: Sendable {
         case openID(OpenIDProvider)

@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// An OpenID provider that an administrator has set up while the server runs (Protocol.md 20: `oauthIdpConfigs`).
+/// An OpenID provider that an administrator has set up while the server runs (accounts.md 13: `oauthIdpConfigs`).
 package struct OpenIDConfiguration: Hashable, Sendable {
     /// `oidc.` and a name of 1 to 64 letters, digits and `-`, `_`, `.`.
     package let id: String

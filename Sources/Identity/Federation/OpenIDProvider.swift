@@ -10,7 +10,7 @@ package struct OpenIDProvider: Sendable {
     package let issuers: [String]
     /// The names under which the provider knows this application: the token's `aud` is one of them.
     package let clientIDs: [String]
-    /// Whether a token with a `nonce` needs the client's. Google's clients have no way to tell theirs (Protocol.md 20).
+    /// Whether a token with a `nonce` needs the client's. Google's clients have no way to tell theirs (accounts.md 4).
     package let checksNonce: Bool
     package let keys: RemoteKeys
 

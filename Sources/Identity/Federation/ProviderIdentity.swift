@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// A user of another provider, who has proved to be that (Protocol.md 20).
+/// A user of another provider, who has proved to be that (accounts.md 4).
 package struct ProviderIdentity: Sendable {
     /// The provider's id here: `google.com`, `facebook.com`, `oidc.example`.
     package let provider: String

@@ -29,7 +29,7 @@ package final class KeyStore: Sendable {
     /// How long the published documents may be kept (`Cache-Control: max-age`), and how long a key is published before
     /// it signs: 6 hours.
     package static let leadSeconds: Int64 = 6 * 3_600
-    /// The longest life of a token: a session cookie's 14 days (Protocol.md 20).
+    /// The longest life of a token: a session cookie's 14 days (accounts.md 6).
     package static let tokenSecondsMax: Int64 = 14 * 86_400
 
     private struct Entry {
@@ -93,7 +93,7 @@ package final class KeyStore: Sendable {
     /// The public keys as a JWK set (RFC 7517, section 5).
     package var jwks: [UInt8] { state.withLock { $0.jwks } }
 
-    /// The public keys as certificates: an object with a PEM text for each name (Protocol.md 20).
+    /// The public keys as certificates: an object with a PEM text for each name (accounts.md 6).
     package var certificates: [UInt8] { state.withLock { $0.certificates } }
 
     // MARK: Rotation

@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// The hash of a password for an import elsewhere (Protocol.md 20): the other direction of ``PasswordImport``.
+/// The hash of a password for an import elsewhere (accounts.md 14): the other direction of ``PasswordImport``.
 package struct PasswordExport: Sendable {
     /// Base64, as is `salt`. For `BCRYPT` the whole text, which holds the salt.
     package let hash: [UInt8]

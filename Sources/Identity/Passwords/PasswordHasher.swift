@@ -3,8 +3,8 @@ package import JSONWebTokens
 /// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event
 /// loop.
 ///
-/// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (Protocol.md
-/// 20). So costs can be raised, and hashes of other systems stand beside these.
+/// A kept hash is one text that says how it was made: `$scrypt$ln=14,r=8,p=5$SALT$HASH`, both in Base64url (accounts.md
+/// 14). So costs can be raised, and hashes of other systems stand beside these.
 package struct PasswordHasher: Sendable {
     /// What scrypt (RFC 7914) is to cost: 128 · 2^`logarithm` · `blockSize` bytes of memory, walked through `rounds`
     /// times.

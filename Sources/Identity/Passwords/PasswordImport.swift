@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// How the passwords of another system were hashed, as an import says it (Protocol.md 20), and what is kept of each of
+/// How the passwords of another system were hashed, as an import says it (accounts.md 14), and what is kept of each of
 /// them.
 package struct PasswordImport: Sendable {
     package enum Failure: Error, Hashable, Sendable {
@@ -68,7 +68,7 @@ package struct PasswordImport: Sendable {
     private struct Fields {
         let request: JSONObject
 
-        /// SDKs send numbers, texts of numbers are allowed too (Protocol.md 20).
+        /// SDKs send numbers, texts of numbers are allowed too (accounts.md 14).
         func number(_ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int {
             let value = request[name]
             guard let number = value?.integer ?? value?.text.flatMap({ Int64($0) }), range.contains(number) else {

@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// A token by which a backend signs somebody in (Protocol.md 20): signed with a service account's key.
+/// A token by which a backend signs somebody in (accounts.md 11): signed with a service account's key.
 package struct CustomToken: Sendable {
     /// 1 to 128 bytes.
     package let uid: [UInt8]

@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// What an ID token is to say of a user and a sign-in (Protocol.md 20).
+/// What an ID token is to say of a user and a sign-in (accounts.md 6).
 package struct IDTokenContents: Sendable {
     package var uid: [UInt8]
     /// `password`, `anonymous`, `custom`, `phone`, or a provider's id.
@@ -70,7 +70,7 @@ package struct IDToken: Sendable {
     package var tenant: [UInt8]? { claims["firebase"]?.object?["tenant"]?.utf8 }
 }
 
-/// The names that custom claims may not use (Protocol.md 20).
+/// The names that custom claims may not use (accounts.md 6).
 package enum ReservedClaims {
     package static let names = [
         "acr", "amr", "at_hash", "aud", "auth_time", "azp", "c_hash", "cnf", "exp", "firebase", "iat", "iss", "jti",

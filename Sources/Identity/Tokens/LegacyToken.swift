@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// A token of the first Firebase SDKs (Protocol.md 19.1): a backend makes it with a secret of the database, and rules
+/// A token of the first Firebase SDKs (Protocol.md 19.3): a backend makes it with a secret of the database, and rules
 /// see its claim `d` as `auth`.
 ///
 ///     {"v": 0, "iat": 1700000000, "d": {"uid": "ann", …}, "admin": false, "exp": …, "nbf": …}

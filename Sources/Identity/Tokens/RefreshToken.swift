@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// The secret by which a signed-in client gets its next ID token (Protocol.md 20): random letters, which say nothing.
+/// The secret by which a signed-in client gets its next ID token (accounts.md 6): random letters, which say nothing.
 /// The server keeps only their digest.
 package struct RefreshToken: Sendable {
     /// 43 characters of Base64url: 256 random bits.

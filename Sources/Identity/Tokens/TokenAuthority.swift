@@ -1,6 +1,6 @@
 package import JSONWebTokens
 
-/// Makes and believes the tokens of one project (Protocol.md 20): ID tokens, session cookies and custom tokens. Any
+/// Makes and believes the tokens of one project (accounts.md 6): ID tokens, session cookies and custom tokens. Any
 /// thread.
 package struct TokenAuthority: Sendable {
     package enum Mode: Sendable {
@@ -19,7 +19,7 @@ package struct TokenAuthority: Sendable {
     }
 
     package static let idTokenSeconds: Int64 = 3600
-    /// How long a session cookie may live (Protocol.md 20).
+    /// How long a session cookie may live (accounts.md 6).
     package static let sessionCookieSeconds: ClosedRange<Int64> = 300...KeyStore.tokenSecondsMax
     package static let uidByteCountMax = 128
 

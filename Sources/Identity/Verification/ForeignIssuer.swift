@@ -21,7 +21,7 @@ package struct ForeignIssuer: Sendable {
         self.keys = keys
     }
 
-    /// Firebase's own ID tokens of a project (Protocol.md 20).
+    /// Firebase's own ID tokens of a project (accounts.md 6).
     package static func firebase(project: String, fetcher: any DocumentFetcher) -> ForeignIssuer {
         let url = "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
         return ForeignIssuer(

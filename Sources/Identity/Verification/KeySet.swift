@@ -10,7 +10,7 @@ package struct KeySet: Sendable {
     package static let byteCountMax = 1 << 20
 
     /// From a text in one of three forms: a JWK set (RFC 7517, section 5), an object of PEM certificates or public keys
-    /// by name (Protocol.md 20), or one such PEM. Keys that cannot be used here are left out; nil if none can be.
+    /// by name (accounts.md 6), or one such PEM. Keys that cannot be used here are left out; nil if none can be.
     package init?(_ text: [UInt8]) {
         guard text.count <= Self.byteCountMax else { return nil }
         keys = Self.read(text)

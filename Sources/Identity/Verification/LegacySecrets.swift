@@ -1,7 +1,7 @@
 import EventLoop
 import JSONWebTokens
 
-/// The secrets of the first Firebase SDKs (Protocol.md 19.1). A secret is an administrator's credential, and makes the
+/// The secrets of the first Firebase SDKs (Protocol.md 19.3). A secret is an administrator's credential, and makes the
 /// tokens of users: see ``LegacyToken``.
 package struct LegacySecrets: Secret, Sendable {
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// The two documents in which public keys are published (Protocol.md 20).
+/// The two documents in which public keys are published (accounts.md 6).
 package enum KeyDocuments {
     package static func jwks(_ keys: [SigningKey]) -> [UInt8] {
         let keys = keys.compactMap { key -> JSONValue? in

@@ -2,7 +2,7 @@ import COpenSSL
 
 extension SigningKey {
     /// A certificate by which the key vouches for itself (RFC 5280): a wrapping for the public key that readers of
-    /// tokens expect (Protocol.md 20). The PEM text; valid in the given seconds since 1970.
+    /// tokens expect (accounts.md 6). The PEM text; valid in the given seconds since 1970.
     package func certificate(validity: Range<Int64>) throws(CryptographyError) -> [UInt8] {
         let key = verificationKey.handle
         guard let certificate = X509_new() else { throw .last("make a certificate") }

@@ -6,7 +6,7 @@ package enum ListenerForm: Hashable, Sendable {
     case tagged(Int64)
     /// By the child events that a client asked for, under its tag.
     case events(tag: Int64, EventKinds)
-    /// By the events of an HTTP response (Protocol.md 14).
+    /// By the events of an HTTP response (rest.md 4).
     case eventStream
 
     /// How a connection tells its listeners of queries apart.

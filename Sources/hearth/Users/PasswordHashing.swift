@@ -1,6 +1,6 @@
 import JSONWebTokens
 
-/// How the passwords of a file of users were hashed: members of an import (Protocol.md 20), and the options by which
+/// How the passwords of a file of users were hashed: members of an import (accounts.md 14), and the options by which
 /// 'firebase auth:import' and 'hearth users import' are told.
 struct PasswordHashing: Hashable {
     /// `hashAlgorithm` and its parameters; empty if nothing is known.

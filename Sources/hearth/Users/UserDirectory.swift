@@ -5,7 +5,7 @@ import HearthShell
 import JSONTree
 import JSONWebTokens
 
-/// The accounts of a server, as administrators reach them (Protocol.md 20). Each call is a command: it prints, and
+/// The accounts of a server, as administrators reach them (accounts.md 4). Each call is a command: it prints, and
 /// answers how the command ends.
 struct UserDirectory: Sendable {
     private let run: ClientRun

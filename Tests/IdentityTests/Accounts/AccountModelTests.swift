@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("an import takes what it can, and says by index what is wrong with the rest (Protocol.md 20)")
+    @Test("an import takes what it can, and says by index what is wrong with the rest (accounts.md 4)")
     func importing() throws {
         let fixture = try AccountsFixture()
         _ = try fixture.signUp("taken@example.com")

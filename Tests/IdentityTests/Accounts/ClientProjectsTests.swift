@@ -2,7 +2,7 @@ import Identity
 import TestSupport
 import Testing
 
-@Suite("What is learnt of the projects of clients, in development mode (Protocol.md 20)") struct ClientProjectsTests {
+@Suite("What is learnt of the projects of clients, in development mode (accounts.md 3)") struct ClientProjectsTests {
     private let folder = TemporaryFolder()
 
     private func fixture() throws -> AccountsFixture {

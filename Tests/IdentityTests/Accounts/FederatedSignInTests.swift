@@ -3,7 +3,7 @@ import JSONWebTokens
 import TestSupport
 import Testing
 
-@Suite("Sign-in by way of other providers (Protocol.md 20)") struct FederatedSignInTests {
+@Suite("Sign-in by way of other providers (accounts.md 4)") struct FederatedSignInTests {
     private func signIn(
         _ fixture: AccountsFixture, _ rawID: String, _ email: String? = nil, verified: Bool = false,
         provider: String = "google.com", linkingTo idToken: [UInt8]? = nil, creates: Bool = true
