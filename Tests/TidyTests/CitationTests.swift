@@ -40,7 +40,8 @@ import Testing
     /// The actions in the table of Protocol.md 14 whose heading begins like this.
     private static func indexed(_ heading: String) -> Set<String> {
         let chapter = SourceTree.file("Protocol.md")?.lines.drop { !$0.hasPrefix("## 14. ") } ?? []
-        let rows = chapter.drop { !$0.hasPrefix(heading) }.drop { !$0.hasPrefix("| `") }.prefix { $0.hasPrefix("| `") }
+        let rows = chapter.drop { !$0.hasPrefix(heading) }.drop { !$0.hasPrefix("| `") || $0.hasPrefix("| `a`") }.prefix
+        { $0.hasPrefix("| `") }
         let names = rows.compactMap { $0.dropFirst().split(separator: "|").first }
         return Set(names.flatMap { $0.matches(of: #/`([a-z]+)`/#).map { String($0.1) } })
     }

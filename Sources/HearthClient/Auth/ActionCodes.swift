@@ -26,7 +26,7 @@ public enum ActionCodeOperation: Hashable, Sendable {
     case verifyAndChangeEmail
     case unknown
 
-    /// By the names of Protocol.md 20.
+    /// By the names of accounts.md 7.
     init(_ name: String) {
         switch name {
         case "PASSWORD_RESET": self = .passwordReset
