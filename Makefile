@@ -32,6 +32,7 @@ run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
 
 test: packages
+	@scripts/install-etcd-for-tests
 	$(SWIFT) build --build-tests
 	scripts/run-tests $(SWIFT) test --skip-build --parallel
 

@@ -18,6 +18,9 @@ let rooms: [Room] = [
     Room(name: "JSONWebTokens", uses: ["JSONTree", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
+    Room(name: "EtcdMessages", uses: ["JSONWebTokens"]),
+    Room(
+        name: "EtcdGateway", uses: ["EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"]),

@@ -14,9 +14,23 @@ package final class TLSContext: Sendable {
         case file(String)
     }
 
+    /// A certificate with its private key, both in PEM files.
+    package struct Certificate: Sendable, Hashable {
+        /// The own certificate first, then those that lead to a trusted one.
+        package var certificateFile: String
+        /// Not encrypted.
+        package var keyFile: String
+
+        package init(certificateFile: String, keyFile: String) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+    }
+
     private enum Source: Sendable {
-        case server(certificateFile: String, keyFile: String)
-        case client(Authorities)
+        /// `clientAuthorities`: a PEM file; clients must then have a certificate of one of these authorities.
+        case server(Certificate, clientAuthorities: String?)
+        case client(Authorities, Certificate?)
     }
 
     /// One OpenSSL context. Connections hold it for as long as they last.
@@ -41,17 +55,25 @@ package final class TLSContext: Sendable {
     ///
     /// - parameter certificateFile: PEM, the server's certificate first, then those that lead to a trusted one.
     /// - parameter keyFile: PEM, not encrypted; the certificate's private key.
-    package static func server(certificateFile: String, keyFile: String) throws(TLSError) -> TLSContext {
-        try TLSContext(.server(certificateFile: certificateFile, keyFile: keyFile))
+    /// - parameter clientAuthorities: PEM; if given, a client must have a certificate of one of these authorities.
+    package static func server(
+        certificateFile: String, keyFile: String, clientAuthorities: String? = nil
+    ) throws(TLSError) -> TLSContext {
+        let certificate = Certificate(certificateFile: certificateFile, keyFile: keyFile)
+        return try TLSContext(.server(certificate, clientAuthorities: clientAuthorities))
     }
 
     /// For a client.
-    package static func client(trusting authorities: Authorities = .system) throws(TLSError) -> TLSContext {
-        try TLSContext(.client(authorities))
+    ///
+    /// - parameter certificate: shown to a server that asks for one.
+    package static func client(
+        trusting authorities: Authorities = .system, certificate: Certificate? = nil
+    ) throws(TLSError) -> TLSContext {
+        try TLSContext(.client(authorities, certificate))
     }
 
-    /// Reads the files again. Connections made from now on use them; if anything is wrong with them, the old ones stay
-    /// in use.
+    /// Reads the files again. Connections made from now on use them; if anything is wrong with them, the old ones
+    /// stay in use.
     package func reload() throws(TLSError) {
         let loaded = try TLSContext.load(source)
         current.withLock { $0 = loaded }
@@ -74,7 +96,8 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. Servers ignore it.
+    /// - parameter serverName: whom a client asks for, and whom the server's certificate must name. Servers ignore
+    /// it.
     func makeSession(_ descriptor: Int32, serverName: String) throws(TLSError) -> TLSSession {
         let handle = current.withLock { $0 }
         guard let ssl = SSL_new(handle.context) else { throw TLSError.last("make a TLS session") }
@@ -111,17 +134,23 @@ package final class TLSContext: Sendable {
             SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1
         else { throw TLSError.last("configure TLS") }
         switch source {
-        case .server(let certificateFile, let keyFile):
-            try loadServer(context, certificateFile, keyFile)
-        case .client(let authorities):
+        case .server(let certificate, let clientAuthorities):
+            try load(certificate, context)
+            SSL_CTX_set_alpn_select_cb(context, TLSContext.selectProtocol, nil)
+            if let clientAuthorities {
+                try loadAuthorities(clientAuthorities, context)
+                SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+            }
+        case .client(let authorities, let certificate):
             try loadClient(context, authorities)
+            if let certificate { try load(certificate, context) }
         }
         return handle
     }
 
-    private static func loadServer(
-        _ context: OpaquePointer, _ certificateFile: String, _ keyFile: String
-    ) throws(TLSError) {
+    private static func load(_ certificate: Certificate, _ context: OpaquePointer) throws(TLSError) {
+        let certificateFile = certificate.certificateFile
+        let keyFile = certificate.keyFile
         guard SSL_CTX_use_certificate_chain_file(context, certificateFile) == 1 else {
             throw PEMFile(certificateFile).problem(expecting: .certificate)
                 ?? TLSError.last("read the certificate \(certificateFile)")
@@ -133,7 +162,13 @@ package final class TLSContext: Sendable {
                 ?? (isMismatch ? mismatch(keyFile, certificateFile) : TLSError.last("read the private key \(keyFile)"))
         }
         guard SSL_CTX_check_private_key(context) == 1 else { throw mismatch(keyFile, certificateFile) }
-        SSL_CTX_set_alpn_select_cb(context, TLSContext.selectProtocol, nil)
+    }
+
+    private static func loadAuthorities(_ path: String, _ context: OpaquePointer) throws(TLSError) {
+        guard SSL_CTX_load_verify_locations(context, path, nil) == 1 else {
+            throw PEMFile(path).problem(expecting: .certificate)
+                ?? TLSError.last("read the certificate authorities \(path)")
+        }
     }
 
     /// The last error is that a key and a certificate do not belong together.
@@ -150,11 +185,7 @@ package final class TLSContext: Sendable {
             guard SSL_CTX_set_default_verify_paths(context) == 1 else {
                 throw TLSError.last("read the system's certificate authorities")
             }
-        case .file(let path):
-            guard SSL_CTX_load_verify_locations(context, path, nil) == 1 else {
-                throw PEMFile(path).problem(expecting: .certificate)
-                    ?? TLSError.last("read the certificate authorities \(path)")
-            }
+        case .file(let path): try loadAuthorities(path, context)
         }
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         // Unlike its sisters, this function returns 0 for success.

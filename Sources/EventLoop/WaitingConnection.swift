@@ -1,7 +1,7 @@
 import Glibc
 
-/// A connection for a thread that has nothing else to do: every call waits, for as long as the peer may take. With TLS
-/// from the start, or from some moment on.
+/// A connection for a thread that has nothing else to do: every call waits, for as long as the peer may take. With
+/// TLS from the start, or from some moment on.
 package final class WaitingConnection {
     /// Why it is of no use any more: one line for people.
     package struct Failure: Error, CustomStringConvertible {
@@ -14,10 +14,16 @@ package final class WaitingConnection {
     private let timeout: Duration
     private var tls: TLSSession?
 
-    /// Connects to the first address of a host that takes it.
+    /// When everything that is under way must be done; nil for no other bound than the timeout of each step.
+    package var deadline: MonotonicTime?
+
+    /// Connects to the first address of a host that accepts the connection.
     ///
     /// - parameter timeout: how long the peer may take to connect, and to do each further thing.
-    package convenience init(host: String, port: UInt16, timeout: Duration) throws(Failure) {
+    /// - parameter deadline: bounds connecting as well, except for the look-up of a name.
+    package convenience init(
+        host: String, port: UInt16, timeout: Duration, deadline: MonotonicTime? = nil
+    ) throws(Failure) {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
@@ -32,12 +38,13 @@ package final class WaitingConnection {
             guard descriptor >= 0 else { continue }
             let result = Glibc.connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
             var code = result == 0 ? 0 : errno
-            if code == EINPROGRESS, Self.wait(for: descriptor, POLLOUT, timeout) {
+            if code == EINPROGRESS, Self.wait(for: descriptor, POLLOUT, until: Self.end(of: timeout, deadline)) {
                 var length = socklen_t(MemoryLayout<Int32>.size)
                 if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) != 0 { code = errno }
             }
             if code == 0 {
                 self.init(descriptor: descriptor, timeout: timeout)
+                self.deadline = deadline
                 return
             }
             Descriptor.close(descriptor)
@@ -93,15 +100,31 @@ package final class WaitingConnection {
 
     /// What has come, up to `maximum` bytes; nothing at the end.
     package func receive(maximum: Int = 4096) throws(Failure) -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: maximum)
         while true {
-            let result = buffer.withUnsafeMutableBytes { buffer in
-                tls?.read(into: buffer).count ?? Self.result(recv(descriptor, buffer.baseAddress, buffer.count, 0))
-            }
-            if result >= 0 { return Array(buffer[..<result]) }
-            guard result == -Int(EAGAIN) else { throw failure(result, tls) }
+            if let bytes = try receiveAvailable(maximum) { return bytes }
             try waitForPeer(POLLIN)
         }
+    }
+
+    /// What has come by some time, up to `maximum` bytes: nothing at the end of the stream, nil if nothing came.
+    package func receive(maximum: Int = 4096, until end: MonotonicTime) throws(Failure) -> [UInt8]? {
+        while true {
+            if let bytes = try receiveAvailable(maximum) { return bytes }
+            guard Self.wait(for: descriptor, POLLIN, until: end) else { return nil }
+        }
+    }
+
+    /// Nil if nothing has come yet.
+    private func receiveAvailable(_ maximum: Int) throws(Failure) -> [UInt8]? {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            result = tls?.read(into: buffer).count ?? Self.result(recv(descriptor, buffer.baseAddress, buffer.count, 0))
+            count = max(result, 0)
+        }
+        if result >= 0 { return bytes }
+        guard result == -Int(EAGAIN) else { throw failure(result, tls) }
+        return nil
     }
 
     // MARK: Waiting
@@ -109,11 +132,17 @@ package final class WaitingConnection {
     private static func result(_ count: Int) -> Int { count < 0 ? -Int(errno) : count }
 
     private func waitForPeer(_ event: Int32) throws(Failure) {
-        guard Self.wait(for: descriptor, event, timeout) else { throw Failure(description: "the peer does not answer") }
+        guard Self.wait(for: descriptor, event, until: Self.end(of: timeout, deadline)) else {
+            throw Failure(description: "the peer does not answer")
+        }
     }
 
-    private static func wait(for descriptor: Int32, _ event: Int32, _ timeout: Duration) -> Bool {
+    private static func end(of timeout: Duration, _ deadline: MonotonicTime?) -> MonotonicTime {
         let end = MonotonicTime.current + timeout
+        return deadline.map { min($0, end) } ?? end
+    }
+
+    private static func wait(for descriptor: Int32, _ event: Int32, until end: MonotonicTime) -> Bool {
         while true {
             var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
             let left = (end - MonotonicTime.current).components

@@ -133,6 +133,31 @@ struct TLSTests {
         #expect(try client.receive() == nil)
     }
 
+    @Test("lets in those who have a certificate of the client authorities, and nobody else")
+    func clientCertificates() throws {
+        let server = TestCertificate()
+        let own = TestCertificate()
+        let stranger = TestCertificate()
+        var options = Listener.Options()
+        options.tls = try TLSContext.server(
+            certificateFile: server.certificateFile, keyFile: server.keyFile, clientAuthorities: own.certificateFile)
+        let listener = try TestServer(options: options) { _ in ScriptedHandler.echo() }
+        func exchange(_ certificate: TestCertificate?) throws -> [UInt8] {
+            let context = try TLSContext.client(
+                trusting: .file(server.certificateFile),
+                certificate: certificate.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) })
+            let connection = try WaitingConnection(host: "127.0.0.1", port: listener.port, timeout: .seconds(20))
+            try connection.startTLS(context, serverName: "localhost")
+            try connection.send(Array("hello".utf8))
+            return try connection.receive()
+        }
+        #expect(try exchange(own) == Array("hello".utf8))
+        // With TLS 1.3 a client learns only after the handshake that it was refused.
+        for certificate in [nil, stranger] {
+            #expect(throws: WaitingConnection.Failure.self) { try exchange(certificate) }
+        }
+    }
+
     @Test("refuses a server with another name", arguments: ["localhost", "127.0.0.1"])
     func wrongName(host: String) throws {
         let harness = try Harness(names: "DNS:other.test,IP:127.0.0.2")

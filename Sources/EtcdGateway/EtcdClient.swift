@@ -1,0 +1,62 @@
+package import EtcdMessages
+import EventLoop
+import Glibc
+
+/// Calls etcd for one thread, which waits for the replies. Keeps one connection, and goes on to another member when
+/// one fails.
+package final class EtcdClient {
+    private let cluster: EtcdCluster
+    private var memberIndex: Int
+    private var connection: EtcdConnection?
+
+    /// - parameter preferredMember: the index of the member that is tried first.
+    package init(_ cluster: EtcdCluster, preferredMember: Int = 0) {
+        self.cluster = cluster
+        memberIndex = preferredMember % cluster.members.count
+    }
+
+    /// The member that is asked next.
+    package var member: EtcdMember { cluster.members[memberIndex] }
+
+    /// Calls members in turn until one answers.
+    ///
+    /// - parameter duration: how long that may take.
+    package func call<Call: EtcdCall>(_ call: Call, within duration: Duration) throws(EtcdError) -> Call.Reply {
+        let deadline = MonotonicTime.current + duration
+        var attempts = MemberAttempts(memberCount: cluster.members.count, isRepeatable: call.isRepeatable)
+        let body = call.body
+        while true {
+            do throws(EtcdError) {
+                return try attempt(call, body, deadline: min(deadline, .current + cluster.timeouts.attempt))
+            } catch {
+                switch attempts.failed(error, hasTime: MonotonicTime.current < deadline) {
+                case .fail(let error): throw error
+                case .nextMember(let milliseconds):
+                    if error.isOfOneMember {
+                        connection = nil
+                        memberIndex = (memberIndex + 1) % cluster.members.count
+                    }
+                    if milliseconds > 0 { poll(nil, 0, Int32(milliseconds)) }
+                }
+            }
+        }
+    }
+
+    private func attempt<Call: EtcdCall>(
+        _ call: Call, _ body: [UInt8], deadline: MonotonicTime
+    ) throws(EtcdError) -> Call.Reply {
+        let connection: EtcdConnection
+        if let open = self.connection {
+            connection = open
+        } else {
+            connection = try cluster.connect(to: member, deadline: deadline)
+        }
+        // Kept only if it turns out to be good for another request.
+        self.connection = nil
+        let (status, reply) = try connection.exchange(Call.path, body, deadline: deadline)
+        if connection.isUsable { self.connection = connection }
+        let (header, result) = try call.reply(status: status, body: reply)
+        try cluster.check(header.cluster)
+        return result
+    }
+}

@@ -1,0 +1,37 @@
+package import EtcdMessages
+package import EventLoop
+
+/// A watch that is open, on a connection of its own. For one thread; closed when it is released.
+package final class EtcdWatchStream {
+    private let connection: EtcdConnection
+    private var decoder: EtcdWatchDecoder
+    /// When the last byte came. etcd says something at least as often as
+    /// `--experimental-watch-progress-notify-interval` says; a member that is silent for longer is to be left.
+    package private(set) var lastHeard: MonotonicTime
+
+    /// Begins a watch at a member.
+    ///
+    /// - parameter deadline: for connecting.
+    package init(
+        _ watch: EtcdWatch, of cluster: EtcdCluster, member index: Int, deadline: MonotonicTime
+    ) throws(EtcdError) {
+        let member = cluster.members[index % cluster.members.count]
+        connection = try cluster.connect(to: member, deadline: deadline, isStream: true)
+        try connection.beginStream(EtcdWatch.path, watch.body)
+        decoder = EtcdWatchDecoder(watch)
+        lastHeard = .current
+    }
+
+    /// The first revision whose changes have not been returned: where another watch has to begin.
+    package var next: Int64 { decoder.next }
+
+    /// What has come by some time; empty if nothing has. Throws when the watch has ended.
+    package func events(until end: MonotonicTime) throws(EtcdError) -> [EtcdWatchEvent] {
+        var events: [EtcdWatchEvent] = []
+        while events.isEmpty, let piece = try connection.nextOfStream(until: end) {
+            lastHeard = .current
+            try decoder.feed(piece, into: &events)
+        }
+        return events
+    }
+}

@@ -1,0 +1,52 @@
+package import JSONWebTokens
+
+/// A call of etcd's v3 API through its HTTP/JSON gateway, which has one reply.
+package protocol EtcdCall: Sendable {
+    associatedtype Reply: Sendable
+
+    /// Where the request is posted to.
+    static var path: StaticString { get }
+
+    /// Doing it twice has the same effect as doing it once, so it may be repeated after an unknown outcome.
+    var isRepeatable: Bool { get }
+
+    /// The JSON text of the request.
+    var body: [UInt8] { get }
+
+    func reply(_ header: EtcdHeader, _ members: JSONObject) throws(EtcdError) -> Reply
+}
+
+/// What each reply begins with.
+package struct EtcdHeader: Hashable, Sendable {
+    package var cluster: UInt64
+    package var member: UInt64
+    /// Of the store. That of a write is its own.
+    package var revision: Int64
+    package var raftTerm: UInt64
+
+    package init(cluster: UInt64 = 0, member: UInt64 = 0, revision: Int64, raftTerm: UInt64 = 0) {
+        self.cluster = cluster
+        self.member = member
+        self.revision = revision
+        self.raftTerm = raftTerm
+    }
+}
+
+extension EtcdCall {
+    /// Reads the body of an HTTP response.
+    package func reply(status: Int, body: [UInt8]) throws(EtcdError) -> (header: EtcdHeader, reply: Reply) {
+        let value: JSONValue
+        // A stream's messages are lines.
+        let text = body.last == UInt8(ascii: "\n") ? Array(body.dropLast()) : body
+        do throws(JSONValueError) { value = try JSONValue(parsing: text) } catch {
+            throw .malformedReply("HTTP status \(status) without a JSON text")
+        }
+        guard var members = value.object else { throw .malformedReply("HTTP status \(status) without an object") }
+        if let error = try ReplyObject(members).error() { throw error }
+        guard status == 200 else { throw .malformedReply("HTTP status \(status)") }
+        // Calls that are streams, of which one message is asked for.
+        if case .object(let result)? = members["result"] { members = result }
+        let header = try ReplyObject(members).header()
+        return (header, try reply(header, members))
+    }
+}

@@ -1,0 +1,242 @@
+import EtcdMessages
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import EtcdGateway
+
+/// The distribution's etcd must understand what is sent, and be understood.
+@Suite("A real etcd", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized)
+struct EtcdTests {
+    private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    private func cluster(_ servers: EtcdServers, tls: TLSContext? = nil) -> EtcdCluster {
+        EtcdCluster(servers.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }, tls: tls)
+    }
+
+    private func error(_ body: () throws(EtcdError) -> Void) -> EtcdError? {
+        do throws(EtcdError) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private let patience = Duration.seconds(30)
+
+    @Test("takes every kind of call") func calls() throws {
+        let servers = try EtcdServers(count: 1)
+        let cluster = cluster(servers)
+        let client = EtcdClient(cluster)
+        // Reading and writing, with bytes of all kinds.
+        let every = Array(UInt8.min...UInt8.max)
+        let first = try client.call(EtcdPut(key: bytes("a/1"), value: every), within: patience)
+        let second = try client.call(EtcdPut(key: bytes("a/") + [0xFF], value: []), within: patience)
+        #expect(second == first + 1)
+        var range = try client.call(EtcdRange(.prefix(bytes("a/"))), within: patience)
+        #expect(
+            range.values == [
+                EtcdKeyValue(key: bytes("a/1"), value: every, createRevision: first, modRevision: first),
+                EtcdKeyValue(key: bytes("a/") + [0xFF], value: [], createRevision: second, modRevision: second),
+            ])
+        #expect(!range.hasMore)
+        range = try client.call(
+            EtcdRange(.prefix(bytes("a/")), limit: 1, isDescending: true, keysOnly: true, isSerializable: true),
+            within: patience)
+        #expect(range.values.map(\.key) == [bytes("a/") + [0xFF]])
+        #expect(range.hasMore)
+
+        // Leases.
+        #expect(try client.call(EtcdGrantLease(77, seconds: 30), within: patience) == 30)
+        #expect(
+            error { () throws(EtcdError) in _ = try client.call(EtcdGrantLease(77, seconds: 30), within: patience) }
+                == .leaseExists)
+        #expect(try client.call(EtcdKeepLeaseAlive(77), within: patience) == 30)
+        #expect(
+            error { () throws(EtcdError) in _ = try client.call(EtcdKeepLeaseAlive(78), within: patience) }
+                == .leaseNotFound)
+
+        // A claim, an append below it, and the same append once more.
+        let claim = EtcdTransaction(
+            if: [.init(bytes("owner"), .equal, .createRevision(0))],
+            then: [.put(key: bytes("owner"), value: bytes("n1"), lease: 77), .put(key: bytes("head"), value: [0])],
+            else: [.range(EtcdRange(.key(bytes("owner"))))], isRepeatable: true)
+        let claimed = try client.call(claim, within: patience)
+        #expect(claimed.hasSucceeded)
+        #expect(claimed.results == [.put, .put])
+        #expect(try client.call(claim, within: patience).values(0).first?.createRevision == claimed.revision)
+        let append = EtcdTransaction(
+            if: [
+                .init(bytes("owner"), .equal, .createRevision(claimed.revision)),
+                .init(bytes("head"), .equal, .value([0])),
+            ],
+            then: [.put(key: bytes("log/1"), value: [9]), .put(key: bytes("head"), value: [1])],
+            else: [.range(EtcdRange(.key(bytes("owner")))), .range(EtcdRange(.key(bytes("head"))))],
+            isRepeatable: true)
+        #expect(try client.call(append, within: patience).hasSucceeded)
+        let repeated = try client.call(append, within: patience)
+        #expect(!repeated.hasSucceeded)
+        #expect(repeated.values(1).first?.value == [1])
+        #expect(repeated.values(0).first?.lease == 77)
+
+        // The end of the lease takes the key along.
+        try client.call(EtcdRevokeLease(77), within: patience)
+        let after = try client.call(append, within: patience)
+        #expect(!after.hasSucceeded)
+        #expect(after.values(0).isEmpty)
+        #expect(
+            error { () throws(EtcdError) in _ = try client.call(claim, within: patience) } == .leaseNotFound)
+
+        // Comparisons of other kinds, and deleting.
+        let trim = EtcdTransaction(
+            if: [
+                .init(bytes("head"), .greater, .createRevision(1)), .init(bytes("head"), .notEqual, .value([7])),
+                .init(bytes("head"), .less, .modRevision(1 << 40)), .init(bytes("head"), .equal, .lease(0)),
+            ], then: [.delete(.keys(from: bytes("log/"), upTo: bytes("log0")))], isRepeatable: true)
+        #expect(try client.call(trim, within: patience).results == [.deleted(count: 1)])
+        #expect(try client.call(trim, within: patience).results == [.deleted(count: 0)])
+        // The value of a key that is not there equals nothing, and differs from nothing.
+        for relation in [EtcdTransaction.Comparison.Relation.equal, .notEqual] {
+            let never = EtcdTransaction(
+                if: [.init(bytes("none"), relation, .value([]))], then: [], isRepeatable: true)
+            #expect(try !client.call(never, within: patience).hasSucceeded)
+        }
+
+        // Errors.
+        let twice = EtcdTransaction(
+            then: [.put(key: [1], value: []), .put(key: [1], value: [])], isRepeatable: true)
+        guard case .invalidRequest = error({ () throws(EtcdError) in _ = try client.call(twice, within: patience) })
+        else { throw EtcdError.invalidRequest("two writes of a key were taken") }
+        for size in [1_600_000, 2_200_000] {
+            let large = EtcdPut(key: [1], value: [UInt8](repeating: 0, count: size))
+            #expect(error { () throws(EtcdError) in _ = try client.call(large, within: patience) } == .tooLarge)
+        }
+
+        // Compaction.
+        let present = try client.call(EtcdPut(key: bytes("c"), value: [1]), within: patience)
+        try client.call(EtcdCompact(present), within: patience)
+        #expect(
+            error { () throws(EtcdError) in try client.call(EtcdCompact(present), within: patience) }
+                == .compacted(oldest: nil))
+        #expect(
+            error { () throws(EtcdError) in try client.call(EtcdCompact(present + 100), within: patience) }
+                == .futureRevision)
+        let watch = try EtcdWatchStream(
+            EtcdWatch(.key(bytes("c")), from: 1), of: cluster, member: 0, deadline: .current + patience)
+        var events: [EtcdWatchEvent] = []
+        let ended = error { () throws(EtcdError) in
+            while true { events += try watch.events(until: .current + patience) }
+        }
+        #expect(events == [.opened])
+        #expect(ended == .compacted(oldest: present))
+
+        let status = try client.call(EtcdStatus(), within: patience)
+        #expect(status.leader == status.member)
+        #expect(status.usedBytes > 0)
+        let members = try client.call(EtcdMemberList(), within: patience)
+        #expect(members.map(\.name) == ["m1"])
+        #expect(members.map(\.id) == [status.member])
+    }
+
+    @Test("a watch gives each change once, from the revision asked for, and signs of life") func watches() throws {
+        let servers = try EtcdServers(count: 1)
+        let cluster = cluster(servers)
+        let client = EtcdClient(cluster)
+        let value = [UInt8](repeating: 0xAB, count: 700_000)
+        var revisions: [Int64] = []
+        for number in 0..<6 as Range<UInt8> {
+            revisions.append(try client.call(EtcdPut(key: bytes("w/") + [number], value: value), within: patience))
+        }
+        let stream = try EtcdWatchStream(
+            EtcdWatch(.prefix(bytes("w/")), from: revisions[1]), of: cluster, member: 0,
+            deadline: .current + patience)
+        var changes: [EtcdChange] = []
+        var hasProgress = false
+        while changes.count < 5 || !hasProgress {
+            for event in try stream.events(until: .current + patience) {
+                switch event {
+                case .opened: break
+                case .changes(let some): changes += some
+                case .progress(let revision): if changes.count == 5 { hasProgress = revision >= revisions[5] }
+                }
+            }
+        }
+        // 3.5 MB came in fragments; nothing is missing or twice.
+        #expect(changes.map(\.revision) == Array(revisions[1...]))
+        #expect(stream.next == revisions[5] + 1)
+        let deleted = try client.call(
+            EtcdTransaction(then: [.delete(.prefix(bytes("w/")))], isRepeatable: true), within: patience)
+        changes = []
+        while changes.isEmpty {
+            for case .changes(let some) in try stream.events(until: .current + patience) { changes += some }
+        }
+        #expect(changes == (0..<6).map { .delete(key: bytes("w/") + [$0], revision: deleted.revision) })
+    }
+
+    @Test("goes on while members are killed and paused, and stops without a majority") func failures() throws {
+        let servers = try EtcdServers(count: 3)
+        let client = EtcdClient(cluster(servers))
+        let key = bytes("k")
+        // A write that may be repeated: it says from which value to which.
+        func advance(to value: UInt8) throws(EtcdError) {
+            let step = EtcdTransaction(
+                if: [.init(key, .equal, .value([value - 1]))], then: [.put(key: key, value: [value])],
+                else: [.range(EtcdRange(.key(key)))], isRepeatable: true)
+            let reply = try client.call(step, within: patience)
+            if !reply.hasSucceeded, reply.values(0).first?.value != [value] {
+                throw .malformedReply("the value is neither the old one nor the new one")
+            }
+        }
+        _ = try client.call(EtcdPut(key: key, value: [0]), within: patience)
+        var value: UInt8 = 0
+        for member in 0..<3 {
+            servers.pause(member)
+            value += 1
+            try advance(to: value)
+            servers.resume(member)
+            servers.kill(member)
+            value += 1
+            try advance(to: value)
+            try servers.start(member)
+            value += 1
+            try advance(to: value)
+        }
+        #expect(try client.call(EtcdRange(.key(key)), within: patience).values.first?.value == [value])
+        servers.kill(0)
+        servers.kill(1)
+        let failure = error { () throws(EtcdError) in
+            _ = try client.call(EtcdRange(.key(key)), within: .seconds(3))
+        }
+        #expect(failure?.isOfOneMember == true)
+        // Without a majority, a member still answers from its memory.
+        try servers.start(0)
+        #expect(try client.call(EtcdRange(.key(key)), within: patience).values.first?.value == [value])
+    }
+
+    @Test("is reached with TLS, by those who have a certificate") func certificates() throws {
+        // Self-signed, so each is its own authority.
+        let server = TestCertificate()
+        let own = TestCertificate()
+        let stranger = TestCertificate()
+        let folder = TemporaryFolder()
+        let authorities = folder.path + "/authorities.pem"
+        TemporaryFolder.write(
+            TemporaryFolder.contents(of: server.certificateFile) + TemporaryFolder.contents(of: own.certificateFile),
+            to: authorities)
+        let servers = try EtcdServers(
+            count: 1, certificate: (server.certificateFile, server.keyFile, authorities))
+        func context(_ certificate: TestCertificate?) throws -> TLSContext {
+            try .client(
+                trusting: .file(server.certificateFile),
+                certificate: certificate.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) })
+        }
+        let client = EtcdClient(cluster(servers, tls: try context(own)))
+        #expect(try client.call(EtcdStatus(), within: patience).version.hasPrefix("3."))
+        for certificate in [nil, stranger] {
+            let refused = EtcdClient(cluster(servers, tls: try context(certificate)))
+            let failure = error { () throws(EtcdError) in _ = try refused.call(EtcdStatus(), within: .seconds(1)) }
+            guard case .unavailable = failure else { throw failure ?? .denied("a stranger was let in") }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// Members of a real etcd on loopback, for one test. Their files go with it.
+package final class EtcdServers: Sendable {
+    /// Of the distribution's package; nil if it is not installed.
+    package static let program: String? = {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        // `make test` unpacks it into the build folder where it is not installed.
+        return ["/usr/bin/etcd", "/usr/local/bin/etcd", "\(root)/.build/etcd/usr/bin/etcd"]
+            .first { access($0, X_OK) == 0 }
+    }()
+
+    private static let complaint: Void = {
+        let text = Array(
+            "etcd is not installed: tests with a real etcd are skipped (scripts/install-etcd-for-tests)\n".utf8)
+        _ = write(STDERR_FILENO, text, text.count)
+    }()
+
+    /// Whether tests with a real etcd can run. Says on stderr if not.
+    package static var isInstalled: Bool {
+        if program == nil { complaint }
+        return program != nil
+    }
+
+    package let ports: [UInt16]
+    private let arguments: [[String]]
+    private let folder = TemporaryFolder()
+    private let processes: Mutex<[pid_t?]>
+
+    /// Starts the members, and returns when all of them serve.
+    ///
+    /// - parameter certificate: serves clients with TLS; they must have a certificate of the authorities in this
+    /// file.
+    package init(
+        count: Int, certificate: (file: String, key: String, authorities: String)? = nil, options: [String] = []
+    ) throws {
+        let all = try FreePort.several(2 * count)
+        ports = Array(all.prefix(count))
+        let peers = all.dropFirst(count)
+        let scheme = certificate == nil ? "http" : "https"
+        let cluster = zip(1..., peers).map { "m\($0)=http://127.0.0.1:\($1)" }.joined(separator: ",")
+        var arguments: [[String]] = []
+        for (index, (client, peer)) in zip(ports, peers).enumerated() {
+            var list = [
+                "--name", "m\(index + 1)", "--data-dir", "\(folder.path)/m\(index + 1)",
+                "--listen-client-urls", "\(scheme)://127.0.0.1:\(client)",
+                "--advertise-client-urls", "\(scheme)://127.0.0.1:\(client)",
+                "--listen-peer-urls", "http://127.0.0.1:\(peer)",
+                "--initial-advertise-peer-urls", "http://127.0.0.1:\(peer)", "--initial-cluster", cluster,
+                "--initial-cluster-token", folder.path, "--pre-vote", "--logger", "zap",
+                "--experimental-watch-progress-notify-interval", "200ms",
+            ]
+            if let certificate {
+                list += [
+                    "--cert-file", certificate.file, "--key-file", certificate.key, "--trusted-ca-file",
+                    certificate.authorities, "--client-cert-auth",
+                ]
+            }
+            arguments.append(list + options)
+        }
+        self.arguments = arguments
+        processes = Mutex(Array(repeating: nil, count: count))
+        for index in 0..<count { try start(index) }
+        try awaitService()
+    }
+
+    deinit { for index in ports.indices { kill(index) } }
+
+    /// Starts a member that does not run.
+    package func start(_ index: Int) throws {
+        guard let program = Self.program else { preconditionFailure("etcd is not installed") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(
+                &actions, descriptor, "\(folder.path)/log\(index)", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
+        var strings = ([program] + arguments[index]).map { strdup($0) } + [nil]
+        defer { for string in strings { free(string) } }
+        var process: pid_t = 0
+        let code = posix_spawn(&process, program, &actions, nil, &strings, environ)
+        guard code == 0 else { throw SystemError("start etcd", code: code) }
+        processes.withLock { $0[index] = process }
+    }
+
+    /// Ends a member as a loss of power would, except that the system's caches stay.
+    package func kill(_ index: Int) {
+        processes.withLock { processes in
+            guard let process = processes[index] else { return }
+            Glibc.kill(process, SIGCONT)
+            Glibc.kill(process, SIGKILL)
+            waitpid(process, nil, 0)
+            processes[index] = nil
+        }
+    }
+
+    /// Stops a member until `resume`: its connections stay open and silent.
+    package func pause(_ index: Int) { signal(index, SIGSTOP) }
+
+    package func resume(_ index: Int) { signal(index, SIGCONT) }
+
+    private func signal(_ index: Int, _ number: Int32) {
+        processes.withLock { if let process = $0[index] { Glibc.kill(process, number) } }
+    }
+
+    /// What a member wrote to its log.
+    package func log(_ index: Int) -> String {
+        String(decoding: TemporaryFolder.contents(of: "\(folder.path)/log\(index)"), as: UTF8.self)
+    }
+
+    private func awaitService() throws {
+        let deadline = MonotonicTime.current + .seconds(60)
+        for index in ports.indices {
+            while !log(index).contains("serving client traffic") {
+                guard MonotonicTime.current < deadline else {
+                    throw SystemError("start etcd: \(log(index))", code: ETIMEDOUT)
+                }
+                poll(nil, 0, 10)
+            }
+        }
+    }
+}
+
+/// Ports of loopback that nobody listens at.
+package enum FreePort {
+    package static func several(_ count: Int) throws -> [UInt16] {
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        return try (0..<count).map { _ in
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            descriptors.append(descriptor)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+                }
+            }
+            guard isBound else { throw SystemError("bind", code: errno) }
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+}
