@@ -12,6 +12,12 @@ extension Database {
         var requests: [Request]
     }
 
+    /// A request that has its scan, and the turn in which it uses it is yet to come.
+    struct ScanUse {
+        let request: Request
+        let live: LiveQuery
+    }
+
     /// Some query is being scanned.
     package var isScanning: Bool { !scanning.isEmpty }
 
@@ -63,18 +69,40 @@ extension Database {
         parked.keys.sorted { $0.raw < $1.raw }.flatMap { release($0) } + releaseLargeReads()
     }
 
-    /// What was found is not needed any more, but for what windows are filled up from.
+    /// Lets go of what was found and no request has yet to use, but for what windows are filled up from.
     package func endScans() {
-        for live in scanned {
+        if scanned.isEmpty { return }
+        let used = Set(scanUses.values.map { ObjectIdentifier($0.live) })
+        let ended = scanned.filter { !used.contains(ObjectIdentifier($0)) }
+        scanned.removeAll { !used.contains(ObjectIdentifier($0)) }
+        for live in ended {
             if live.query.limit == nil { live.spare = nil }
             dropIfUnused(live)
         }
-        scanned = []
+    }
+
+    /// A request was processed, and with it what its connection has asked before.
+    func endScanUse(by request: Request) {
+        if scanned.isEmpty { return }
+        scanUses[ObjectIdentifier(request)] = nil
+        if case .disconnect = request.operation {
+            scanUses = scanUses.filter { $0.value.request.connection != request.connection }
+        }
+        endScans()
+    }
+
+    /// Keeps what a scan has found until the turn of the request, which may have to wait for room or for others:
+    /// without it, the turn would visit all children at once.
+    private func keepScan(_ live: LiveQuery, for request: Request) {
+        guard scanned.contains(where: { $0 === live }) else { return }
+        scanUses[ObjectIdentifier(request)] = ScanUse(request: request, live: live)
     }
 
     /// Takes a query out of the trie that nobody listens to or waits for.
     func dropIfUnused(_ live: LiveQuery) {
-        guard live.isEmpty, waiting(for: live).isEmpty else { return }
+        guard live.isEmpty, waiting(for: live).isEmpty, !scanUses.values.contains(where: { $0.live === live }) else {
+            return
+        }
         live.scan = nil
         scanning.removeAll { $0 === live }
         listeners.remove(live)
@@ -96,6 +124,7 @@ extension Database {
 
     /// Memory was built anew.
     func restartScans() {
+        scanUses = [:]
         for live in listeners.queries {
             live.spare = nil
             if live.scan != nil { live.scan = QueryScan(live.query) }
@@ -141,7 +170,10 @@ extension Database {
         else { return nil }
         let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }
-        if live.spare != nil || !live.isEmpty && live.window.keepsOrder { return nil }
+        if live.spare != nil || !live.isEmpty && live.window.keepsOrder {
+            keepScan(live, for: request)
+            return nil
+        }
         tally?.addUnindexed()
         var scan = QueryScan(query)
         do throws(StorageError) {
@@ -153,6 +185,7 @@ extension Database {
         if scan.isDone {
             live.spare = scan
             scanned.append(live)
+            keepScan(live, for: request)
             return nil
         }
         live.scan = scan

@@ -67,6 +67,8 @@ package final class Database {
     var scanning: [LiveQuery] = []
     var scanned: [LiveQuery] = []
     var parked: [ConnectionID: Parked] = [:]
+    /// Requests that have yet to use what a scan has found for them.
+    var scanUses: [ObjectIdentifier: ScanUse] = [:]
     /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a
     /// generation.
     var sweepable: Set<UInt32> = []
@@ -190,6 +192,7 @@ package final class Database {
                     run(span[count], in: &turn)
                 }
                 tally?.add(span[count].operation, turn.outputs, from: start)
+                endScanUse(by: span[count])
             }
             count += 1
             keepRest(of: &turn)

@@ -130,8 +130,11 @@ extension ShellCommand {
 extension ShellSession {
     /// Prints a value of the database.
     func show(data value: CanonicalJSON) throws(ShellError) {
+        if isJSON { return try out.line("\(value)") }
+        // Values that go to a file or another program may be large: they are not parsed.
+        if out.columns == nil, !out.isColoured { return try out.line(JSONPainter.spaced(value.bytes)) }
         // What is deeper than is read here is printed as it is.
-        guard !isJSON, let parsed = try? JSONValue(parsing: value.bytes) else { return try out.line("\(value)") }
+        guard let parsed = try? JSONValue(parsing: value.bytes) else { return try out.line("\(value)") }
         for line in out.columns == nil ? [painter.line(parsed)] : painter.lines(parsed) { try out.line(line) }
     }
 

@@ -25,39 +25,67 @@ struct JSONPainter {
 
     /// On one line. White space stands behind commas and colons.
     func line(_ value: JSONValue) -> String {
-        switch value {
+        if !isColoured { return Self.spaced(value.bytes) }
+        return switch value {
         case .object(let object):
-            let members = object.members.map { member in
-                Style.key(Self.text(.string(member.name)), isColoured) + ": " + line(member.value)
+            "{\(object.members.map { key($0.name) + line($0.value) }.joined(separator: ", "))}"
+        case .array(let elements): "[\(elements.map { line($0) }.joined(separator: ", "))]"
+        default: leaf(value)
+        }
+    }
+
+    /// Canonical text on one line, as ``line(_:)`` writes it without colours. One pass over the bytes.
+    static func spaced(_ text: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: 2 * text.count) { out in
+            var count = 0
+            var isString = false
+            var isEscaped = false
+            for byte in text {
+                out[count] = byte
+                count += 1
+                if isString {
+                    if !isEscaped, byte == UInt8(ascii: "\"") { isString = false }
+                    isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                } else if byte == UInt8(ascii: "\"") {
+                    isString = true
+                } else if byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":") {
+                    out[count] = UInt8(ascii: " ")
+                    count += 1
+                }
             }
-            return "{\(members.joined(separator: ", "))}"
-        case .array(let elements): return "[\(elements.map { line($0) }.joined(separator: ", "))]"
-        default: return leaf(value)
+            return count
         }
     }
 
     /// In lines, two spaces deeper with each level.
     func lines(_ value: JSONValue) -> [String] {
-        switch value {
-        case .object(let object) where !object.isEmpty:
-            let parts = object.members.map { member in
-                (Style.key(Self.text(.string(member.name)), isColoured) + ": ", member.value)
-            }
-            return block("{", parts, "}")
-        case .array(let elements) where !elements.isEmpty: return block("[", elements.map { ("", $0) }, "]")
-        default: return [leaf(value)]
-        }
+        var lines: [String] = []
+        append(value, behind: "", indent: "", end: "", to: &lines)
+        return lines
     }
 
-    private func block(_ open: String, _ parts: [(head: String, value: JSONValue)], _ close: String) -> [String] {
-        var out = [open]
-        for (index, part) in parts.enumerated() {
-            var inner = lines(part.value)
-            inner[0] = part.head + inner[0]
-            if index + 1 < parts.count { inner[inner.count - 1] += "," }
-            out += inner.map { "  " + $0 }
+    private func append(
+        _ value: JSONValue, behind head: String, indent: String, end: String, to lines: inout [String]
+    ) {
+        switch value {
+        case .object(let object) where !object.isEmpty:
+            lines.append(indent + head + "{")
+            let members = object.members
+            for (index, member) in members.enumerated() {
+                append(
+                    member.value, behind: key(member.name), indent: indent + "  ",
+                    end: index + 1 < members.count ? "," : "", to: &lines)
+            }
+            lines.append(indent + "}" + end)
+        case .array(let elements) where !elements.isEmpty:
+            lines.append(indent + head + "[")
+            for (index, element) in elements.enumerated() {
+                append(
+                    element, behind: "", indent: indent + "  ", end: index + 1 < elements.count ? "," : "", to: &lines)
+            }
+            lines.append(indent + "]" + end)
+        default: lines.append(indent + head + leaf(value) + end)
         }
-        return out + [close]
     }
 
     func leaf(_ value: JSONValue) -> String {
@@ -69,6 +97,8 @@ struct JSONPainter {
             }
         return style(Self.text(value), isColoured)
     }
+
+    private func key(_ name: [UInt8]) -> String { Style.key(Self.text(.string(name)), isColoured) + ": " }
 
     private static func text(_ value: JSONValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 }
