@@ -46,6 +46,9 @@ let rooms: [Room] = [
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
     Room(
+        name: "HearthAdmin", uses: ["HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
+        testsUse: ["Identity", "HearthServer", "TreeStorage"]),
+    Room(
         name: "HearthShell",
         uses: [
             "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient", "CLibedit",
@@ -105,7 +108,7 @@ let exampleTargets: [Target] =
                 examples + [
                     "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit", "TestSupport",
                     "HearthClient", "HearthServer",
-                    "Identity",
+                    "HearthAdmin", "Identity",
                     "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
@@ -113,7 +116,7 @@ let exampleTargets: [Target] =
 
 /// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in
 /// rooms.
-let threadsRooms = ["HearthClient", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
+let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(
         name: "ThreadsService", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Service",
@@ -122,6 +125,11 @@ let threadsTargets: [Target] = [
         name: "Threads", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
         swiftSettings: settings),
 ]
+
+/// A back end: what is public of `HearthAdmin` and `HearthClient`, and nothing else.
+let backendTarget = Target.executableTarget(
+    name: "Backend", dependencies: ["HearthClient", "HearthAdmin"], path: "Examples/Backend", exclude: ["README.md"],
+    packageAccess: false, swiftSettings: settings)
 
 /// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather, with HTTP from the
 /// rooms.
@@ -138,8 +146,10 @@ let package = Package(
     name: "hearth",
     products: [
         .library(name: "HearthClient", targets: ["HearthClient"]),
+        .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
+        .executable(name: "hearth-backend", targets: ["Backend"]),
         .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
         .executable(name: "hearth-threads", targets: ["Threads"]),
         .executable(name: "hearth-accounts-weather", targets: ["AccountsWeather"]),
@@ -168,11 +178,11 @@ let package = Package(
             name: "hearth",
             dependencies: [
                 "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity",
-                "HearthServer", "HearthClient", "HearthShell", "HearthBench",
+                "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
             ],
             swiftSettings: settings),
     ]
-        + exampleTargets + threadsTargets + weatherTargets
+        + [backendTarget] + exampleTargets + threadsTargets + weatherTargets
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
         + rooms.compactMap { room in
             room.testsUse.map { extra in

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HTTPCodec
+import HearthAdmin
 import HearthClient
 import HearthShell
 import Synchronization
@@ -77,6 +78,31 @@ struct ClientRun: Sendable {
             throw .refused(
                 status: "HTTP 404",
                 text: "\(text): does \(address.url) answer administrators? They have a listener of their own")
+        }
+    }
+
+    /// Runs work of an administrator.
+    func administer(
+        _ options: AdminOptions, _ body: @escaping @Sendable (Administrator) async throws(AdminError) -> ExitCode
+    ) -> ExitCode {
+        onLoop { loop throws(ConnectionError) in
+            do throws(AdminError) {
+                return try await body(
+                    Administrator(
+                        address.url, address.credential, options: options, connection: address.options, loop: loop))
+            } catch {
+                return complain(error)
+            }
+        }
+    }
+
+    private func complain(_ error: AdminError) -> ExitCode {
+        switch error.code {
+        case .cancelled: .success
+        case .unavailable: complain("\(error)", .unavailable)
+        case .unauthenticated where address.credential == nil:
+            complain("\(error): --key FILE, of 'hearth admin create-key', or --auth TOKEN", .failure)
+        default: complain("\(error)", .failure)
         }
     }
 

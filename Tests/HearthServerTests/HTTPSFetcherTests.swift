@@ -1,6 +1,6 @@
 import EventLoop
 @testable import HearthServer
-import Identity
+import JSONWebTokens
 import Synchronization
 import TestSupport
 import Testing

@@ -8,7 +8,8 @@ let serviceProgram = Program(
             throw WrongCall("--listen takes an address and a port, as in 127.0.0.1:8080")
         }
         Signals.ignoreFailedWrites()
-        let server = try ThreadsServer(ThreadsServer.Configuration(address: address, url: call.server))
+        let server = try ThreadsServer(
+            ThreadsServer.Configuration(address: address, url: call.server, projectID: call["project"]))
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         try server.onSignals { continuation.finish() }
         say("hearth-threads-service: ready on \(server.address.description)")
@@ -17,4 +18,5 @@ let serviceProgram = Program(
     },
     options: [
         .init("listen", "HOST:PORT", "where to listen", usual: "127.0.0.1:8080"), .server("the database"),
+        .init("project", "NAME", "the project of its users; none for a database in development mode"),
     ])

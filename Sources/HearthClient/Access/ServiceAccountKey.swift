@@ -1,6 +1,6 @@
 package import EventLoop
 import HTTPCodec
-import JSONWebTokens
+package import JSONWebTokens
 
 /// The key of an administrator's program, as `hearth admin create-key` writes it: a file in Google's format for service
 /// accounts (accounts.md 11). Whoever has it gets access tokens from the server that the file names.
@@ -22,7 +22,10 @@ package struct ServiceAccountKey: Sendable {
 
     /// Where the server that gives tokens answers, which is where it answers administrators: `https://host:port`.
     package let server: String
-    private let email: String
+    /// The account that the key is of.
+    package let email: String
+    /// The project in the file.
+    package let project: String?
     private let key: SigningKey
     private let tokenURI: String
     private let address: HTTPAddress
@@ -38,6 +41,7 @@ package struct ServiceAccountKey: Sendable {
                     + "and token_uri")
         }
         self.email = email
+        project = object["project_id"]?.text
         self.tokenURI = tokenURI
         do throws(CryptographyError) {
             key = try SigningKey(id: keyID, pem: pem)
@@ -93,6 +97,11 @@ package struct ServiceAccountKey: Sendable {
             "iss": .text(email), "sub": .text(email), "aud": .text(name == nil ? tokenURI : Self.anyServer),
             "iat": .integer(now), "exp": .integer(now + seconds), "jti": name.map { .text($0) },
         ])
+        return try signed(claims)
+    }
+
+    /// A token of the key.
+    package func signed(_ claims: JSONObject) throws(ConnectionError) -> [UInt8] {
         do throws(CryptographyError) {
             return try JSONWebToken.signed(claims, with: key)
         } catch { throw .protocolError("the key cannot sign: \(error)") }

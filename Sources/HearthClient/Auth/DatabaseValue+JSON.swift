@@ -1,4 +1,4 @@
-import JSONWebTokens
+package import JSONWebTokens
 
 extension DatabaseValue {
     /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.
@@ -8,7 +8,7 @@ extension DatabaseValue {
         do { self.init(try JSONValue(parsing: text)) } catch { throw .invalidValue("\(error)") }
     }
 
-    init(_ value: JSONValue) {
+    package init(_ value: JSONValue) {
         switch value {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
@@ -20,7 +20,7 @@ extension DatabaseValue {
         }
     }
 
-    static func members(_ object: JSONObject) -> [String: DatabaseValue] {
+    package static func members(_ object: JSONObject) -> [String: DatabaseValue] {
         var members: [String: DatabaseValue] = [:]
         for member in object.members { members[String(decoding: member.name, as: UTF8.self)] = .init(member.value) }
         return members

@@ -58,7 +58,7 @@ extension AuthCore {
             throw AuthError(.internalError, "The server's answer has no tokens")
         }
         let users = try await identity.ask("lookup", ["idToken": .string(tokens.idToken)])["users"].array
-        guard let account = Account(users?.first ?? .null) else {
+        guard let account = AccountInfo(users?.first ?? .null) else {
             throw AuthError(.internalError, "The server does not describe the user")
         }
         return SavedSession(account: account, tokens: tokens)

@@ -2,7 +2,7 @@ import EventLoop
 
 /// Who is signed in.
 struct SavedSession: Sendable {
-    var account: Account
+    var account: AccountInfo
     var tokens: Tokens
 }
 
@@ -23,7 +23,7 @@ struct SessionFile: Sendable {
         if let owner = saved["server"].string, owner != server {
             throw AuthError(.sessionFile, "\(path) holds a session of \(owner)")
         }
-        guard let account = Account(saved["account"]), let idToken = saved["idToken"].string,
+        guard let account = AccountInfo(saved["account"]), let idToken = saved["idToken"].string,
             let refreshToken = saved["refreshToken"].string, let expires = saved["expires"].int,
             let lifetime = saved["lifetime"].int
         else { return nil }

@@ -30,7 +30,7 @@ public final class User: Sendable {
 
     var session: SavedSession { state.withLock { $0.session } }
 
-    private var account: Account { session.account }
+    private var account: AccountInfo { session.account }
 
     /// The address, in lower case.
     public var email: String? { account.email }
@@ -65,7 +65,7 @@ public final class User: Sendable {
         core.changed(self, tokens: true)
     }
 
-    private func take(_ account: Account) {
+    private func take(_ account: AccountInfo) {
         guard account.uid == uid else { return }
         let isNew = state.withLock { state in
             defer { state.session.account = account }
@@ -206,7 +206,7 @@ public final class User: Sendable {
     /// Learns the account anew.
     public func reload() async throws(AuthError) {
         let answer = try await ask("lookup")
-        guard let account = Account(answer["users"].array?.first ?? .null) else {
+        guard let account = AccountInfo(answer["users"].array?.first ?? .null) else {
             throw AuthError(.internalError, "The server does not describe the user")
         }
         take(account)

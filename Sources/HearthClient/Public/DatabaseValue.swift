@@ -173,7 +173,7 @@ extension DatabaseValue {
     }
 
     /// The value as JSON, keys as they are.
-    func jsonText() throws(DatabaseError) -> [UInt8] {
+    package func jsonText() throws(DatabaseError) -> [UInt8] {
         var text: [UInt8] = []
         try appendJSON(to: &text, depth: 0)
         return text

@@ -68,11 +68,14 @@ package struct HTTPAnswer: Sendable {
         denialReason = head.headers.first("x-hearth-denial").map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// For an answer that is not what was asked for.
-    var refusal: ConnectionError {
+    /// The reason in the body, or that of the status.
+    package var message: String {
         let text = ErrorBody.message(in: body) ?? "\(status.reason)"
-        return .refused(status: "HTTP \(status.code)", text: denialReason.map { "\(text): \($0)" } ?? text)
+        return denialReason.map { "\(text): \($0)" } ?? text
     }
+
+    /// For an answer that is not what was asked for.
+    var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
 }
 
 private struct AnswerReader: ResponseReader {

@@ -1,6 +1,6 @@
 package import EventLoop
 import HTTPCodec
-package import Identity
+package import JSONWebTokens
 import Synchronization
 
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.

@@ -1,4 +1,4 @@
-import JSONWebTokens
+package import JSONWebTokens
 
 /// Facebook's access tokens, checked with its Graph API (accounts.md 4): first that the token was given to this
 /// application, then whose it is.

@@ -1,5 +1,5 @@
 import EventLoop
-import JSONWebTokens
+package import JSONWebTokens
 import Synchronization
 
 /// The providers whose users may sign in: those of the trust file, in all realms, and OpenID providers that

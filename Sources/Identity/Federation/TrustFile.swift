@@ -1,4 +1,4 @@
-import JSONWebTokens
+package import JSONWebTokens
 
 /// Whom a server believes besides itself, as its operator writes it down in JSON:
 ///

@@ -1,4 +1,4 @@
-import JSONWebTokens
+package import JSONWebTokens
 
 /// Somebody else whose users are believed: Firebase itself, or any OpenID Connect provider. Whoever is believed can
 /// speak for any `uid`.

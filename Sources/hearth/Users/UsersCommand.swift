@@ -1,6 +1,5 @@
-import HearthClient
+import HearthAdmin
 import HearthServer
-import JSONWebTokens
 
 extension Command {
     static let users = Command(
@@ -62,16 +61,16 @@ extension Command {
         switch (verb, words.count) {
         case ("list", 0): return directory.list(isJSON: arguments.flag("json"))
         case ("get", 1): return directory.get(words[0])
-        case ("create", 0): return directory.create(try UserOptions(arguments, isNew: true).members)
-        case ("update", 1): return directory.update(words, try UserOptions(arguments, isNew: false).members)
-        case ("disable", 1...): return directory.update(words, JSONObject(["disableUser": .bool(true)]))
-        case ("enable", 1...): return directory.update(words, JSONObject(["disableUser": .bool(false)]))
+        case ("create", 0): return directory.create(try UserOptions(arguments, isNew: true).newUser)
+        case ("update", 1): return directory.update(words, try UserOptions(arguments, isNew: false).update)
+        case ("disable", 1...): return directory.update(words, UserUpdate(isDisabled: true))
+        case ("enable", 1...): return directory.update(words, UserUpdate(isDisabled: false))
         case ("revoke", 1...): return directory.revoke(words)
         case ("delete", 1...): return directory.delete(words)
         case ("claims", 1): return directory.claims(of: words[0])
         case ("claims", 2):
             let claims = String(decoding: try InputText(words[1]).bytes, as: UTF8.self)
-            return directory.update([words[0]], JSONObject(["customAttributes": .text(claims)]))
+            return directory.setClaims(claims, of: words[0])
         case ("import", 1): return try UsersImport(file: words[0], arguments).run(directory)
         case ("export", 0...1): return try UsersExport(words.first, arguments).run(directory)
         default: throw UsageError(message: "'\(arguments.positional.joined(separator: " "))' is none of its forms")
@@ -79,39 +78,45 @@ extension Command {
     }
 }
 
-/// What the options say of a user, as a request of administrators has it.
+/// What the options say of a user. An empty text removes.
 private struct UserOptions {
-    let members: JSONObject
+    private let texts: [String: String]
+    private let isVerified: Bool?
 
     /// - parameter isNew: there is nothing yet that could be removed.
     init(_ arguments: Arguments, isNew: Bool) throws(UsageError) {
-        var members = JSONObject()
-        var deletedAttributes: [JSONValue] = []
-        for (option, name) in [
-            ("uid", "localId"), ("email", "email"), ("name", "displayName"), ("photo", "photoUrl"),
-            ("phone", "phoneNumber"), ("password", "password"),
-        ] {
+        var texts: [String: String] = [:]
+        for option in ["uid", "email", "name", "photo", "phone", "password"] {
             guard var value = arguments[option] else { continue }
             if option == "uid", !isNew { throw UsageError(message: "the id of a user does not change") }
             if option == "password", value == "-" {
                 guard let line = readLine() else { throw UsageError(message: "no password on standard input") }
                 value = line
             }
-            switch option {
-            case _ where !value.isEmpty: members[name] = .text(value)
-            case "name" where !isNew: deletedAttributes.append(.text("DISPLAY_NAME"))
-            case "photo" where !isNew: deletedAttributes.append(.text("PHOTO_URL"))
-            case "phone" where !isNew: members["deleteProvider"] = .array([.text("phone")])
-            default: throw UsageError(message: "--\(option) is empty")
-            }
+            let mayBeEmpty = !isNew && ["name", "photo", "phone"].contains(option)
+            guard mayBeEmpty || !value.isEmpty else { throw UsageError(message: "--\(option) is empty") }
+            texts[option] = value
         }
-        if !deletedAttributes.isEmpty { members["deleteAttribute"] = .array(deletedAttributes) }
-        if let text = arguments["verified"] {
+        self.texts = texts
+        isVerified = try arguments["verified"].map { (text) throws(UsageError) in
             guard let value = ["yes": true, "true": true, "no": false, "false": false][text.lowercased()] else {
                 throw UsageError(message: "--verified is yes or no, not '\(text)'")
             }
-            members["emailVerified"] = .bool(value)
+            return value
         }
-        self.members = members
+    }
+
+    var newUser: NewUser {
+        NewUser(
+            uid: texts["uid"], email: texts["email"], isEmailVerified: isVerified ?? false,
+            password: texts["password"], displayName: texts["name"], photoURL: texts["photo"],
+            phoneNumber: texts["phone"])
+    }
+
+    var update: UserUpdate {
+        func change(_ option: String) -> UserUpdate.Change? { texts[option].map { $0.isEmpty ? .remove : .set($0) } }
+        return UserUpdate(
+            email: texts["email"], isEmailVerified: isVerified, password: texts["password"],
+            displayName: change("name"), photoURL: change("photo"), phoneNumber: change("phone"))
     }
 }

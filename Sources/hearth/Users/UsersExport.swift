@@ -1,4 +1,4 @@
-import HearthClient
+import HearthAdmin
 import HearthShell
 import JSONWebTokens
 
@@ -18,7 +18,7 @@ struct UsersExport {
 
     func run(_ directory: UserDirectory) -> ExitCode {
         let (output, hasPasswords, algorithm) = (output, hasPasswords, algorithm)
-        let code = directory.perform { session throws(ConnectionError) in
+        let code = directory.perform { admin throws(AdminError) in
             var text = Array(#"{"users":["#.utf8)
             // The kind that the file as a whole says. A user of another one says it.
             var hashing: PasswordHashing?
@@ -26,11 +26,11 @@ struct UsersExport {
             var isFirst = true
             var last: String?
             repeat {
-                let page = try await session.page(after: last, withPasswords: hasPasswords)
+                let page = try await admin.page(after: last, withPasswords: hasPasswords)
                 if hasPasswords, algorithm == nil, let config = page.answer["hashConfig"]?.object {
                     hashing = PasswordHashing(members: config)
                 }
-                for user in page.users {
+                for user in page.users.map(\.json) {
                     let own = user["salt"] == nil ? nil : user["hashConfig"] ?? page.answer["hashConfig"]
                     let kind = own?.object.map { PasswordHashing(members: $0) }
                     if let algorithm {

@@ -1,5 +1,5 @@
 import Glibc
-import HearthClient
+import HearthAdmin
 import HearthServer
 import HearthShell
 import JSONWebTokens
@@ -47,17 +47,16 @@ struct UsersImport {
 
     func run(_ directory: UserDirectory) -> ExitCode {
         let (file, users, groups) = (file, users, groups)
-        return directory.perform { session throws(ConnectionError) in
+        return directory.perform { admin throws(AdminError) in
             var done = 0
             var refused = 0
             for batch in Self.batches(of: groups, users) {
                 var request = batch.hashing.members
                 request["users"] = .array(batch.indices.map { .object(users[$0]) })
                 let answer: JSONObject
-                do throws(ConnectionError) {
-                    answer = try await session.post(":batchCreate", request)
-                } catch .refused(let status, let text) {
-                    throw .refused(status: status, text: "\(text); \(done - refused) users were imported")
+                do throws(AdminError) { answer = try await admin.post(":batchCreate", request) } catch {
+                    throw AdminError(
+                        error.code, "\(error.message); \(done - refused) users were imported", word: error.word)
                 }
                 for problem in (answer["error"]?.array ?? []).compactMap(\.object) {
                     let place = Int(problem["index"]?.integer ?? 0)

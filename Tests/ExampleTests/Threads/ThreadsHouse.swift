@@ -19,7 +19,8 @@ final class ThreadsHouse: Sendable {
         configure: (inout ThreadsServer.Configuration) -> Void = { _ in }
     ) throws {
         server = try ExampleServer("Threads", rules: rules, isDevelopment: isDevelopment)
-        var configuration = ThreadsServer.Configuration(address: .loopback(port: 0), url: server.url)
+        var configuration = ThreadsServer.Configuration(
+            address: .loopback(port: 0), url: server.url, projectID: isDevelopment ? nil : "hearth")
         configure(&configuration)
         service = try ThreadsServer(configuration)
         loop = try EventLoop(name: "client")
@@ -34,6 +35,15 @@ final class ThreadsHouse: Sendable {
 
     var url: String { "http://\(service.address)" }
     var port: UInt16 { service.address.port }
+
+    /// A token that somebody has made up, complete but not signed.
+    static func madeUpToken(_ uid: String) -> String {
+        let claims = JSONObject([
+            "iss": .text("https://securetoken.google.com/hearth"), "aud": .text("hearth"), "sub": .text(uid),
+            "user_id": .text(uid), "iat": .integer(1_700_000_000), "auth_time": .integer(1_700_000_000), "exp": .integer(4_000_000_000),
+        ])
+        return String(decoding: JSONWebToken.unsigned(claims), as: UTF8.self)
+    }
 
     // MARK: Asking
 

@@ -1,4 +1,4 @@
-import Identity
+import JSONWebTokens
 import Synchronization
 
 /// Other servers, as a table. Answers at once, or when it is told to.

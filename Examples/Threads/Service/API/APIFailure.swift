@@ -1,4 +1,5 @@
 import HTTPCodec
+import HearthAdmin
 import HearthClient
 
 /// Why a request does not get what it asks for.
@@ -28,6 +29,13 @@ struct APIFailure: Error, Equatable {
 }
 
 extension APIFailure {
+    /// What it means for a request that its token could not be verified.
+    init(_ error: AdminError) {
+        self =
+            error.code == .unavailable || error.code == .cancelled
+            ? APIFailure(.serviceUnavailable, "The database cannot be reached.") : .notLoggedIn
+    }
+
     /// What it means for a request that the database did not do something.
     init(_ error: DatabaseError) {
         switch error {

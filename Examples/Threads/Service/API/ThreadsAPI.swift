@@ -8,12 +8,14 @@ final class ThreadsAPI: Sendable {
     private let auth: Auth
     private let databases: UserDatabases
 
-    /// - parameter url: the database's.
-    init(url: String, limits: UserDatabases.Limits) throws(AuthError) {
+    /// - parameters:
+    ///   - url: the database's.
+    ///   - projectID: that of its users; nil for a database in development mode.
+    init(url: String, projectID: String?, limits: UserDatabases.Limits) throws {
         var options = AuthOptions()
         options.requestTimeout = limits.patience
         auth = try Auth(url: url, options: options)
-        databases = UserDatabases(url: url, limits: limits)
+        databases = try UserDatabases(url: url, projectID: projectID, limits: limits)
     }
 
     func answer(_ request: APIRequest) async -> APIAnswer {

@@ -1,12 +1,10 @@
 import HearthClient
-import JSONWebTokens
 import Synchronization
 
 /// The database as one user sees it: a connection that shows the user's token, so that the rules decide.
 final class UserDatabase: Sendable {
     let database: Database
-    /// Whose token it says it is. The database knows whether that is true, and its rules let nobody write in another
-    /// user's name.
+    /// The user of the token, who was verified.
     let uid: String
     private let refusal: Refusal
 
@@ -15,12 +13,12 @@ final class UserDatabase: Sendable {
         let isThere = Atomic(false)
     }
 
-    /// - parameter url: the database's.
-    /// - throws: 401 for what is no token.
-    init(url: String, token: String) throws(APIFailure) {
-        guard let claims = (try? JSONWebToken(parsing: Array(token.utf8)))?.claims,
-            let uid = claims["user_id"]?.text ?? claims["sub"]?.text, Key.isOne(uid)
-        else { throw .notLoggedIn }
+    /// - parameters:
+    ///   - url: the database's.
+    ///   - token: a verified token of the user.
+    /// - throws: 401 for a user whose id is not a key of the database.
+    init(url: String, token: String, of uid: String) throws(APIFailure) {
+        guard Key.isOne(uid) else { throw .notLoggedIn }
         self.uid = uid
         let refusal = Refusal()
         self.refusal = refusal

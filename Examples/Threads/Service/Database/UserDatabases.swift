@@ -1,15 +1,14 @@
 import HTTPCodec
+import HearthAdmin
 import HearthClient
 import Synchronization
 
 /// The databases of the users who are active. Each is kept for a while, so that not every request has to connect, and
-/// there is a bound for them. Whoever makes up tokens takes no place from those whose token is good.
+/// there is a bound for them. Tokens are verified before, so nobody takes a place with a token that is made up.
 final class UserDatabases: Sendable {
     struct Limits: Sendable {
-        /// Connections at most, of users whose token the database has taken.
+        /// Connections at most.
         var countMax = 200
-        /// Connections at most on which it is not known yet whether the database takes the token.
-        var newcomersMax = 50
         /// How long one is kept that nobody uses.
         var idleMax = Duration.seconds(300)
         /// How long a request waits for the database.
@@ -18,20 +17,28 @@ final class UserDatabases: Sendable {
 
     private struct Entry {
         let user: UserDatabase
-        /// Whether the database has taken the token. Anybody can make one that it does not take.
-        var isKnown = false
         /// Requests that use it.
         var uses = 0
         var lastUse = ContinuousClock.now
     }
 
     private let url: String
+    private let verifier: IDTokenVerifier
     private let limits: Limits
     /// By their tokens.
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// - parameter url: the database's.
-    init(url: String, limits: Limits) { (self.url, self.limits) = (url, limits) }
+    /// - parameters:
+    ///   - url: the database's.
+    ///   - projectID: that of its users; nil for a database in development mode, in which tokens are not signed.
+    init(url: String, projectID: String?, limits: Limits) throws(AdminError) {
+        (self.url, self.limits) = (url, limits)
+        let options = AdminOptions(requestTimeout: limits.patience)
+        verifier =
+            if let projectID { try IDTokenVerifier(url: url, projectID: projectID, options: options) } else {
+                try IDTokenVerifier(developmentURL: url, options: options)
+            }
+    }
 
     /// Connections that there are.
     var count: Int { entries.withLock { $0.count } }
@@ -43,7 +50,7 @@ final class UserDatabases: Sendable {
     func perform<Value: Sendable>(
         as token: String, _ work: @Sendable (UserDatabase) async throws -> Value
     ) async throws(APIFailure) -> Value {
-        let user = try begin(token)
+        let user = try begin(token, of: try await verifiedUser(token))
         // What waits for the database fails when it is closed, so nothing of this request goes on behind its answer.
         // What else the same user waits for fails with it, and would have: it is one connection.
         let alarm = Task { [limits] in
@@ -60,51 +67,49 @@ final class UserDatabases: Sendable {
             }
         }
         let isLost = if case .failure(let failure) = outcome { failure.status == .serviceUnavailable } else { false }
-        let isDone = if case .success = outcome { true } else { false }
-        end(token, user, isDone: isDone, isOver: isLost || user.isRefused)
+        end(token, user, isOver: isLost || user.isRefused)
         if user.isRefused { throw .notLoggedIn }
         return try outcome.get()
     }
 
-    private func begin(_ token: String) throws(APIFailure) -> UserDatabase {
+    private func verifiedUser(_ token: String) async throws(APIFailure) -> String {
+        do throws(AdminError) { return try await verifier.verifyIDToken(token).uid } catch {
+            throw APIFailure(error)
+        }
+    }
+
+    private func begin(_ token: String, of uid: String) throws(APIFailure) -> UserDatabase {
         try entries.withLock { entries throws(APIFailure) in
             if let known = entries[token]?.user {
                 entries[token]?.uses += 1
                 return known
             }
-            try Self.makeRoom(in: &entries, below: limits.newcomersMax, isKnown: false)
-            let new = try UserDatabase(url: url, token: token)
+            try Self.makeRoom(in: &entries, below: limits.countMax)
+            let new = try UserDatabase(url: url, token: token, of: uid)
             entries[token] = Entry(user: new, uses: 1)
             return new
         }
     }
 
-    /// Closes the connection that was not used for longest, if there are too many of a kind.
+    /// Closes the connection that was not used for longest, if there are too many.
     ///
     /// - throws: 503 if all are in use.
-    private static func makeRoom(
-        in entries: inout [String: Entry], below countMax: Int, isKnown: Bool
-    ) throws(APIFailure) {
-        let same = entries.filter { $0.value.isKnown == isKnown }
-        guard same.count >= countMax else { return }
-        let idle = same.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
+    private static func makeRoom(in entries: inout [String: Entry], below countMax: Int) throws(APIFailure) {
+        guard entries.count >= countMax else { return }
+        let idle = entries.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
         guard let idle else { throw APIFailure(.serviceUnavailable, "Too many users are active: try later.") }
         idle.value.user.database.close()
         entries[idle.key] = nil
     }
 
-    /// - parameter isDone: the database has done something, and it does nothing before it has taken the token.
     /// - parameter isOver: it is of no further use.
-    private func end(_ token: String, _ user: UserDatabase, isDone: Bool, isOver: Bool) {
+    private func end(_ token: String, _ user: UserDatabase, isOver: Bool) {
         entries.withLock { entries in
             guard var entry = entries.removeValue(forKey: token) else { return }
             if entry.user === user {
                 if isOver { return }
                 entry.uses -= 1
                 entry.lastUse = .now
-                if isDone, !entry.isKnown {
-                    entry.isKnown = (try? Self.makeRoom(in: &entries, below: limits.countMax, isKnown: true)) != nil
-                }
             }
             entries[token] = entry
         }

@@ -9,6 +9,9 @@ final class ThreadsServer: Sendable {
         var address: SocketAddress
         /// The database's.
         var url: String
+        /// The project of its users, whose tokens are verified; nil for a database in development mode, where
+        /// tokens are not signed.
+        var projectID: String?
         var connectionsMax = 1000
         var connection = ServiceConnection.Limits()
         var users = UserDatabases.Limits()
@@ -20,9 +23,10 @@ final class ThreadsServer: Sendable {
     private let group: EventLoopGroup
     private let listener: Listener
 
-    /// - throws: `AuthError` for a URL that is none; `SystemError`.
+    /// - throws: `AdminError`, `AuthError` for a URL that is none; `SystemError`.
     init(_ configuration: Configuration) throws {
-        let api = try ThreadsAPI(url: configuration.url, limits: configuration.users)
+        let api = try ThreadsAPI(
+            url: configuration.url, projectID: configuration.projectID, limits: configuration.users)
         self.api = api
         group = try EventLoopGroup(count: 1, name: "http")
         var options = Listener.Options()

@@ -1,5 +1,3 @@
-package import JSONWebTokens
-
 /// The public keys of an issuer, by name.
 package struct KeySet: Sendable {
     private let keys: [(id: [UInt8]?, key: VerificationKey)]

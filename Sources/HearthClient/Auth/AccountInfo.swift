@@ -1,28 +1,28 @@
 /// An account as the server describes it (accounts.md 4).
-struct Account: Hashable, Sendable {
+package struct AccountInfo: Hashable, Sendable {
     /// Kept as it came, so that a session that is kept loses nothing.
     let info: DatabaseValue
 
     /// Nil for what is no account.
-    init?(_ info: DatabaseValue) {
+    package init?(_ info: DatabaseValue) {
         guard let uid = info["localId"].string, !uid.isEmpty else { return nil }
         self.info = info
         self.uid = uid
     }
 
-    let uid: String
-    var email: String? { info["email"].string }
-    var displayName: String? { info["displayName"].string }
-    var photoURL: String? { info["photoUrl"].string }
-    var phoneNumber: String? { info["phoneNumber"].string }
-    var isEmailVerified: Bool { info["emailVerified"].bool ?? false }
+    package let uid: String
+    package var email: String? { info["email"].string }
+    package var displayName: String? { info["displayName"].string }
+    package var photoURL: String? { info["photoUrl"].string }
+    package var phoneNumber: String? { info["phoneNumber"].string }
+    package var isEmailVerified: Bool { info["emailVerified"].bool ?? false }
 
     /// Whether there is no way to sign in again.
-    var isAnonymous: Bool {
+    package var isAnonymous: Bool {
         info["customAuth"].bool != true && info["passwordHash"].isNull && email == nil && providers.isEmpty
     }
 
-    var providers: [UserInfo] {
+    package var providers: [UserInfo] {
         (info["providerUserInfo"].array ?? []).map { entry in
             UserInfo(
                 providerID: entry["providerId"].string ?? "", uid: entry["rawId"].string ?? "",
@@ -31,7 +31,7 @@ struct Account: Hashable, Sendable {
         }
     }
 
-    var metadata: UserMetadata {
+    package var metadata: UserMetadata {
         UserMetadata(
             creationDate: info["createdAt"].string.flatMap { Int($0) },
             lastSignInDate: info["lastLoginAt"].string.flatMap { Int($0) })

@@ -1,5 +1,3 @@
-import JSONWebTokens
-
 /// What is asked of another server: GET, over HTTPS.
 package struct DocumentRequest: Hashable, Sendable {
     package let url: String

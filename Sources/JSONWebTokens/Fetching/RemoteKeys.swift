@@ -1,4 +1,3 @@
-package import JSONWebTokens
 import Synchronization
 
 /// The keys of an issuer, fetched from where it publishes them, kept for as long as it says, and fetched again when a

@@ -1,0 +1,41 @@
+import HTTPCodec
+import HearthClient
+import JSONWebTokens
+
+/// The security rules of databases (administration.md 1).
+extension Administrator {
+    /// The rules in force, as they were published, comments included.
+    ///
+    /// - parameter database: its name; nil for the server's default database.
+    /// - throws: `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, as do the others.
+    public func rules(ofDatabase database: String? = nil) async throws(AdminError) -> String {
+        String(decoding: try await requests.answer(.get, target(database)).content(), as: UTF8.self)
+    }
+
+    /// Replaces the rules of a database permanently. Rules with a mistake change nothing.
+    ///
+    /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
+    public func setRules(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
+        try await put(text, target(database))
+    }
+
+    /// Has the server read rules, and changes nothing.
+    ///
+    /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
+    public func checkRules(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
+        let target = target(database)
+        try await put(text, target + (target.contains("?") ? "&" : "?") + "dryRun=true")
+    }
+
+    private func put(_ text: String, _ target: String) async throws(AdminError) {
+        let answer = try await requests.answer(.put, target, Array(text.utf8))
+        if answer.status == .badRequest { throw AdminError(.invalidRules, answer.message) }
+        _ = try answer.content()
+    }
+
+    private func target(_ database: String?) -> String {
+        var url = requests.requests.url
+        if let database { url.database = database }
+        return url.settings("rules")
+    }
+}

@@ -1,0 +1,104 @@
+import EventLoop
+import HTTPCodec
+import HearthClient
+import JSONWebTokens
+import Synchronization
+
+/// The requests of an administrator to one server. A token for a key is asked for once and used until it is about to
+/// end.
+package final class AdminRequests: Sendable {
+    /// What a server in development mode takes for an administrator's token.
+    private static let developmentToken = Array("owner".utf8)
+
+    let requests: HTTPRequests
+    /// Nil in development mode.
+    let credential: Credential?
+
+    private struct State {
+        var token: [UInt8] = []
+        var freshUntil = ContinuousClock.now
+        /// The question for the next token. All who need it wait for the same one.
+        var renewal: Task<Result<[UInt8], AdminError>, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    init(_ requests: HTTPRequests, credential: Credential?) {
+        (self.requests, self.credential) = (requests, credential)
+    }
+
+    // MARK: Tokens
+
+    /// A token to show.
+    ///
+    /// - parameter isNewWanted: whether the last one was refused.
+    func token(isNewWanted: Bool = false) async throws(AdminError) -> [UInt8] {
+        switch credential {
+        case nil: return Self.developmentToken
+        case .token(let text)?: return text
+        case .key(let key)?:
+            let step = state.withLock { state -> Result<[UInt8], Renewal> in
+                if !isNewWanted, .now < state.freshUntil { return .success(state.token) }
+                if let renewal = state.renewal { return .failure(Renewal(task: renewal)) }
+                let renewal = Task { await self.renew(key) }
+                state.renewal = renewal
+                return .failure(Renewal(task: renewal))
+            }
+            switch step {
+            case .success(let token): return token
+            case .failure(let renewal): return try await renewal.task.value.get()
+            }
+        }
+    }
+
+    private struct Renewal: Error { let task: Task<Result<[UInt8], AdminError>, Never> }
+
+    private func renew(_ key: ServiceAccountKey) async -> Result<[UInt8], AdminError> {
+        let asked = ContinuousClock.now
+        let result: Result<ServiceAccountKey.AccessToken, AdminError>
+        do throws(ConnectionError) {
+            result = .success(try await key.accessToken(on: requests.loop, options: requests.options))
+        } catch {
+            result = .failure(AdminError(error, requests.url))
+        }
+        state.withLock { state in
+            state.renewal = nil
+            guard case .success(let token) = result else { return }
+            state.token = token.text
+            // Five minutes before its end, or after half of its life if that is shorter.
+            state.freshUntil = asked + .seconds(max(0, token.seconds - min(300, token.seconds / 2)))
+        }
+        return result.map(\.text)
+    }
+
+    // MARK: Requests
+
+    /// Makes a request, with another token if the first one is refused.
+    func answer(_ method: HTTPMethod, _ target: String, _ body: [UInt8] = []) async throws(AdminError) -> HTTPAnswer {
+        let answer = try await requests.answer(method, target, body, bearer: try await token())
+        guard answer.status == .unauthorized, case .key? = credential else { return try checked(answer) }
+        let token = try await token(isNewWanted: true)
+        return try checked(try await requests.answer(method, target, body, bearer: token))
+    }
+
+    private func checked(_ answer: HTTPAnswer) throws(AdminError) -> HTTPAnswer {
+        switch answer.status {
+        case .unauthorized where credential == nil:
+            throw AdminError(.unauthenticated, "\(requests.url) wants a credential")
+        case .unauthorized:
+            throw AdminError(
+                .unauthenticated, "\(requests.url) does not accept the credential: \(answer.message)")
+        case .notFound:
+            // On the public listener the places of administrators are unknown.
+            throw AdminError(
+                .notForAdministrators,
+                "HTTP 404: \(answer.message): does \(requests.url) answer administrators? They have a listener of "
+                    + "their own")
+        default: return answer
+        }
+    }
+
+    func object(_ method: HTTPMethod, _ target: String, _ body: JSONObject?) async throws(AdminError) -> JSONObject {
+        try await answer(method, target, body?.bytes ?? []).object()
+    }
+}

@@ -1,0 +1,47 @@
+import HearthAdmin
+import HearthClient
+
+// The examples of the article, word for word, so that they compile. `AdminArticleTests` compares them. Nobody runs them.
+
+private func overview() async throws {
+    let admin = try Administrator(keyFile: "/etc/my-app/key.json")
+    let user = try await admin.createUser(NewUser(email: "ann@example.com", password: "secret-1"))
+    try await admin.setCustomClaims(["role": "editor"], of: user.uid)
+}
+
+private func development() throws -> Administrator {
+    let admin = try Administrator(developmentURL: "http://127.0.0.1:9000")
+    return admin
+}
+
+private func verifying(_ admin: Administrator, _ token: String) async throws {
+    let user = try await admin.verifyIDToken(token)
+    print(user.uid, user.claims["role"]?.string ?? "no role")
+}
+
+private func verifyingAlone(_ token: String) async throws -> DecodedIDToken {
+    let verifier = try IDTokenVerifier(url: "https://db.example.com", projectID: "my-app")
+    let user = try await verifier.verifyIDToken(token, checkRevoked: true)
+    return user
+}
+
+private func custom(_ admin: Administrator) throws -> String {
+    let token = try admin.customToken(uid: "ann", claims: ["role": "editor"])
+    return token
+}
+
+private func users(_ admin: Administrator) async throws {
+    for try await user in admin.users where !user.isEmailVerified {
+        print(user.uid, user.email ?? "no address")
+    }
+    let ann = try await admin.user(email: "ann@example.com")
+    try await admin.updateUser(ann.uid, UserUpdate(displayName: .set("Ann Lee"), phoneNumber: .remove))
+    try await admin.revokeRefreshTokens(of: ann.uid)
+}
+
+private func data(_ admin: Administrator) async throws {
+    let database = try admin.database()
+    try await database.reference(withPath: "prices/tea").setValue(2.5)
+    let rules = try await admin.rules()
+    try await admin.setRules(rules)
+}
