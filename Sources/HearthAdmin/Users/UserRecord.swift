@@ -35,7 +35,7 @@ public struct UserRecord: Identifiable, Hashable, Sendable {
     /// When the account was made and used.
     public var metadata: UserMetadata { account.metadata }
     /// The tenant that the user belongs to.
-    public var tenantID: String? { json["tenantId"]?.text }
+    public var tenantID: String? { account.tenantID }
     /// What rules see in `auth.token` besides the usual claims.
     public var customClaims: [String: DatabaseValue] {
         customClaimsText.flatMap { try? DatabaseValue(json: Array($0.utf8)).object } ?? [:]

@@ -11,6 +11,7 @@ package struct AccountInfo: Hashable, Sendable {
     }
 
     package let uid: String
+    package var tenantID: String? { info["tenantId"].string }
     package var email: String? { info["email"].string }
     package var displayName: String? { info["displayName"].string }
     package var photoURL: String? { info["photoUrl"].string }

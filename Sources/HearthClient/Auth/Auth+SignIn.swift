@@ -28,6 +28,16 @@ extension Auth {
         try await signIn(with: EmailAuthProvider.credential(withEmail: email, link: link))
     }
 
+    /// The ways to sign in to the account of an address: `password`, `emailLink`, `google.com`, … Empty if there is
+    /// none, and always in production, where the server does not tell who has an account (accounts.md 8).
+    ///
+    /// - throws: `invalidEmail`; `networkError`.
+    public func fetchSignInMethods(forEmail email: String) async throws(AuthError) -> [String] {
+        let answer = try await core.identity.ask(
+            "createAuthUri", ["identifier": .string(email), "continueUri": "http://localhost"])
+        return answer["signinMethods"].array?.compactMap(\.string) ?? []
+    }
+
     /// Signs in with a credential of any provider; makes the account if there is none.
     ///
     /// - throws: `accountExistsWithDifferentCredential`, `invalidCredential`, `missingOrInvalidNonce`,

@@ -86,6 +86,12 @@ public final class Auth: Sendable {
         core.close()
     }
 
+    /// The tenant that users sign in to from now on; nil for none. Who is signed in stays.
+    public var tenantID: String? {
+        get { core.identity.tenantID.withLock { $0 } }
+        set { core.identity.tenantID.withLock { $0 = newValue } }
+    }
+
     // MARK: Who is signed in
 
     /// Who is signed in.

@@ -5,6 +5,8 @@ public struct AuthOptions: Sendable {
     /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for
     /// whichever the server serves.
     public var projectID: String?
+    /// The tenant of the project that users sign in to (`--tenants`); nil for none. ``Auth/tenantID`` changes it.
+    public var tenantID: String?
     /// Where to keep who is signed in, so that a program that is started again, also without a network, need not ask.
     /// One file for one server, readable by its owner alone: whoever has it is signed in. Nil to keep nothing.
     public var sessionFile: String?
@@ -20,12 +22,13 @@ public struct AuthOptions: Sendable {
 
     /// All options with their defaults.
     public init(
-        apiKey: String = "hearth", projectID: String? = nil, sessionFile: String? = nil,
+        apiKey: String = "hearth", projectID: String? = nil, tenantID: String? = nil, sessionFile: String? = nil,
         certificateAuthorityFile: String? = nil, openTimeout: Duration = .seconds(15),
         requestTimeout: Duration = .seconds(30)
     ) {
         self.apiKey = apiKey
         self.projectID = projectID
+        self.tenantID = tenantID
         self.sessionFile = sessionFile
         self.certificateAuthorityFile = certificateAuthorityFile
         self.openTimeout = openTimeout

@@ -1,11 +1,14 @@
 import EventLoop
 import HTTPCodec
+import Synchronization
 
 /// Asks a server's endpoints about accounts (accounts.md 1), one connection for each question.
 final class IdentityClient: Sendable {
     private let url: DatabaseURL
     private let key: String
     private let projectID: String?
+    /// The tenant that users sign in to; nil for none.
+    let tenantID: Mutex<String?>
     private let connection: ConnectionOptions
     private let patience: Duration
     private let loop: EventLoop
@@ -14,6 +17,7 @@ final class IdentityClient: Sendable {
         self.url = url
         key = DatabaseURL.encoded(Array(options.apiKey.utf8))
         projectID = options.projectID
+        tenantID = Mutex(options.tenantID)
         self.connection = connection
         patience = options.requestTimeout
         self.loop = loop
@@ -21,7 +25,11 @@ final class IdentityClient: Sendable {
 
     /// Asks for an operation on accounts, such as `signUp`. Tokens in the answer are of the right project.
     func ask(_ operation: String, _ members: [String: DatabaseValue]) async throws(AuthError) -> DatabaseValue {
-        try await post("/identitytoolkit.googleapis.com/v1/accounts:\(operation)", members)
+        var members = members
+        let tenant = tenantID.withLock { $0 }
+        // A token says itself which tenant its user belongs to.
+        if members["idToken"] == nil, let tenant { members["tenantId"] = .string(tenant) }
+        return try await post("/identitytoolkit.googleapis.com/v1/accounts:\(operation)", members)
     }
 
     /// Asks for a new ID token (accounts.md 6).

@@ -46,6 +46,8 @@ public final class User: Sendable {
     public var isAnonymous: Bool { account.isAnonymous }
     /// The ways to sign in.
     public var providerData: [UserInfo] { account.providers }
+    /// The tenant that the user belongs to.
+    public var tenantID: String? { account.tenantID }
     /// When the account was made and used.
     public var metadata: UserMetadata { account.metadata }
     /// The token that gets new ID tokens. Whoever has it is this user.

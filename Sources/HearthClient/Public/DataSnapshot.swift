@@ -28,6 +28,9 @@ public struct DataSnapshot: Sendable {
     /// The whole value with its priorities: objects have a key `.priority`, leaves become objects with `.value`.
     public var exportValue: DatabaseValue { DatabaseValue(node, withPriorities: true) }
 
+    /// The same as ``exportValue``, under the SDK's name.
+    public func valueInExportFormat() -> DatabaseValue { exportValue }
+
     /// Null, a number or a string.
     public var priority: DatabaseValue { node.priority.map { DatabaseValue($0) } ?? .null }
 

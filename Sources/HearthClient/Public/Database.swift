@@ -136,6 +136,21 @@ public final class Database: Sendable {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
     }
 
+    /// The place that a URL of this database names, as ``DatabaseReference/url`` writes it. A URL of another server or
+    /// database is an error of whatever is done with the reference.
+    public func reference(fromURL text: String) -> DatabaseReference {
+        do throws(DatabaseURLError) {
+            let url = try DatabaseURL(text)
+            guard url.isSameServer(as: address), url.database == address.database else {
+                return DatabaseReference(
+                    database: self, place: .failure(.invalidURL("'\(text)' is not a URL of \(self.url)")))
+            }
+            return DatabaseReference(database: self, place: .success(DatabasePlace(path: url.path)))
+        } catch {
+            return DatabaseReference(database: self, place: .failure(.invalidURL(error.reason)))
+        }
+    }
+
     /// A new key for a child, as ``DatabaseReference/childByAutoId()`` makes it: greater than those that this client
     /// made before.
     public func makeKey() -> String { makePushID().description }

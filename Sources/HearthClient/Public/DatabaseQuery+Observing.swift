@@ -64,6 +64,14 @@ extension DatabaseQueryable {
         observe(type.kinds, isOnce: true, onCancel: { cancel?($0) }) { block($0.snapshot) }
     }
 
+    /// The same, with the key of the child before it; nil as for observers.
+    public func observeSingleEvent(
+        of type: DataEventType, andPreviousSiblingKeyWith block: @escaping @Sendable (DataSnapshot, String?) -> Void,
+        withCancel cancel: (@Sendable (DatabaseError) -> Void)? = nil
+    ) {
+        observe(type.kinds, isOnce: true, onCancel: { cancel?($0) }) { block($0.snapshot, $0.previous) }
+    }
+
     /// Ends an observer. Events that are being told may still come, none after what this thread asks for next is done.
     public func removeObserver(withHandle handle: DatabaseHandle) {
         query.ref.database.run { $0.removeObserver(handle.number) }
@@ -98,15 +106,42 @@ extension DatabaseQueryable {
         return DataSnapshot(node, at: query.ref, index: query.order)
     }
 
+    /// Calls a block with the value as ``getData()`` gives it, or an error.
+    ///
+    /// - parameter completion: called on the database's thread.
+    public func getData(
+        completion: @escaping @Sendable (_ error: DatabaseError?, _ snapshot: DataSnapshot?) -> Void
+    ) {
+        let resolved: (place: DatabasePlace, query: QueryObject)
+        do throws(DatabaseError) { resolved = try query.resolved() } catch { return completion(error, nil) }
+        let (reference, order) = (query.ref, query.order)
+        let isPosted = reference.database.run { core in
+            core.get(resolved.place, resolved.query, isAbandoned: { false }) { result in
+                switch result {
+                case .success(let node): completion(nil, DataSnapshot(node, at: reference, index: order))
+                case .failure(let error): completion(error, nil)
+                }
+            }
+        }
+        if !isPosted { completion(.closed, nil) }
+    }
+
     /// The first event of a kind: the value as it is known, or the next child that something happens to.
     public func observeSingleEvent(of type: DataEventType) async throws(DatabaseError) -> DataSnapshot {
+        try await observeSingleEventAndPreviousSiblingKey(of: type).0
+    }
+
+    /// The same, with the key of the child before it; nil as for observers.
+    public func observeSingleEventAndPreviousSiblingKey(
+        of type: DataEventType
+    ) async throws(DatabaseError) -> (DataSnapshot, String?) {
         let database = query.ref.database
         let handle = DatabaseHandle(number: database.makeObserverNumber())
         defer { removeObserver(withHandle: handle) }
-        return try await database.wait { (reply: Reply<DataSnapshot, DatabaseError>) in
+        return try await database.wait { (reply: Reply<(DataSnapshot, String?), DatabaseError>) in
             // Removed by this task, not at the event itself: the value is cached once the listen is answered.
             observe(type.kinds, handle, isOnce: false, onCancel: { reply.settle(.failure($0)) }) { event in
-                reply.settle(.success(event.snapshot))
+                reply.settle(.success((event.snapshot, event.previous)))
             }
         }
     }

@@ -13,7 +13,7 @@ public protocol DatabaseQueryable: Sendable {
 ///
 /// An order is named once, before bounds; bounds and one limit go together. What does not fit together is an error of
 /// whatever is done with the query.
-public struct DatabaseQuery: DatabaseQueryable {
+public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// The place whose children are selected.
     public let ref: DatabaseReference
     var index: QueryIndex?

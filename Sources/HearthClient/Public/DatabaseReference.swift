@@ -18,6 +18,17 @@ public struct DatabaseReference: Sendable {
         return (place.isInfo ? "/.info" : "") + (place.isInfo && place.path.isRoot ? "" : place.path.description)
     }
 
+    /// The URL of the place, which ``Database/reference(fromURL:)`` reads: `http://host:port/rooms/lobby?ns=name`, or
+    /// `https`.
+    public var url: String {
+        let address = database.address
+        let path = (try? place.get())?.path ?? .root
+        var keys = ""
+        for key in path.keys { keys += "/" + DatabaseURL.encoded(key.utf8) }
+        let name = address.database.isEmpty ? "" : "?ns=" + DatabaseURL.encoded(Array(address.database.utf8))
+        return "\(address.usesTLS ? "https" : "http")://\(address.authority)\(keys.isEmpty ? "/" : keys)\(name)"
+    }
+
     /// Nil for the root.
     public var parent: DatabaseReference? {
         guard case .success(let place) = place, let parent = place.path.parent else { return nil }

@@ -40,7 +40,8 @@ final class ThreadsHouse: Sendable {
     static func madeUpToken(_ uid: String) -> String {
         let claims = JSONObject([
             "iss": .text("https://securetoken.google.com/hearth"), "aud": .text("hearth"), "sub": .text(uid),
-            "user_id": .text(uid), "iat": .integer(1_700_000_000), "auth_time": .integer(1_700_000_000), "exp": .integer(4_000_000_000),
+            "user_id": .text(uid), "iat": .integer(1_700_000_000), "auth_time": .integer(1_700_000_000),
+            "exp": .integer(4_000_000_000),
         ])
         return String(decoding: JSONWebToken.unsigned(claims), as: UTF8.self)
     }
