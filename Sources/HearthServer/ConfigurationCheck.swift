@@ -29,6 +29,7 @@ package struct ConfigurationCheck: Sendable {
         checkFiles()
         checkCertificate(now: now)
         checkFolder()
+        checkArchive()
         checkAddresses()
     }
 
@@ -92,6 +93,17 @@ package struct ConfigurationCheck: Sendable {
             }
         } catch {
             self.error("\(error)")
+        }
+    }
+
+    private mutating func checkArchive() {
+        guard let folder = configuration.archive?.folder else { return }
+        var path = folder
+        while access(path, F_OK) != 0, path != "/", path != "." { path = Self.parent(of: path) }
+        if access(path, W_OK | X_OK) != 0 { error("--archive: \(folder) cannot be written") }
+        var (archive, data) = (stat(), stat())
+        if stat(path, &archive) == 0, stat(configuration.dataFolder, &data) == 0, archive.st_dev == data.st_dev {
+            warn("the archive \(folder) is on the disk of the data folder: it does not survive the loss of that disk")
         }
     }
 

@@ -164,24 +164,3 @@ package struct Log: Sendable {
         return out + "\""
     }
 }
-
-/// A moment as RFC 3339 text in UTC, with milliseconds.
-package struct Timestamp: CustomStringConvertible {
-    private let milliseconds: Int64
-
-    /// - parameter milliseconds: since 1970.
-    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-
-    package var description: String {
-        var seconds = time_t(milliseconds / 1000)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        func pad(_ value: Int32, _ width: Int = 2) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-        }
-        let date = "\(pad(parts.tm_year + 1900, 4))-\(pad(parts.tm_mon + 1))-\(pad(parts.tm_mday))"
-        let time = "\(pad(parts.tm_hour)):\(pad(parts.tm_min)):\(pad(parts.tm_sec))"
-        return "\(date)T\(time).\(pad(Int32(milliseconds % 1000), 3))Z"
-    }
-}

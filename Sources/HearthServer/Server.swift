@@ -153,6 +153,7 @@ package final class Server: Sendable {
                 log.warning("admin.url-not-kept", [("error", error.description)])
             }
             services.lookAtDisk()
+            try services.archiver?.start()
             tellStart(configuration)
             for loop in group.loops {
                 loop.execute { loop.turnTimes = log.stepTimes(of: loop.name) }
@@ -188,6 +189,9 @@ package final class Server: Sendable {
         // A folder that is not there yet has no rules, and need not be made to find that out.
         let mayHaveRules = configuration.rulesFile != nil || access(configuration.dataFolder, F_OK) == 0
         guard configuration.isDevelopment || mayHaveRules else { throw withoutRules }
+        if configuration.archive != nil, configuration.durability == .memory {
+            throw .configuration("--archive needs data on disk, which --durability memory does not keep")
+        }
         let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
         if let name = names.first(where: { !DataFolder.isValidName($0) }) {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
@@ -268,6 +272,7 @@ package final class Server: Sendable {
         group.join()
         // They refer to the contexts, and those to the services.
         services.set([])
+        services.archiver?.stop()
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
@@ -308,6 +313,15 @@ package final class Server: Sendable {
         log.info(
             "server.data",
             [("folder", configuration.dataFolder), ("durability", configuration.durability.rawValue)])
+        if let archive = configuration.archive {
+            let days = archive.settings.window / 86_400_000
+            log.info(
+                "server.archive",
+                [
+                    ("folder", archive.folder), ("seconds", "\(archive.interval.components.seconds)"),
+                    ("days", "\(days)"),
+                ])
+        }
         let own = services.rules.databasesWithOwn
         log.info(
             "server.rules", [("file", services.rules.file ?? "none"), ("of-their-own", own.joined(separator: ","))])

@@ -57,6 +57,8 @@ package struct ServerConfiguration: Sendable {
     package var slowRequest: Duration?
     /// With less room on the disk of the data folder, in bytes, the server is not ready.
     package var freeBytesMin: Int64 = 64 << 20
+    /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
+    package var archive: ArchiveConfiguration?
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()

@@ -122,6 +122,16 @@ struct LogParts {
         """
     }
 
+    /// Copies what belongs to a range of log rows, with greater batch numbers.
+    static func copy(from schema: String, _ rows: ClosedRange<Int64>, addingToBatches count: Int64) -> String {
+        let isMeant = "first BETWEEN \(rows.lowerBound) AND \(rows.upperBound)"
+        return """
+            INSERT INTO main.large SELECT first, batch + \(count), offset, bytes FROM \(schema).large WHERE \(isMeant);
+            INSERT INTO main.part SELECT id + \(count << numberBits), checksum, data FROM \(schema).part
+                WHERE id >> \(numberBits) IN (SELECT batch FROM \(schema).large WHERE \(isMeant));
+            """
+    }
+
     /// Puts texts into the bodies of the records that lack them.
     struct Reader {
         private let find: Statement

@@ -86,22 +86,37 @@ extension Command {
     }
 
     static let restore = Command(
-        name: "restore", synopsis: "FILE | FOLDER [OPTIONS]",
+        name: "restore", synopsis: "FILE | FOLDER | --archive DIR [OPTIONS]",
         summary: "Put a backup in the place of a database, or everything into a new data folder.",
         details: """
             FILE comes from 'hearth backup'. All of it is checked first. No server may run on the folder. The
-            files that were there stay beside the new ones, with the time behind their names; remove them when
+            files that were there stay beside the new ones, with the time after their names; remove them when
             you do not need them.
 
             FOLDER comes from 'hearth backup --to': everything in it is restored, into a data folder that is
             empty or not there yet.
+
+            With --archive, which 'hearth serve --archive' keeps, a database is restored as it was at any
+            moment: --at 2026-11-22T03:15:00Z. With --path and --url, only the value at that path is
+            written, as a new commit, to the database of a server that runs.
             """,
         options: [
             folder,
             .init(name: "database", value: "NAME", help: "the database (default: the one that FILE is a backup of)"),
-            .init(name: "check", value: nil, help: "only check FILE, and say what it holds"),
-        ]
+            .init(name: "check", value: nil, help: "only check what would be read, and say what it holds"),
+            .init(name: "archive", value: "DIR", help: "restore from the archive of a server"),
+            .init(name: "at", value: "TIME", help: "with --archive: the moment (default: the last one archived)"),
+            .init(name: "path", value: "PATH", help: "with --archive: restore the value at PATH, into --url"),
+            .init(name: "url", value: "URL", help: "with --path: the server to write to"),
+        ] + ServerAddress.accessOptions
     ) { arguments throws(UsageError) in
+        if let archive = arguments["archive"] {
+            _ = try arguments.positional()
+            return try ArchiveRestore(archive, arguments).run()
+        }
+        for name in ["at", "path"] where arguments[name] != nil {
+            throw UsageError(message: "--\(name) is for a restore from an archive: add --archive DIR")
+        }
         let path = try arguments.positional("FILE")[0]
         if BackupSet.isSet(path) { return try restoreSet(path, arguments) }
         do throws(BackupError) {

@@ -56,6 +56,12 @@ extension Command {
                 help: "MiB that wait for all slow clients together (default: an eighth of the memory)"),
             .init(name: "history-hours", value: "N", help: "hours that listeners can resume over (default 24)"),
             .init(name: "history-mib", value: "N", help: "MiB of the commit log at most (default 4096)"),
+            .init(
+                name: "archive", value: "DIR",
+                help: "keep copies and all commits there, so that any moment can be restored"),
+            .init(
+                name: "archive-seconds", value: "N", help: "commits are in the archive within N seconds (default 10)"),
+            .init(name: "archive-days", value: "N", help: "how far back a restore can reach (default 7)"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(
@@ -226,6 +232,7 @@ extension ServerConfiguration {
         if let count = try arguments.integer("history-mib", 1...1_000_000) {
             databaseLimits.logBytesMax = Int64(count) << 20
         }
+        archive = try Self.archive(arguments)
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
@@ -253,6 +260,21 @@ extension ServerConfiguration {
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
         default: throw UsageError(message: "--tls-cert and --tls-key belong together")
         }
+    }
+
+    private static func archive(_ arguments: Arguments) throws(UsageError) -> ArchiveConfiguration? {
+        let seconds = try arguments.integer("archive-seconds", 1...3600)
+        let days = try arguments.integer("archive-days", 1...36_500)
+        guard let folder = arguments["archive"] else {
+            if seconds != nil || days != nil {
+                throw UsageError(message: "--archive-seconds and --archive-days need --archive")
+            }
+            return nil
+        }
+        var archive = ArchiveConfiguration(folder: folder)
+        if let seconds { archive.interval = .seconds(seconds) }
+        if let days { archive.settings.window = Int64(days) * 86_400_000 }
+        return archive
     }
 
     private static func developmentAccess(

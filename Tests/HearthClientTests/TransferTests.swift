@@ -222,10 +222,11 @@ struct TransferTests {
     // MARK: Backup and restore
 
     /// A server of its own on a folder, which says where it listens.
-    private func serve(_ folder: String) async throws -> (process: HearthProcess, url: String) {
-        let process = try HearthProcess([
-            "serve", "--dev", "--data", folder, "--listen", "127.0.0.1:0", "--durability", "process",
-        ])
+    private func serve(_ folder: String, _ options: String...) async throws -> (process: HearthProcess, url: String) {
+        let process = try HearthProcess(
+            [
+                "serve", "--dev", "--data", folder, "--listen", "127.0.0.1:0", "--durability", "process",
+            ] + options)
         while let line = await process.line() {
             if let address = line.split(separator: " ").last, line.hasPrefix("hearth: ready on ") {
                 return (process, "ws://\(address.dropLast())")
@@ -292,6 +293,71 @@ struct TransferTests {
             server.signal(SIGTERM)
             #expect(try await server.outcome().code == 0)
         }
+    }
+
+    @Test("an archive restores a path into the running database, and a database into a folder, as they were")
+    func archive() async throws {
+        let folder = TemporaryFolder()
+        let (data, archive) = (folder.path + "/data", folder.path + "/archive")
+        let (server, url) = try await serve(data, "--archive", archive, "--archive-seconds", "1")
+        func set(_ text: String) async throws -> String {
+            #expect(try await HearthProcess.run("set", "/rooms", text, "--url", url) == success())
+            // A commit of this millisecond is in what is restored, one of the next is not.
+            let time = WallClock.milliseconds
+            while WallClock.milliseconds <= time { await Task.yield() }
+            return "\(Timestamp(milliseconds: time))"
+        }
+        // The first copy is made a second after the start.
+        let start = MonotonicTime.current
+        while ArchiveFolder(archive, database: "default").chains.isEmpty, MonotonicTime.current - start < .seconds(60) {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let times = [try await set(#"{"a":1}"#), try await set(#"{"a":{".value":2,".priority":3}}"#)]
+        _ = try await set("null")
+        for (time, value) in zip(times, [#"{"a":1}"#, #"{"a":{".priority":3,".value":2}}"#]) {
+            // What was written just now is archived within a second.
+            var outcome = Outcome(code: 1, output: "", errors: "")
+            var found = ""
+            let start = MonotonicTime.current
+            repeat {
+                outcome = try await HearthProcess.run(
+                    "restore", "--archive", archive, "--at", time, "--path", "/rooms", "--url", url)
+                found = try await HearthProcess.run("export", "\(url)/rooms").output
+            } while found != value + "\n" && MonotonicTime.current - start < .seconds(60)
+            #expect(outcome.code == 0 && outcome.output.hasPrefix("restored /rooms as of \(time), "), "\(outcome)")
+            #expect(found == value + "\n")
+        }
+        // The end of a server archives what was committed last.
+        let last = try await set(#""the last""#)
+        server.signal(SIGTERM)
+        #expect(try await server.outcome().code == 0)
+        let checked = try await HearthProcess.run("restore", "--archive", archive, "--check")
+        #expect(checked.code == 0 && checked.output.hasPrefix("default: from 20"), "\(checked)")
+        let copy = folder.path + "/copy"
+        let restored = try await HearthProcess.run("restore", "--archive", archive, "--at", last, "--data", copy)
+        #expect(restored == success("restored default as of \(last) in \(copy)\n"))
+        let (other, restoredURL) = try await serve(copy)
+        #expect(try await HearthProcess.run("export", "\(restoredURL)/rooms").output == "\"the last\"\n")
+        other.signal(SIGTERM)
+        #expect(try await other.outcome().code == 0)
+        let early = try await HearthProcess.run(
+            "restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z", "--data", folder.path + "/none")
+        #expect(early.code == 1 && early.errors.contains("the archive of default begins at 20"), "\(early)")
+    }
+
+    @Test(
+        "an archive that cannot be asked so says why",
+        arguments: [
+            (
+                ["--archive", "x", "--at", "yesterday"],
+                "--at must be a time like 2026-11-22T03:15:00Z, not 'yesterday'"
+            ),
+            (["--archive", "x", "--path", "/a"], "--path needs the server that runs"),
+            (["x", "--at", "2026-11-22T03:15:00Z"], "--at"),
+        ])
+    func archiveUsage(words: [String], message: String) async throws {
+        let outcome = try await HearthProcess(["restore"] + words).outcome()
+        #expect(outcome.code == 64 && outcome.errors.contains(message), "\(outcome)")
     }
 
     @Test("a backup can become another database")

@@ -175,6 +175,8 @@ struct MetricsTests {
         // Present with TLS, and after a backup, only.
         let conditional: Set = [
             "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
+            "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
+            "hearth_archive_gaps_total",
             "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds",
         ]
         let explained = Self.names(in: guide)

@@ -75,7 +75,7 @@ package struct HTTPAnswer: Sendable {
     }
 
     /// For an answer that is not what was asked for.
-    var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
+    package var refusal: ConnectionError { .refused(status: "HTTP \(status.code)", text: message) }
 }
 
 private struct AnswerReader: ResponseReader {

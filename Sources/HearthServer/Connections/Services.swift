@@ -31,6 +31,8 @@ final class Services: Sendable {
     let rules: RulesInForce
     let denials: DenialLog
     let console: ConsoleFiles
+    /// Nil if no archive is kept.
+    let archiver: Archiver?
     /// In milliseconds since 1970.
     let startedAt = WallClock.milliseconds
     private let folder: DataFolder
@@ -53,6 +55,7 @@ final class Services: Sendable {
         self.rules = rules
         self.denials = denials
         console = ConsoleFiles(folder: configuration.consoleFolder)
+        archiver = configuration.archive.map { Archiver($0, folder: folder.path, log: log) }
         authenticator = Authenticator(
             verifier: trust.verifier, isDevelopment: configuration.isDevelopment, project: configuration.project,
             accounts: identity?.accounts)

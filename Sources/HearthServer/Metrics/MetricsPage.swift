@@ -40,6 +40,7 @@ struct MetricsPage: Sendable {
         addRequests(to: &out)
         addStorage(to: &out)
         addBackups(to: &out)
+        addArchive(to: &out)
         addDatabases(to: &out)
         addAccounts(to: &out)
         return out.bytes
@@ -172,6 +173,25 @@ struct MetricsPage: Sendable {
         out.add("hearth_backup_last_size_bytes", .gauge, "What it took.", last.byteCount)
         out.add(
             "hearth_backup_last_duration_seconds", .gauge, "How long it took.", Double(last.milliseconds) / 1000)
+    }
+
+    private func addArchive(to out: inout MetricsText) {
+        guard let archiver = services.archiver else { return }
+        let all = archiver.figures.sorted { $0.key < $1.key }
+        let (shown, rest) = (all.prefix(Self.databasesMax), all.dropFirst(Self.databasesMax))
+        out.begin(
+            "hearth_archive_last_success_timestamp_seconds", .gauge,
+            "When everything committed before was last in the archive.")
+        for (name, figures) in shown { out.sample(["database": name], Double(figures.lastSuccess ?? 0) / 1000) }
+        if let oldest = rest.map({ $0.value.lastSuccess ?? 0 }).min() {
+            out.sample(["database": "(others)"], Double(oldest) / 1000)
+        }
+        out.add(
+            "hearth_archive_failures_total", .counter, "Attempts to extend an archive that failed.",
+            all.reduce(0) { $0 + $1.value.failures })
+        out.add(
+            "hearth_archive_gaps_total", .counter, "Times that the log no longer continued an archive.",
+            all.reduce(0) { $0 + $1.value.gaps })
     }
 
     // MARK: Databases

@@ -22,6 +22,14 @@ extension Backup {
     package static func restore(
         _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void
     ) throws(BackupError) -> Restored {
+        try restore(path, as: name, in: folder, whenChecked: whenChecked) { _ in }
+    }
+
+    /// - parameter addCommits: appends later commits to the log of an open file.
+    static func restore(
+        _ path: String, as name: String?, in folder: String, whenChecked: (Summary) -> Void,
+        addCommits: (Connection) throws(StorageError) -> Void
+    ) throws(BackupError) -> Restored {
         let summary = try check(path)
         let name = name ?? summary.database
         guard DataFolder.isValidName(name) else {
@@ -40,7 +48,7 @@ extension Backup {
         removeAll(new)
         do throws(StorageError) {
             try makeTree(new.tree, from: path)
-            try makeLog(new.log, from: path)
+            try makeLog(new.log, from: path, addCommits)
             guard access(new.log + "-wal", F_OK) != 0, access(new.tree + "-wal", F_OK) != 0 else {
                 throw .busy("somebody reads \(new.log)")
             }
@@ -64,7 +72,9 @@ extension Backup {
         try connection.execute("DETACH source")
     }
 
-    private static func makeLog(_ path: String, from backup: String) throws(StorageError) {
+    private static func makeLog(
+        _ path: String, from backup: String, _ addCommits: (Connection) throws(StorageError) -> Void
+    ) throws(StorageError) {
         // Nothing is appended, so no epoch begins.
         _ = try LogFile(path: path, durability: .process, newEpoch: 0)
         let connection = try Connection(path: path, mode: .joining)
@@ -74,6 +84,7 @@ extension Backup {
             try connection.execute(LogParts.copy(from: "source"))
         }
         try connection.execute("DETACH source")
+        try addCommits(connection)
         // Everything in the main file, none beside it.
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }

@@ -75,6 +75,13 @@ extension Backup {
     /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
     /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
     package static func make(of name: String, in folder: String, to path: String) throws(BackupError) -> Summary {
+        try make(of: name, in: folder, to: path) { now }
+    }
+
+    /// - parameter clock: in milliseconds since 1970; asked when the copy is whole, so it has no commit of later.
+    static func make(
+        of name: String, in folder: String, to path: String, clock: () -> Int64
+    ) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
         guard !DataFolder.isValidName(name) || access(files.restoring, F_OK) != 0 else {
             throw BackupError(.interruptedRestore(database: name))
@@ -89,7 +96,7 @@ extension Backup {
         close(file)
         var summary: Summary
         do throws(StorageError) {
-            summary = try write(name, files, to: output.partialPath)
+            summary = try write(name, files, to: output.partialPath, clock)
         } catch {
             output.discard()
             throw BackupError(error)
@@ -100,7 +107,7 @@ extension Backup {
     }
 
     private static func write(
-        _ name: String, _ files: DatabaseFiles, to path: String
+        _ name: String, _ files: DatabaseFiles, to path: String, _ clock: () -> Int64
     ) throws(StorageError) -> Summary {
         // The file is synced as a whole at the end, and thrown away if it does not come to that.
         let connection = try Connection(path: path, mode: .joining)
@@ -135,7 +142,7 @@ extension Backup {
         try connection.execute("COMMIT")
         if format > 0 { try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) } }
         let rows = try sum(connection) { _ in }
-        let time = now
+        let time = clock()
         let set = try connection.prepare(
             "INSERT INTO backup VALUES ('time', ?), ('checksum', ?), ('database', ?), ('reached', ?)")
         set.bind(1, time)

@@ -12,7 +12,10 @@ package struct PartialFile: Sendable {
     package init(_ path: String) { self.path = path }
 
     /// Gives the file its name; it must be closed.
-    package func commit() throws(BackupError) {
+    package func commit() throws(BackupError) { try commit(as: path) }
+
+    /// Gives the file a name in the same folder, which depends on what it holds.
+    func commit(as path: String) throws(BackupError) {
         try PartialFile.sync(partialPath)
         guard rename(partialPath, path) == 0 else { throw BackupError("cannot rename \(partialPath)") }
         try PartialFile.sync(PartialFile.folder(of: path))

@@ -14,6 +14,8 @@ final class DatabaseOnDisk {
     let database: Database
     private var appliedSequence: UInt64
     private var unapplied: FrozenRows?
+    /// The time of turns, in milliseconds since 1970.
+    var now: Int64 = 1
 
     /// Small limits make small trees meet everything.
     init(folder: String, durability: Durability = .full, indexes: [IndexDefinition] = []) throws(StorageError) {
@@ -36,7 +38,7 @@ final class DatabaseOnDisk {
     func process(_ turns: [[Operation]]) -> [LogRecord] {
         let connection = ConnectionID(loop: 0, kind: .http, serial: 1)
         return turns.compactMap { turn in
-            database.process(turn.map { Request(connection: connection, number: 0, operation: $0) }, now: 1)
+            database.process(turn.map { Request(connection: connection, number: 0, operation: $0) }, now: now)
         }
     }
 

@@ -1,0 +1,202 @@
+import RealtimeDatabase
+import SQLite
+import StorageErrors
+
+/// A range of a commit log in a file of its own: a SQLite file with the tables of the log (``LogFile``).
+///
+/// The application id is `applicationID`, the user version that of the form, 1.
+enum ArchiveSegment {
+    /// "HRTA".
+    static let applicationID: Int64 = 0x4852_5441
+    static let version: Int64 = 1
+
+    /// The last row of a log or a segment.
+    struct End: Equatable {
+        var first: Int64
+        var last: UInt64
+        var checksum: Int64
+    }
+
+    static func end(of connection: Connection) throws(StorageError) -> End? {
+        let select = try connection.prepare("SELECT first, count, checksum FROM log ORDER BY first DESC LIMIT 1")
+        guard try select.step() else { return nil }
+        let (first, count) = (select.integer(0), select.integer(1))
+        return End(first: first, last: UInt64(bitPattern: first + count - 1), checksum: select.integer(2))
+    }
+
+    /// Whether a log has a row of an archive, so that what follows it there follows it here.
+    static func has(_ end: End, in log: Connection) throws(StorageError) -> Bool {
+        let select = try log.prepare("SELECT count, checksum FROM log WHERE first = ?1")
+        select.bind(1, end.first)
+        guard try select.step() else { return false }
+        return end.first + select.integer(0) - 1 == Int64(end.last) && select.integer(1) == end.checksum
+    }
+
+    // MARK: Making
+
+    /// Copies the rows after `first`, and no more than about `bytesMax`, to a new file. Answers what it holds; nil if
+    /// there are none. Flat memory.
+    static func make(
+        from log: String, after first: Int64, kind: ArchiveFolder.Segment.Kind, in chain: String,
+        bytesMax: Int64 = 64 << 20
+    ) throws(BackupError) -> ArchiveFolder.Segment? {
+        let output = PartialFile(chain + "/new.segment")
+        output.discard()
+        do throws(StorageError) {
+            guard let end = try write(from: log, after: first, bytesMax: bytesMax, to: output.partialPath) else {
+                output.discard()
+                return nil
+            }
+            let segment = ArchiveFolder.Segment(
+                first: UInt64(bitPattern: end.begin), last: end.last, kind: kind, in: chain)
+            try commit(output, as: segment)
+            return segment
+        } catch {
+            output.discard()
+            throw BackupError(error)
+        }
+    }
+
+    private static func commit(_ output: PartialFile, as segment: ArchiveFolder.Segment) throws(StorageError) {
+        do throws(BackupError) { try output.commit(as: segment.path) } catch { throw .inputOutput(error.message) }
+    }
+
+    private static func write(
+        from log: String, after first: Int64, bytesMax: Int64, to path: String
+    ) throws(StorageError) -> (begin: Int64, last: UInt64)? {
+        let connection = try open(path)
+        try attach(log, to: connection)
+        var rows: (begin: Int64, end: Int64)?
+        try connection.transaction { () throws(StorageError) in
+            let select = try connection.prepare(
+                """
+                SELECT first, length(body) + coalesce((SELECT bytes FROM source.large WHERE first = log.first), 0)
+                FROM source.log WHERE first > ?1 ORDER BY first
+                """)
+            select.bind(1, first)
+            var bytes: Int64 = 0
+            while bytes < bytesMax, try select.step() {
+                rows = (rows?.begin ?? select.integer(0), select.integer(0))
+                bytes += select.integer(1)
+            }
+            select.reset()
+            if let rows { try copyRows(rows.begin...rows.end, to: connection) }
+        }
+        try connection.execute("DETACH source")
+        guard let rows, let end = try end(of: connection) else { return nil }
+        try verify(connection, from: UInt64(bitPattern: rows.begin))
+        return (rows.begin, end.last)
+    }
+
+    /// Joins segments that follow one another. Flat memory.
+    static func merge(_ parts: [ArchiveFolder.Segment], in chain: String) throws(BackupError) {
+        guard let first = parts.first, let last = parts.last else { return }
+        let output = PartialFile(chain + "/new.segment")
+        output.discard()
+        do throws(StorageError) {
+            let connection = try open(output.partialPath)
+            for part in parts { try append(part.path, through: .max, to: connection) }
+            let merged = ArchiveFolder.Segment(first: first.first, last: last.last, kind: .segment, in: chain)
+            try commit(output, as: merged)
+        } catch {
+            output.discard()
+            throw BackupError(error)
+        }
+    }
+
+    private static func open(_ path: String) throws(StorageError) -> Connection {
+        let connection = try Connection(path: path, mode: .joining)
+        // The file is synced as a whole at the end, and thrown away if it does not come to that.
+        try connection.execute(
+            """
+            PRAGMA journal_mode = off; PRAGMA synchronous = off;
+            PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version);
+            CREATE TABLE log (
+                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
+                body BLOB NOT NULL);
+            \(LogParts.tables)
+            """)
+        return connection
+    }
+
+    private static func attach(_ path: String, to connection: Connection) throws(StorageError) {
+        let attach = try connection.prepare("ATTACH ? AS source")
+        attach.bind(1, Connection.uri(readOnly: path))
+        try attach.run()
+    }
+
+    /// A log may give the numbers of its large texts anew after a restart: here they are others.
+    private static func copyRows(_ rows: ClosedRange<Int64>, to connection: Connection) throws(StorageError) {
+        let batches = try connection.integer("SELECT max(batch) FROM main.large") ?? 0
+        try connection.execute(
+            """
+            INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log
+                WHERE first BETWEEN \(rows.lowerBound) AND \(rows.upperBound);
+            \(LogParts.copy(from: "source", rows, addingToBatches: batches))
+            """)
+    }
+
+    // MARK: Reading
+
+    /// Whether a file is a segment that this program can read.
+    private static func checkForm(of path: String) throws(StorageError) {
+        let connection = try Connection(path: path, mode: .readOnly)
+        guard try connection.integer("PRAGMA application_id") == applicationID else {
+            throw .damaged("\(path) is not a segment of an archive")
+        }
+        guard try connection.integer("PRAGMA user_version") == version else {
+            throw .damaged("\(path) was made by a later version of hearth")
+        }
+    }
+
+    /// Appends the rows of a segment to the log of an open file, but those that it has, and those from the first one on
+    /// that is of later than `time`. Answers whether there may be more to append after this segment. Flat memory.
+    @discardableResult
+    static func append(
+        _ path: String, through time: Int64, to connection: Connection
+    ) throws(StorageError) -> Bool {
+        try checkForm(of: path)
+        try attach(path, to: connection)
+        let last = try end(of: connection)
+        let select = try connection.prepare(
+            """
+            SELECT min(first), max(first),
+                (SELECT min(first) FROM source.log WHERE first > ?1 AND time > ?2) FROM source.log WHERE first > ?1
+            """)
+        select.bind(1, last?.first ?? 0)
+        select.bind(2, time)
+        guard try select.step() else { return true }
+        let (begin, end, later) = (select.optionalInteger(0), select.optionalInteger(1), select.optionalInteger(2))
+        select.reset()
+        if let begin, let end {
+            guard last.map({ begin == Int64($0.last) + 1 }) ?? true else {
+                throw .damaged("\(path): commits from \((last?.last ?? 0) + 1) to \(begin - 1) are missing")
+            }
+            let through = later.map { $0 - 1 } ?? end
+            if begin <= through {
+                try connection.transaction { () throws(StorageError) in
+                    try copyRows(begin...through, to: connection)
+                }
+            }
+        }
+        try connection.execute("DETACH source")
+        return later == nil
+    }
+
+    /// Reads every commit of a segment, and answers its last row and the time of its first and last commits.
+    static func check(_ segment: ArchiveFolder.Segment) throws(StorageError) -> (end: End, begin: Int64, time: Int64) {
+        try checkForm(of: segment.path)
+        let connection = try Connection(path: segment.path, mode: .readOnly)
+        try verify(connection, from: segment.first)
+        guard let end = try end(of: connection), end.last == segment.last else {
+            throw .damaged("\(segment.path) does not end where its name says")
+        }
+        let begin = try connection.integer("SELECT time FROM log ORDER BY first LIMIT 1") ?? 0
+        return (end, begin, try connection.integer("SELECT time FROM log ORDER BY first DESC LIMIT 1") ?? 0)
+    }
+
+    /// Compares every row with its checksum. A row is in memory at a time.
+    private static func verify(_ connection: Connection, from first: UInt64) throws(StorageError) {
+        try LogFile.forEachRecord(in: connection, after: first - 1) { _ in }
+    }
+}

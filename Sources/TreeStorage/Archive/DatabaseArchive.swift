@@ -1,0 +1,179 @@
+import Glibc
+import SQLite
+import StorageErrors
+
+/// Keeps the archive of one database up to date: a copy now and then, and every commit since. Used on one thread,
+/// beside a server that writes to the database or without one.
+package struct DatabaseArchive: Sendable {
+    package struct Settings: Sendable {
+        /// A new copy is made after this time, in milliseconds, so that a restore does not read much of the log.
+        package var baseInterval: Int64 = 24 * 3_600_000
+        /// How far back a restore can reach at least, in milliseconds.
+        package var window: Int64 = 7 * 24 * 3_600_000
+        /// So many tails are merged into a segment.
+        package var tailsMax = 60
+
+        package init() {}
+    }
+
+    /// The outcome of a step.
+    package struct Progress: Equatable, Sendable {
+        /// The last commit in the archive.
+        package var sequence: UInt64
+        /// Whether commits are missing between the archive as it was and as it is now, because the log no longer has
+        /// them or is another one.
+        package var hasGap = false
+        package var madeBase = false
+        /// Paths of the chains that were removed.
+        package var removed: [String] = []
+    }
+
+    private let name: String
+    private let data: String
+    private let folder: ArchiveFolder
+    private let settings: Settings
+    /// In milliseconds since 1970.
+    private let clock: @Sendable () -> Int64
+    /// The files of the database as they were when everything in them was last archived.
+    private var archived: [FileState] = []
+    private var sequence: UInt64 = 0
+
+    /// - parameter data: the data folder of the database.
+    package init(of name: String, in data: String, to archive: String, settings: Settings) {
+        self.init(of: name, in: data, to: archive, settings: settings) { Backup.now }
+    }
+
+    init(
+        of name: String, in data: String, to archive: String, settings: Settings, clock: @escaping @Sendable () -> Int64
+    ) {
+        self.clock = clock
+        self.name = name
+        self.data = data
+        self.settings = settings
+        folder = ArchiveFolder(archive, database: name)
+    }
+
+    /// Archives everything that is in the log. A new archive, and one whose end the log does not have, begins with a
+    /// copy. Costs two calls of `stat` when nothing has changed.
+    package mutating func advance() throws(BackupError) -> Progress {
+        let now = clock()
+        let files = DatabaseFiles(name: name, folder: data)
+        let state = [files.log, files.log + "-wal"].map(FileState.init)
+        let chains = folder.chains
+        let isDue = chains.last.map { $0.time + settings.baseInterval <= now } ?? true
+        if state == archived, !isDue { return Progress(sequence: sequence) }
+        var progress = Progress(sequence: 0)
+        if let chain = chains.last, let end = try extend(chain, from: files.log) {
+            progress.sequence = end
+            if isDue, end > chain.sequence {
+                try begin(after: chain, log: files.log, &progress)
+            }
+        } else {
+            progress.hasGap = !chains.isEmpty
+            try begin(after: nil, log: files.log, &progress)
+        }
+        progress.removed = removeOld(now: now)
+        sequence = progress.sequence
+        archived = state
+        return progress
+    }
+
+    /// Appends to a chain what the log has after its end. Answers the last commit; nil if the log does not have the
+    /// end.
+    private func extend(_ chain: ArchiveFolder.Chain, from log: String) throws(BackupError) -> UInt64? {
+        var end: ArchiveSegment.End?
+        do throws(StorageError) {
+            end = try Self.end(of: chain)
+            let source = try Connection(path: log, mode: .readOnly)
+            if let end {
+                guard try ArchiveSegment.has(end, in: source) else { return nil }
+            } else if let first = try source.integer("SELECT min(first) FROM log"), first != 1 {
+                return nil
+            }
+        } catch {
+            throw BackupError(error)
+        }
+        var last = end?.last ?? 0
+        var first = end?.first ?? 0
+        while let tail = try ArchiveSegment.make(from: log, after: first, kind: .tail, in: chain.path) {
+            guard tail.first == last + 1 else {
+                unlink(tail.path)
+                return nil
+            }
+            last = tail.last
+            first = try Self.lastRow(of: tail)
+        }
+        try merge(chain)
+        return last
+    }
+
+    private static func lastRow(of segment: ArchiveFolder.Segment) throws(BackupError) -> Int64 {
+        do throws(StorageError) {
+            let connection = try Connection(path: segment.path, mode: .readOnly)
+            return try ArchiveSegment.end(of: connection)?.first ?? 0
+        } catch {
+            throw BackupError(error)
+        }
+    }
+
+    /// The last row of a chain; nil while nothing was ever written to the database.
+    private static func end(of chain: ArchiveFolder.Chain) throws(StorageError) -> ArchiveSegment.End? {
+        let last = chain.segments.max { $0.last < $1.last }?.path ?? chain.base
+        return try ArchiveSegment.end(of: Connection(path: last, mode: .readOnly))
+    }
+
+    private func merge(_ chain: ArchiveFolder.Chain) throws(BackupError) {
+        let segments = chain.segments
+        let merged = segments.filter { $0.kind == .segment }.map(\.last).max() ?? 0
+        // A crash may have left some that are in a segment already.
+        for tail in segments where tail.kind == .tail && tail.last <= merged { unlink(tail.path) }
+        let tails = segments.filter { $0.kind == .tail && $0.last > merged }
+        guard tails.count >= settings.tailsMax else { return }
+        try ArchiveSegment.merge(tails, in: chain.path)
+        for tail in tails { unlink(tail.path) }
+    }
+
+    /// Begins a chain with a copy of the database. The one before is first extended to the end of the copy, so that
+    /// there is no moment between them that cannot be restored.
+    private func begin(
+        after chain: ArchiveFolder.Chain?, log: String, _ progress: inout Progress
+    ) throws(BackupError) {
+        for path in [PartialFile.folder(of: folder.path), folder.path] {
+            let code = FolderSync.makeFolder(path)
+            guard code == 0 else { throw BackupError("cannot make \(path)", code) }
+        }
+        ArchiveFolder.remove(folder.new)
+        guard mkdir(folder.new, 0o700) == 0 else { throw BackupError("cannot make \(folder.new)") }
+        let base = try Backup.make(of: name, in: data, to: folder.new + "/base.backup", clock: clock)
+        if let chain, try extend(chain, from: log) == nil { progress.hasGap = true }
+        let path = folder.chainPath(time: base.time, sequence: base.sequence)
+        guard rename(folder.new, path) == 0 else { throw BackupError("cannot rename \(folder.new)") }
+        try PartialFile.sync(folder.path)
+        progress.sequence = max(progress.sequence, base.sequence)
+        progress.madeBase = true
+    }
+
+    /// Removes the chains that are not needed for the window: those whose successor is older than it.
+    private func removeOld(now: Int64) -> [String] {
+        let chains = folder.chains
+        let old = zip(chains, chains.dropFirst()).filter { $1.time < now - settings.window }.map(\.0.path)
+        for path in old { ArchiveFolder.remove(path) }
+        return old
+    }
+}
+
+/// Which file a name means, and when it was last written to.
+private struct FileState: Equatable, Sendable {
+    private let inode: UInt64
+    private let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    init(_ path: String) {
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        inode = isThere ? UInt64(status.st_ino) : 0
+        size = isThere ? Int64(status.st_size) : -1
+        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+    }
+}

@@ -1,0 +1,202 @@
+import Glibc
+import JSONTree
+import RealtimeDatabase
+import SQLite
+import StorageErrors
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TreeStorage
+
+@Suite("an archive")
+struct ArchiveTests {
+    private let data = TemporaryFolder()
+    private let archive = TemporaryFolder()
+    private var folder: ArchiveFolder { ArchiveFolder(archive.path, database: "a") }
+
+    private final class Clock: Sendable {
+        private let time = Mutex<Int64>(1_700_000_000_000)
+        var now: Int64 { time.withLock { $0 } }
+        func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+    }
+
+    /// A database with a history, and its archive.
+    private struct History {
+        var work: DiskWorkload
+        let disk: DatabaseOnDisk
+        let clock = Clock()
+        var keeper: DatabaseArchive
+        var random: SeededRandom
+        /// After each step: the time, and the last acknowledged commit.
+        var moments: [(time: Int64, sequence: UInt64)] = []
+        private let make: (Clock) -> DatabaseArchive
+
+        init(seed: UInt64, _ test: ArchiveTests, baseInterval: Int64 = 200_000, window: Int64 = .max / 2) throws {
+            work = DiskWorkload(seed: seed)
+            disk = try DatabaseOnDisk(folder: test.data.path, durability: .memory)
+            random = SeededRandom(seed: seed)
+            make = { [data = test.data.path, archive = test.archive.path] clock in
+                var settings = DatabaseArchive.Settings()
+                settings.baseInterval = baseInterval
+                settings.window = window
+                settings.tailsMax = 5
+                return DatabaseArchive(of: "a", in: data, to: archive, settings: settings) { clock.now }
+            }
+            keeper = make(clock)
+        }
+
+        mutating func run(steps: Int, archivesBeforePruning: Bool = true) throws {
+            for _ in 0..<steps {
+                clock.advance(Int64.random(in: 1...5000, using: &random))
+                disk.now = clock.now
+                let step = work.nextStep()
+                if case .prune = step, archivesBeforePruning { _ = try keeper.advance() }
+                try work.run(step, on: disk)
+                moments.append((clock.now, work.acknowledged))
+            }
+        }
+
+        /// As when the server starts anew.
+        mutating func replaceKeeper() { keeper = make(clock) }
+
+        /// The tree at a moment.
+        func tree(at time: Int64) -> CanonicalJSON {
+            work.trees[Int(moments.last { $0.time <= time }?.sequence ?? 0)]
+        }
+    }
+
+    /// The tree that a restore to a moment makes.
+    private func value(at time: Int64?) throws -> CanonicalJSON {
+        let target = TemporaryFolder()
+        _ = try ArchiveFolder.restore(archive.path, database: "a", at: time, as: nil, in: target.path) { _ in }
+        return try DatabaseOnDisk(folder: target.path, durability: .memory).value()
+    }
+
+    @Test("restores a random history as it was at random moments", arguments: 0..<4 as Range<UInt64>)
+    func moments(seed: UInt64) throws {
+        var history = try History(seed: seed, self)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        let begin = history.clock.now
+        for _ in 0..<40 {
+            try history.run(steps: Int.random(in: 0...8, using: &history.random))
+            #expect(try !history.keeper.advance().hasGap, "seed \(seed)")
+            if Int.random(in: 0..<10, using: &history.random) == 0 { history.replaceKeeper() }
+        }
+        #expect(folder.chains.count > 1, "seed \(seed)")
+        let windows = try ArchiveFolder.check(archive.path, database: "a")
+        #expect(windows.count == 1 && windows[0].sequence == history.work.acknowledged, "seed \(seed)")
+        for _ in 0..<(10 * TestScale.factor) {
+            let time = Int64.random(in: begin...history.clock.now, using: &history.random)
+            #expect(try value(at: time) == history.tree(at: time), "seed \(seed), at \(time)")
+        }
+        #expect(try value(at: nil) == history.tree(at: .max), "seed \(seed)")
+        #expect(throws: BackupError.self) { try value(at: folder.chains[0].time - 1) }
+    }
+
+    @Test("says that commits are missing where the log was pruned before they were archived, and goes on with a copy")
+    func gap() throws {
+        var history = try History(seed: 7, self)
+        try history.run(steps: 5)
+        _ = try history.keeper.advance()
+        let before = history.work.acknowledged
+        while history.work.acknowledged < before + 20 { try history.run(steps: 1, archivesBeforePruning: false) }
+        try history.disk.apply()
+        for _ in 0..<20 { try history.disk.prune() }
+        #expect(try history.keeper.advance().hasGap)
+        #expect(folder.chains.count > 1)
+        #expect(try value(at: nil) == history.tree(at: .max))
+        try history.run(steps: 3)
+        #expect(try !history.keeper.advance().hasGap)
+        #expect(try value(at: nil) == history.tree(at: .max))
+    }
+
+    @Test("of another log begins with a copy, and what was archived before stays")
+    func replaced() throws {
+        var history = try History(seed: 8, self)
+        try history.run(steps: 20)
+        _ = try history.keeper.advance()
+        let (before, time) = (history.tree(at: .max), history.clock.now)
+        _ = try Backup.make(of: "a", in: data.path, to: data.path + "/copy")
+        try history.run(steps: 20)
+        _ = try history.keeper.advance()
+        // An older copy takes the place of the database: numbers are used again.
+        for file in ["a.log", "a.log-wal", "a.log-shm", "a.tree", "a.tree-wal", "a.tree-shm"] {
+            unlink("\(data.path)/\(file)")
+        }
+        _ = try Backup.restore(data.path + "/copy", as: nil, in: data.path) { _ in }
+        let disk = try DatabaseOnDisk(folder: data.path, durability: .memory)
+        history.clock.advance(1000)
+        disk.now = history.clock.now
+        try disk.commit(disk.process([[.set(WriteTarget(path: "new"), IncomingValue(json: "1"))]]))
+        #expect(try history.keeper.advance().hasGap)
+        #expect(try value(at: nil) == disk.value())
+        #expect(try value(at: time) == before)
+    }
+
+    @Test("keeps what is needed for its window, and no more")
+    func window() throws {
+        var history = try History(seed: 9, self, baseInterval: 50_000, window: 300_000)
+        try history.run(steps: 2)
+        var removed = 0
+        for _ in 0..<100 {
+            try history.run(steps: 4)
+            removed += try history.keeper.advance().removed.count
+        }
+        #expect(removed > 0)
+        let now = history.clock.now
+        #expect(try value(at: now - 300_000) == history.tree(at: now - 300_000))
+        #expect(folder.chains.filter { $0.time < now - 300_000 }.count == 1)
+    }
+
+    @Test("that a crash has cut is whole as far as it goes, and is extended again")
+    func crash() throws {
+        var history = try History(seed: 10, self)
+        try history.run(steps: 10)
+        for _ in 0..<4 {
+            try history.run(steps: 3)
+            _ = try history.keeper.advance()
+        }
+        // A copy and a segment that did not come to their ends, and tails that are in a segment already.
+        mkdir(folder.path + "/new", 0o700)
+        TemporaryFolder.write([1, 2, 3], to: folder.path + "/new/base.backup.part")
+        let chain = try #require(folder.chains.last)
+        TemporaryFolder.write([1, 2, 3], to: chain.path + "/new.segment.part")
+        try ArchiveSegment.merge(chain.segments, in: chain.path)
+        #expect(try value(at: nil) == history.tree(at: .max))
+        history.replaceKeeper()
+        try history.run(steps: 3)
+        #expect(try !history.keeper.advance().hasGap)
+        #expect(try value(at: nil) == history.tree(at: .max))
+        #expect(chain.segments.map(\.first) == chain.segments.map(\.first).sorted())
+    }
+
+    @Test("that is damaged anywhere is refused, or its damage is where nothing is")
+    func damage() throws {
+        var history = try History(seed: 11, self)
+        try history.run(steps: 5)
+        for _ in 0..<3 {
+            try history.run(steps: 5)
+            _ = try history.keeper.advance()
+        }
+        let tree = history.tree(at: .max)
+        let chain = try #require(folder.chains.last)
+        let segment = try #require(chain.segments.last)
+        let bytes = TemporaryFolder.contents(of: segment.path)
+        for _ in 0..<30 {
+            var damaged = bytes
+            damaged[Int.random(in: 0..<bytes.count, using: &history.random)] ^= 1 << UInt8.random(in: 0..<8)
+            TemporaryFolder.write(damaged, to: segment.path)
+            do {
+                #expect(try value(at: nil) == tree)
+            } catch is BackupError {}
+        }
+        unlink(segment.path)
+        TemporaryFolder.write(bytes, to: segment.path)
+        #expect(try value(at: nil) == tree)
+        // One in the middle is gone.
+        unlink(try #require(chain.segments.first).path)
+        if chain.segments.count > 1 { #expect(throws: BackupError.self) { try value(at: nil) } }
+    }
+}
