@@ -307,7 +307,8 @@ struct TransferTests {
             while WallClock.milliseconds <= time { await Task.yield() }
             return "\(Timestamp(milliseconds: time))"
         }
-        // The first copy is made a second after the start.
+        // A database is archived from its first copy on, which is made a second after the first write.
+        _ = try await set("0")
         let start = MonotonicTime.current
         while ArchiveFolder(archive, database: "default").chains.isEmpty, MonotonicTime.current - start < .seconds(60) {
             try await Task.sleep(for: .milliseconds(50))
