@@ -24,6 +24,7 @@ let rooms: [Room] = [
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"]),
+    Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
         uses: ["JSONTree", "StorageErrors", "RealtimeDatabase", "SQLite", "CSQLite"],

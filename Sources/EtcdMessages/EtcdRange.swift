@@ -4,7 +4,7 @@ package import JSONWebTokens
 package struct EtcdRange: EtcdCall, Hashable {
     package static let path: StaticString = "/v3/kv/range"
 
-    package var keys: KeyRange
+    package var keys: EtcdKeyRange
     /// At most so many keys; 0 for all.
     package var limit: Int64
     package var isDescending: Bool
@@ -14,7 +14,7 @@ package struct EtcdRange: EtcdCall, Hashable {
     package var isSerializable: Bool
 
     package init(
-        _ keys: KeyRange, limit: Int64 = 0, isDescending: Bool = false, keysOnly: Bool = false,
+        _ keys: EtcdKeyRange, limit: Int64 = 0, isDescending: Bool = false, keysOnly: Bool = false,
         isSerializable: Bool = false
     ) {
         self.keys = keys

@@ -32,7 +32,7 @@ package struct EtcdTransaction: EtcdCall, Hashable {
     package enum Operation: Hashable, Sendable {
         /// A lease of 0 is none; the key then has no lease, whatever it had before.
         case put(key: [UInt8], value: [UInt8], lease: Int64 = 0)
-        case delete(KeyRange)
+        case delete(EtcdKeyRange)
         case range(EtcdRange)
     }
 

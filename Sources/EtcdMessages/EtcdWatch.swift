@@ -5,12 +5,12 @@ import JSONWebTokens
 package struct EtcdWatch: Hashable, Sendable {
     package static let path: StaticString = "/v3/watch"
 
-    package var keys: KeyRange
+    package var keys: EtcdKeyRange
     /// The first revision whose changes are wanted.
     package var start: Int64
 
     /// - precondition: `start` is positive: 0 would mean "from now on", which nobody could resume.
-    package init(_ keys: KeyRange, from start: Int64) {
+    package init(_ keys: EtcdKeyRange, from start: Int64) {
         precondition(start > 0)
         self.keys = keys
         self.start = start

@@ -52,7 +52,7 @@ struct RequestBody {
 }
 
 extension RequestBody {
-    mutating func range(_ range: KeyRange) {
+    mutating func range(_ range: EtcdKeyRange) {
         field("key", base64: range.start)
         if let end = range.end { field("range_end", base64: end) }
     }

@@ -67,10 +67,10 @@ import Testing
         "the end of a prefix is the first key after all that begin with it",
         arguments: [([0x61], [0x62]), ([0x61, 0xFF], [0x62]), ([0x61, 0xFE, 0xFF], [0x61, 0xFF]), ([0xFF], [0])])
     func prefixes(prefix: [UInt8], end: [UInt8]) {
-        #expect(KeyRange.prefix(prefix) == .keys(from: prefix, upTo: end))
-        for key in [prefix, prefix + [0], prefix + [0xFF, 0xFF]] { #expect(KeyRange.prefix(prefix).contains(key)) }
-        if end != [0] { #expect(!KeyRange.prefix(prefix).contains(end)) }
-        #expect(!KeyRange.prefix(prefix).contains([0x60]))
-        #expect(!KeyRange.key(prefix).contains(prefix + [0]))
+        #expect(EtcdKeyRange.prefix(prefix) == .keys(from: prefix, upTo: end))
+        for key in [prefix, prefix + [0], prefix + [0xFF, 0xFF]] { #expect(EtcdKeyRange.prefix(prefix).contains(key)) }
+        if end != [0] { #expect(!EtcdKeyRange.prefix(prefix).contains(end)) }
+        #expect(!EtcdKeyRange.prefix(prefix).contains([0x60]))
+        #expect(!EtcdKeyRange.key(prefix).contains(prefix + [0]))
     }
 }

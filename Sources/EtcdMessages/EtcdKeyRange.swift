@@ -1,6 +1,6 @@
 /// Keys of the store: one key, or all keys from a first one up to a last one, which is not included. Keys are
 /// bytes, in bytewise order.
-package struct KeyRange: Hashable, Sendable {
+package struct EtcdKeyRange: Hashable, Sendable {
     package let start: [UInt8]
     /// Nil for `start` alone.
     package let end: [UInt8]?
@@ -12,12 +12,16 @@ package struct KeyRange: Hashable, Sendable {
         self.end = end
     }
 
-    package static func key(_ key: [UInt8]) -> KeyRange { KeyRange(start: key, end: nil) }
+    package static func key(_ key: [UInt8]) -> EtcdKeyRange { EtcdKeyRange(start: key, end: nil) }
 
-    package static func keys(from start: [UInt8], upTo end: [UInt8]) -> KeyRange { KeyRange(start: start, end: end) }
+    package static func keys(from start: [UInt8], upTo end: [UInt8]) -> EtcdKeyRange {
+        EtcdKeyRange(start: start, end: end)
+    }
 
     /// All keys that begin with `prefix`.
-    package static func prefix(_ prefix: [UInt8]) -> KeyRange { KeyRange(start: prefix, end: end(ofPrefix: prefix)) }
+    package static func prefix(_ prefix: [UInt8]) -> EtcdKeyRange {
+        EtcdKeyRange(start: prefix, end: end(ofPrefix: prefix))
+    }
 
     /// The first key after all keys that begin with `prefix`. One zero byte stands for the end of all keys.
     package static func end(ofPrefix prefix: [UInt8]) -> [UInt8] {

@@ -1,0 +1,139 @@
+package import RealtimeDatabase
+
+/// The records of one append, as a value in the store.
+///
+/// ```
+/// batch   = version:1 term:8 number:8 epoch:8 first:8 count:8 time:8 checksum:8 form:1 rest
+/// form 0    rest = record…
+/// form 1    rest = parts:4                       the records are in so many values of their own, which were written before
+/// record  = first:8 count:4 time:8 length:4 body
+/// ```
+/// `count` is that of all operations, `time` that of the last record; the checksum is of the records.
+package struct LogBatch: Hashable, Sendable {
+    package var id: AppendID
+    package var epoch: UInt64
+    package var firstSequence: UInt64
+    package var count: UInt64
+    package var lastTime: Int64
+    package var content: Content
+    private var checksum: UInt64
+
+    package enum Content: Hashable, Sendable {
+        case whole([UInt8])
+        case parts(count: Int)
+    }
+
+    package var lastSequence: UInt64 { firstSequence + count - 1 }
+
+    private static let version: UInt8 = 1
+
+    /// - parameter partBytesMax: records with more bytes are cut into parts.
+    /// - returns: the batch, and the parts that have to be written before it, if it has any.
+    /// - precondition: there are records, and each begins after the end of the one before it.
+    package static func make(
+        _ records: [LogRecord], _ id: AppendID, epoch: UInt64, partBytesMax: Int
+    ) -> (batch: LogBatch, parts: [[UInt8]]) {
+        guard let first = records.first, let last = records.last else { preconditionFailure("an empty batch") }
+        precondition(zip(records, records.dropFirst()).allSatisfy { $0.lastSequence + 1 == $1.firstSequence })
+        let bytes = encode(records)
+        var batch = LogBatch(
+            id: id, epoch: epoch, firstSequence: first.firstSequence,
+            count: last.lastSequence - first.firstSequence + 1, lastTime: last.time, content: .whole(bytes),
+            checksum: bytes.withUnsafeBytes(LogRecord.checksum(ofPart:)))
+        guard bytes.count > partBytesMax else { return (batch, []) }
+        let parts = stride(from: 0, to: bytes.count, by: partBytesMax).map {
+            Array(bytes[$0..<min($0 + partBytesMax, bytes.count)])
+        }
+        batch.content = .parts(count: parts.count)
+        return (batch, parts)
+    }
+
+    package var bytes: [UInt8] {
+        var fields = FieldWriter()
+        fields.add(Self.version)
+        fields.add(id.term)
+        fields.add(id.number)
+        fields.add(epoch)
+        fields.add(firstSequence)
+        fields.add(count)
+        fields.add(lastTime)
+        fields.add(checksum)
+        switch content {
+        case .whole(let bytes):
+            fields.add(0 as UInt8)
+            fields.add(bytes)
+        case .parts(let count):
+            fields.add(1 as UInt8)
+            fields.add(UInt32(count))
+        }
+        return fields.bytes
+    }
+
+    /// Nil if the bytes are not a batch of a version that is known.
+    package init?(_ bytes: [UInt8]) {
+        var fields = FieldReader(bytes)
+        guard fields.read() == Self.version, let term = fields.read(Int64.self),
+            let number = fields.read(UInt64.self), let epoch = fields.read(UInt64.self),
+            let first = fields.read(UInt64.self), let count = fields.read(UInt64.self),
+            let time = fields.read(Int64.self), let checksum = fields.read(UInt64.self),
+            let form = fields.read(UInt8.self), count > 0, !first.addingReportingOverflow(count).overflow
+        else { return nil }
+        let content: Content
+        switch form {
+        case 0: content = .whole(fields.readRest())
+        case 1:
+            guard let count = fields.read(UInt32.self), fields.isAtEnd else { return nil }
+            content = .parts(count: Int(count))
+        default: return nil
+        }
+        self.init(
+            id: AppendID(term: term, number: number), epoch: epoch, firstSequence: first, count: count,
+            lastTime: time, content: content, checksum: checksum)
+    }
+
+    private init(
+        id: AppendID, epoch: UInt64, firstSequence: UInt64, count: UInt64, lastTime: Int64, content: Content,
+        checksum: UInt64
+    ) {
+        self.id = id
+        self.epoch = epoch
+        self.firstSequence = firstSequence
+        self.count = count
+        self.lastTime = lastTime
+        self.content = content
+        self.checksum = checksum
+    }
+
+    /// The records of the batch, or nil if they are damaged.
+    ///
+    /// - parameter parts: all parts together, for a batch that has some.
+    package func records(parts: [UInt8] = []) -> [LogRecord]? {
+        let bytes = if case .whole(let bytes) = content { bytes } else { parts }
+        guard bytes.withUnsafeBytes(LogRecord.checksum(ofPart:)) == checksum else { return nil }
+        var fields = FieldReader(bytes)
+        var records: [LogRecord] = []
+        var next = firstSequence
+        while !fields.isAtEnd {
+            guard fields.read() == next, let count = fields.read(UInt32.self), count > 0,
+                let time = fields.read(Int64.self), let length = fields.read(UInt32.self),
+                let body = fields.read(count: Int(length))
+            else { return nil }
+            records.append(LogRecord(firstSequence: next, count: Int(count), time: time, body: body))
+            next += UInt64(count)
+        }
+        return next == firstSequence + count ? records : nil
+    }
+
+    private static func encode(_ records: [LogRecord]) -> [UInt8] {
+        var fields = FieldWriter()
+        for record in records {
+            let body = record.wholeBody
+            fields.add(record.firstSequence)
+            fields.add(UInt32(record.count))
+            fields.add(record.time)
+            fields.add(UInt32(body.count))
+            fields.add(body)
+        }
+        return fields.bytes
+    }
+}

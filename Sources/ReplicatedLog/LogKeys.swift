@@ -1,0 +1,66 @@
+package import EtcdMessages
+
+/// The keys of one database in the store.
+///
+/// ```
+/// /hearth/1/db/NAME/owner              lease of the owner    OwnerRecord; its create revision is the term
+/// /hearth/1/db/NAME/head                                     LogHead
+/// /hearth/1/db/NAME/floor                                    8 bytes: the first sequence number that the log still has
+/// /hearth/1/db/NAME/log/FIRST                                LogBatch; FIRST in 20 digits
+/// /hearth/1/part/NAME/FIRST/TERM-NUMBER/INDEX                a part of a batch that is too large for one value
+/// /hearth/1/kept/NAME/NODE             lease of the node     8 bytes: the last sequence number in the node's own files
+/// ```
+/// The names of databases and nodes have letters, digits, `-`, `_` and `.` only.
+package struct LogKeys: Hashable, Sendable {
+    package let database: String
+    private let folder: String
+
+    package init(database: String) {
+        self.database = database
+        folder = "/hearth/1/db/\(database)/"
+    }
+
+    /// What followers watch: everything but parts.
+    package var watched: EtcdKeyRange { .prefix(Array(folder.utf8)) }
+
+    package var owner: [UInt8] { Array("\(folder)owner".utf8) }
+    package var head: [UInt8] { Array("\(folder)head".utf8) }
+    package var floor: [UInt8] { Array("\(folder)floor".utf8) }
+
+    package func batch(_ first: UInt64) -> [UInt8] { Array("\(folder)log/\(Self.digits(first))".utf8) }
+
+    package var batchesEnd: [UInt8] { EtcdKeyRange.end(ofPrefix: Array("\(folder)log/".utf8)) }
+
+    /// The batches that begin in `first..<end`.
+    package func batches(from first: UInt64, upTo end: UInt64) -> EtcdKeyRange {
+        .keys(from: batch(first), upTo: batch(end))
+    }
+
+    package func isBatch(_ key: [UInt8]) -> Bool { key.starts(with: "\(folder)log/".utf8) }
+
+    package func parts(of batch: UInt64, _ id: AppendID) -> EtcdKeyRange {
+        .prefix(Array("/hearth/1/part/\(database)/\(Self.digits(batch))/\(id.term)-\(id.number)/".utf8))
+    }
+
+    package func part(_ index: Int, of batch: UInt64, _ id: AppendID) -> [UInt8] {
+        parts(of: batch, id).start + Self.digits(UInt64(index)).suffix(6).utf8
+    }
+
+    /// The parts of all batches that begin in `first..<end`; without an end, of all from `first` on.
+    package func parts(from first: UInt64, upTo end: UInt64?) -> EtcdKeyRange {
+        let folder = "/hearth/1/part/\(database)/"
+        return .keys(
+            from: Array("\(folder)\(Self.digits(first))".utf8),
+            upTo: end.map { Array("\(folder)\(Self.digits($0))".utf8) }
+                ?? EtcdKeyRange.end(ofPrefix: Array(folder.utf8)))
+    }
+
+    package func kept(by node: String) -> [UInt8] { Array("/hearth/1/kept/\(database)/\(node)".utf8) }
+
+    package var allKept: EtcdKeyRange { .prefix(Array("/hearth/1/kept/\(database)/".utf8)) }
+
+    private static func digits(_ number: UInt64) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: 20 - text.count) + text
+    }
+}

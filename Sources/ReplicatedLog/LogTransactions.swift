@@ -1,0 +1,117 @@
+import EtcdMessages
+
+/// The transactions by which the log of one database is read and written. All of them may be repeated after an
+/// unknown outcome: either the comparison no longer holds after a success, or the same is written again.
+struct LogTransactions: Hashable, Sendable {
+    let keys: LogKeys
+    let owner: OwnerRecord
+
+    init(_ keys: LogKeys, owner: OwnerRecord) {
+        self.keys = keys
+        self.owner = owner
+    }
+
+    /// Reads the owner, the head, the floor, and batches from a sequence number on.
+    func read(from sequence: UInt64, limit: Int64) -> EtcdTransaction {
+        // The batch with this number may begin before it.
+        let including = EtcdKeyRange.keys(from: keys.batch(0), upTo: keys.batch(sequence + 1))
+        let after = EtcdKeyRange.keys(from: keys.batch(sequence + 1), upTo: keys.batchesEnd)
+        return EtcdTransaction(
+            then: [
+                range(keys.owner), range(keys.head), range(keys.floor),
+                .range(EtcdRange(including, limit: 1, isDescending: true)), .range(EtcdRange(after, limit: limit)),
+            ], isRepeatable: true)
+    }
+
+    func readParts(of batch: LogBatch) -> EtcdTransaction {
+        EtcdTransaction(then: [.range(EtcdRange(keys.parts(of: batch.firstSequence, batch.id)))], isRepeatable: true)
+    }
+
+    /// Makes this process the owner if there is none.
+    func claim(lease: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [.init(keys.owner, .equal, .createRevision(0))],
+            then: [.put(key: keys.owner, value: owner.bytes, lease: lease)], else: [range(keys.owner)],
+            isRepeatable: true)
+    }
+
+    /// Ends a term. Nothing conditional on it can succeed afterwards.
+    func end(term: Int64) -> EtcdTransaction {
+        EtcdTransaction(if: [isCurrent(term)], then: [.delete(.key(keys.owner))], isRepeatable: true)
+    }
+
+    /// Begins a log that does not exist.
+    func found(_ head: LogHead, term: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(term), .init(keys.head, .equal, .createRevision(0))],
+            then: [
+                .put(key: keys.head, value: head.bytes),
+                .put(key: keys.floor, value: LogTransactions.number(head.lastSequence + 1)),
+            ], isRepeatable: true)
+    }
+
+    /// Removes what earlier owners have left of batches that they did not finish.
+    func tidy(after head: LogHead, term: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(term)], then: [.delete(keys.parts(from: head.lastSequence + 1, upTo: nil))],
+            isRepeatable: true)
+    }
+
+    func put(part: [UInt8], _ index: Int, of batch: LogBatch) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(batch.id.term)],
+            then: [.put(key: keys.part(index, of: batch.firstSequence, batch.id), value: part)],
+            else: [range(keys.owner)], isRepeatable: true)
+    }
+
+    /// Appends a batch. The first condition keeps out all who are not the owner any more, the second keeps sequence
+    /// numbers free of gaps and overlaps. If they do not hold, the reply has the owner, and the batch at this
+    /// place, which may be this very one from an earlier attempt.
+    func append(_ batch: LogBatch, after old: LogHead, _ new: LogHead) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(batch.id.term), .init(keys.head, .equal, .value(old.bytes))],
+            then: [
+                .put(key: keys.batch(batch.firstSequence), value: batch.bytes),
+                .put(key: keys.head, value: new.bytes),
+            ], else: [range(keys.owner), range(keys.batch(batch.firstSequence))], isRepeatable: true)
+    }
+
+    /// States how far the node's own files reach.
+    func keep(_ sequence: UInt64, lease: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            then: [.put(key: keys.kept(by: owner.node), value: LogTransactions.number(sequence), lease: lease)],
+            isRepeatable: true)
+    }
+
+    var readKept: EtcdTransaction {
+        EtcdTransaction(then: [.range(EtcdRange(keys.allKept))], isRepeatable: true)
+    }
+
+    /// Removes all batches that begin before `floor`.
+    func trim(to floor: UInt64, term: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(term)],
+            then: [
+                .put(key: keys.floor, value: LogTransactions.number(floor)),
+                .delete(keys.batches(from: 0, upTo: floor)), .delete(keys.parts(from: 0, upTo: floor)),
+            ], isRepeatable: true)
+    }
+
+    private func isCurrent(_ term: Int64) -> EtcdTransaction.Comparison {
+        .init(keys.owner, .equal, .createRevision(term))
+    }
+
+    private func range(_ key: [UInt8]) -> EtcdTransaction.Operation { .range(EtcdRange(.key(key))) }
+
+    static func number(_ value: UInt64) -> [UInt8] {
+        var fields = FieldWriter()
+        fields.add(value)
+        return fields.bytes
+    }
+
+    static func number(_ bytes: [UInt8]) -> UInt64? {
+        var fields = FieldReader(bytes)
+        guard let value = fields.read(UInt64.self), fields.isAtEnd else { return nil }
+        return value
+    }
+}

@@ -1,0 +1,179 @@
+import EtcdMessages
+import RealtimeDatabase
+
+/// Reading and watching what others append.
+extension ReplicatedLog {
+    mutating func nextOfFollower() {
+        switch following {
+        case .copying, .idle: break
+        case .reading:
+            emit(.endWatch)
+            call(transactions.read(from: position.sequence + 1, limit: options.readLimit), for: .read)
+        case .readingParts(let batch): call(transactions.readParts(of: batch), for: .parts)
+        case .watching:
+            if mayClaim, let lease {
+                call(transactions.claim(lease: lease), for: .claim(lease: lease))
+            } else if now >= nextKeep {
+                keep()
+            }
+        }
+    }
+
+    private var mayClaim: Bool {
+        guard let rank, lease != nil, role == .follower, let ownerlessSince else { return false }
+        return now >= ownerlessSince + Int64(rank) * options.rankMilliseconds
+    }
+
+    /// States what the node has, so that the owner does not trim what it lacks.
+    mutating func keep() {
+        nextKeep = now + options.keepMilliseconds
+        guard let lease, statedSequence != keptSequence else { return }
+        statedSequence = keptSequence
+        call(transactions.keep(keptSequence, lease: lease), for: .keep)
+    }
+
+    mutating func read(_ reply: EtcdTransactionReply) {
+        guard let reading = LogReading(reply) else { return stop("a value cannot be read") }
+        see(reading.owner)
+        floor = reading.floor
+        // Without a head, nobody has begun the log.
+        guard let head = reading.head else { return caughtUp(reading) }
+        if position.epoch == nil {
+            position.epoch = head.epoch
+            emit(.begin(epoch: head.epoch))
+        }
+        guard position.epoch == head.epoch, position.sequence <= head.lastSequence,
+            reading.floor <= position.sequence + 1
+        else { return copy(head) }
+        let start = position.sequence
+        for batch in reading.batches where batch.lastSequence > position.sequence {
+            guard batch.firstSequence <= position.sequence + 1 else { break }
+            guard follow(batch) else { return }
+        }
+        if position.sequence == head.lastSequence { return caughtUp(reading) }
+        if position.sequence == start {
+            stop("there is no batch after \(start), though the log ends at \(head.lastSequence)")
+        }
+    }
+
+    /// Passes on the records of a batch. Answers false if they must be read first, or are damaged.
+    private mutating func follow(_ batch: LogBatch, parts: [UInt8]? = nil) -> Bool {
+        if case .parts = batch.content, parts == nil {
+            following = .readingParts(batch)
+            return false
+        }
+        guard batch.epoch == position.epoch, let records = batch.records(parts: parts ?? []) else {
+            stop("the batch at \(batch.firstSequence) is damaged")
+            return false
+        }
+        tail.add(batch.firstSequence, bytes: records.reduce(0) { $0 + $1.body.count + 24 })
+        emit(.follow(records.after(position.sequence)))
+        position.sequence = batch.lastSequence
+        return true
+    }
+
+    mutating func readParts(_ reply: EtcdTransactionReply) {
+        guard case .readingParts(let batch) = following, case .parts(let count) = batch.content else { return }
+        following = .reading
+        let values = reply.values(0)
+        // They may have been trimmed in between; then reading finds that.
+        if values.count == count { _ = follow(batch, parts: values.flatMap(\.value)) }
+    }
+
+    /// The node has everything that the log had when it was read.
+    private mutating func caughtUp(_ reading: LogReading) {
+        switch role {
+        case .claimed(let term, _):
+            guard let owner = reading.owner, owner.term == term else {
+                role = .follower
+                return watch(after: reading.revision)
+            }
+            guard let head = reading.head else {
+                let head = LogHead(
+                    epoch: position.epoch ?? foundingEpoch, lastSequence: position.sequence, lastTime: 0,
+                    lastAppend: AppendID(term: term, number: 0))
+                call(transactions.found(head, term: term), for: .found)
+                return
+            }
+            settle()
+            role = .claimed(term: term, head: head)
+            call(transactions.tidy(after: head, term: term), for: .tidy)
+        case .follower:
+            if let owner = reading.owner, owner.record.node == transactions.owner.node {
+                // Of this process with its present lease: a claim whose answer was lost. Or of an earlier lease or
+                // process, which cannot use it any more.
+                if owner.record == transactions.owner, owner.lease == lease, rank != nil {
+                    role = .claimed(term: owner.term)
+                    return
+                }
+                role = .leaving(term: owner.term)
+                return
+            }
+            settle()
+            watch(after: reading.revision)
+        case .owner, .leaving: break
+        }
+    }
+
+    private mutating func watch(after revision: Int64) {
+        serial += 1
+        following = .watching(serial: serial)
+        emit(.watch(EtcdWatch(transactions.keys.watched, from: revision + 1), serial: serial))
+    }
+
+    mutating func watched(_ serial: UInt64, _ changes: [EtcdChange]) {
+        guard following == .watching(serial: serial) else { return }
+        for change in changes {
+            switch change {
+            case .put(let value) where value.key == transactions.keys.owner:
+                guard let owner = LogReading.Owner(value) else { return stop("the owner cannot be read") }
+                see(owner)
+                // The claim whose answer is under way, or one whose answer was lost.
+                if owner.record.node == transactions.owner.node { following = .reading }
+            case .delete(let key, _) where key == transactions.keys.owner: see(nil)
+            case .put(let value) where value.key == transactions.keys.head:
+                guard let head = LogHead(value.value) else { return stop("the head cannot be read") }
+                if head.epoch != position.epoch { following = .reading }
+            case .put(let value) where transactions.keys.isBatch(value.key):
+                guard let batch = LogBatch(value.value) else { return stop("a batch cannot be read") }
+                if batch.lastSequence <= position.sequence { continue }
+                // After a gap, or in another history, the log has to be read.
+                guard batch.firstSequence <= position.sequence + 1, batch.epoch == position.epoch else {
+                    following = .reading
+                    return
+                }
+                guard follow(batch) else { return }
+            case .put(let value) where value.key == transactions.keys.floor:
+                floor = LogTransactions.number(value.value) ?? floor
+                tail.trim(to: floor)
+            case .put, .delete: break
+            }
+        }
+    }
+
+    private mutating func see(_ owner: LogReading.Owner?) {
+        ownerName = owner?.record.node
+        ownerlessSince = owner == nil ? ownerlessSince ?? now : nil
+    }
+
+    /// After a failed append, once nothing of this node can reach the log any more.
+    private mutating func settle() {
+        guard isInDoubt else { return }
+        isInDoubt = false
+        emit(.settled(through: position.sequence))
+    }
+
+    private mutating func copy(_ head: LogHead) {
+        following = .copying
+        // Another node can own the log meanwhile.
+        if case .claimed(let term, _) = role { role = .leaving(term: term) }
+        emit(.copy(epoch: head.epoch, from: floor))
+    }
+
+    /// The store is read again later: an operator may have repaired it.
+    private mutating func stop(_ reason: String) {
+        following = .reading
+        retryAt = now + 20 * options.retryMilliseconds
+        emit(.damaged(reason))
+    }
+}

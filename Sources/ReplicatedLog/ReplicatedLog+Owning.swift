@@ -1,0 +1,186 @@
+import EtcdMessages
+import RealtimeDatabase
+
+/// Claiming the log, appending to it, and giving it up.
+extension ReplicatedLog {
+    mutating func nextOfOwner(_ term: Int64, _ head: LogHead) {
+        if append == nil, let records = waiting {
+            waiting = nil
+            begin(records, term, head)
+        }
+        if let append {
+            if append.partCount < append.parts.count {
+                let part = append.parts[append.partCount]
+                call(transactions.put(part: part, append.partCount, of: append.batch), for: .part)
+            } else {
+                call(transactions.append(append.batch, after: head, append.head), for: .append)
+            }
+        } else if now >= nextTrim {
+            nextTrim = now + options.trimMilliseconds
+            call(transactions.readKept, for: .readKept)
+        } else if now >= nextKeep {
+            keep()
+        }
+    }
+
+    // MARK: Claiming
+
+    mutating func claimed(_ claimedLease: Int64, _ reply: EtcdTransactionReply) {
+        following = .reading
+        guard reply.hasSucceeded else { return }
+        // The lease may have ended meanwhile.
+        role = lease == claimedLease ? .claimed(term: reply.revision) : .leaving(term: reply.revision)
+    }
+
+    mutating func tidied(_ reply: EtcdTransactionReply) {
+        guard case .claimed(let term, let head?) = role else { return }
+        guard reply.hasSucceeded else {
+            role = .follower
+            return
+        }
+        role = .owner(term: term, head: head)
+        following = .idle
+        ownerName = transactions.owner.node
+        ownerlessSince = nil
+        emit(.endWatch)
+        emit(.own(term: term))
+    }
+
+    // MARK: Appending
+
+    mutating func add(_ records: [LogRecord]) {
+        guard case .owner = role else {
+            emit(.appendFailed(.fenced(by: ownerName)))
+            // In other roles a term of this node may still be alive.
+            if role == .follower, !isInDoubt, following != .copying {
+                emit(.settled(through: position.sequence))
+            } else {
+                isInDoubt = true
+            }
+            return
+        }
+        precondition(append == nil && waiting == nil, "one append at a time")
+        precondition(
+            records.first?.firstSequence == position.sequence + 1, "records that do not follow those of the log")
+        waiting = records
+    }
+
+    private mutating func begin(_ records: [LogRecord], _ term: Int64, _ head: LogHead) {
+        appendCount += 1
+        let (batch, parts) = LogBatch.make(
+            records, AppendID(term: term, number: appendCount), epoch: head.epoch, partBytesMax: options.partBytesMax)
+        let newHead = LogHead(
+            epoch: head.epoch, lastSequence: batch.lastSequence, lastTime: max(head.lastTime, batch.lastTime),
+            lastAppend: batch.id)
+        append = Append(batch: batch, parts: parts, head: newHead, deadline: now + options.appendMilliseconds)
+    }
+
+    mutating func wrotePart(_ reply: EtcdTransactionReply) {
+        if reply.hasSucceeded { append?.partCount += 1 } else { fenced(reply.values(0).first) }
+    }
+
+    mutating func appended(_ reply: EtcdTransactionReply) {
+        guard let append, case .owner(let term, _) = role else { return }
+        if reply.hasSucceeded { return finish(append, term) }
+        let owner = reply.values(0).first
+        let isMine = reply.values(1).first.flatMap { LogBatch($0.value) }?.id == append.batch.id
+        // An earlier attempt was successful, even if another node owns the log now.
+        if isMine { finish(append, term) }
+        if owner?.createRevision != term { return fenced(owner) }
+        if isMine { return }
+        emit(.damaged("the head of the log was changed by somebody who does not own it"))
+        leave(term, because: .refused(.invalidRequest("the head of the log has changed")))
+    }
+
+    private mutating func finish(_ append: Append, _ term: Int64) {
+        self.append = nil
+        position.sequence = append.batch.lastSequence
+        role = .owner(term: term, head: append.head)
+        let bytes = append.batch.bytes.count + append.parts.reduce(0) { $0 + $1.count }
+        tail.add(append.batch.firstSequence, bytes: bytes)
+        emit(.appended(through: position.sequence))
+    }
+
+    mutating func appendFailed(_ error: EtcdError) {
+        guard let append, case .owner(let term, _) = role else { return }
+        let mayPass = error.isOfOneMember || error == .overloaded
+        if mayPass, now < append.deadline { return }
+        leave(term, because: mayPass ? .noQuorum : .refused(error))
+    }
+
+    // MARK: Losing the log
+
+    /// The term of this node is over, since a comparison with it has failed.
+    private mutating func fenced(_ value: EtcdKeyValue?) {
+        let owner = value.flatMap { LogReading.Owner($0) }
+        failAppend(.fenced(by: owner?.record.node))
+        role = .follower
+        following = .reading
+        emit(.disown(by: owner?.record.node))
+    }
+
+    /// Ends the own term, whatever is under way.
+    private mutating func leave(_ term: Int64, because reason: AppendFailure) {
+        failAppend(reason)
+        // Its answer would say nothing that reading the log will not.
+        pending = nil
+        retryAt = nil
+        if isOwner { emit(.disown(by: nil)) }
+        role = .leaving(term: term)
+        following = .reading
+    }
+
+    private mutating func failAppend(_ reason: AppendFailure) {
+        guard append != nil || waiting != nil else { return }
+        append = nil
+        waiting = nil
+        isInDoubt = true
+        emit(.appendFailed(reason))
+    }
+
+    mutating func ended() {
+        role = .follower
+        if following != .copying { following = .reading }
+    }
+
+    mutating func leaseChanged(_ lease: Int64?) {
+        guard lease != self.lease else { return }
+        self.lease = lease
+        statedSequence = nil
+        switch role {
+        case .owner(let term, _), .claimed(let term, _): leave(term, because: .fenced(by: nil))
+        case .follower, .leaving: break
+        }
+    }
+
+    mutating func release() {
+        rank = nil
+        switch role {
+        case .owner(let term, _), .claimed(let term, _): leave(term, because: .fenced(by: nil))
+        case .follower, .leaving: break
+        }
+    }
+
+    // MARK: Trimming
+
+    mutating func readKept(_ reply: EtcdTransactionReply) {
+        guard case .owner(let term, _) = role else { return }
+        var kept = keptSequence
+        for value in reply.values(0) { kept = min(kept, LogTransactions.number(value.value) ?? 0) }
+        var target = floor
+        if let room = tail.floor(keeping: options.tailBytesMin), let beginning = tail.beginning(upTo: kept + 1) {
+            target = max(target, min(room, beginning))
+        }
+        // What other nodes lack they can copy from this one, which has to have it.
+        if let limit = tail.floor(keeping: options.tailBytesMax), let own = tail.beginning(upTo: keptSequence + 1) {
+            target = max(target, min(limit, own))
+        }
+        if target > floor { call(transactions.trim(to: target, term: term), for: .trim(target)) }
+    }
+
+    mutating func trimmed(_ floor: UInt64, _ reply: EtcdTransactionReply) {
+        guard reply.hasSucceeded else { return fenced(nil) }
+        self.floor = floor
+        tail.trim(to: floor)
+    }
+}

@@ -1,0 +1,275 @@
+package import EtcdMessages
+package import RealtimeDatabase
+
+/// The replicated log of one database, at one node: who owns the log, what is appended, and what follows.
+///
+/// A pure value: events and times come in, actions go out. It knows no thread, no socket and no clock. At most one
+/// call is under way at a time; its answer comes back as ``Event/replied(_:_:)``.
+///
+/// * A node that follows reads the log up to its end, then watches it. Gaps, compaction and lost watches lead back
+/// to reading. * A node that owns the log appends to it. Every append depends on the node's term, and on the head
+/// of the log as the node
+///   left it. So an owner that lost its lease can write nothing, whenever it wakes up.
+/// * An append of unknown outcome is repeated until its outcome is known. A node that gives up before that ends its
+/// own term
+///   first and then reads the log: only after that can it say what the log has (``Action/settled(through:)``).
+package struct ReplicatedLog: Sendable {
+    package struct Options: Hashable, Sendable {
+        /// Values of the store are at most about so large.
+        package var partBytesMax = 1 << 20
+        /// Batches that a follower reads at once.
+        package var readLimit: Int64 = 16
+        /// How long an append is repeated, in milliseconds.
+        package var appendMilliseconds: Int64 = 10_000
+        /// Between two attempts of a call, in milliseconds.
+        package var retryMilliseconds: Int64 = 50
+        /// Candidates after the first wait so many times this before they claim, in milliseconds.
+        package var rankMilliseconds: Int64 = 200
+        /// Between two looks at what the nodes have, in milliseconds.
+        package var trimMilliseconds: Int64 = 2_000
+        /// Between two statements of what this node has, in milliseconds.
+        package var keepMilliseconds: Int64 = 5_000
+        /// The store keeps so many bytes of the log, even if all nodes have them.
+        package var tailBytesMin = 64 << 20
+        /// The store keeps at most about so many bytes, even if some node lacks them.
+        package var tailBytesMax = 1 << 30
+        /// How exactly the bytes of the log are known.
+        package var stretchBytes = 1 << 20
+
+        package init() {}
+    }
+
+    package enum Event: Sendable {
+        case tick
+        /// The lease of the node has begun, or (nil) must not be relied on any more.
+        case lease(Int64?)
+        /// The node's place among those that may own the log: 0 claims it first, nil never.
+        case rank(Int?)
+        /// Records to append, which follow those of the log. The owner may be asked for one append at a time.
+        case append([LogRecord])
+        /// The node's own files have everything up to a sequence number, also after a loss of power.
+        case kept(through: UInt64)
+        /// Answers ``Action/call(_:serial:)``.
+        case replied(UInt64, Result<EtcdTransactionReply, EtcdError>)
+        /// From the watch with this number. Answers ``Action/watch(_:serial:)``.
+        case watched(UInt64, [EtcdChange])
+        case watchEnded(UInt64)
+        /// Answers ``Action/copy(epoch:from:)``: the node's own files are where those of another node were.
+        case copied(LogPosition)
+        /// The node gives the log up, so that another one can take it over. It does not claim it before ``rank(_:)``.
+        case release
+    }
+
+    package enum Action: Sendable {
+        /// Answered by ``Event/replied(_:_:)``.
+        case call(EtcdTransaction, serial: UInt64)
+        /// Answered by ``Event/watched(_:_:)`` and ``Event/watchEnded(_:)``. Ends all earlier watches.
+        case watch(EtcdWatch, serial: UInt64)
+        case endWatch
+        /// The history that the node's files belong to from now on; they are empty.
+        case begin(epoch: UInt64)
+        /// Records that others appended, in order: to be stored and applied.
+        case follow([LogRecord])
+        /// This node owns the log.
+        case own(term: Int64)
+        /// It owns it no more.
+        case disown(by: String?)
+        /// The log has what was appended, up to this.
+        case appended(through: UInt64)
+        /// The log has the records of the append, or not: ``settled(through:)`` follows.
+        case appendFailed(AppendFailure)
+        /// After a failed append: the log ends here for this node, whose earlier appends cannot come any more. All
+        /// records up to this were passed to ``follow(_:)`` or reported as appended.
+        case settled(through: UInt64)
+        /// The node's files cannot follow the log from where they are: they need a copy of another node's. Answered
+        /// by ``Event/copied(_:)``.
+        case copy(epoch: UInt64, from: UInt64)
+        /// A value in the store is damaged, or of a later version: for operators.
+        case damaged(String)
+    }
+
+    package enum AppendFailure: Error, Hashable, Sendable {
+        /// Another node owns the log, or none does.
+        case fenced(by: String?)
+        /// The store could not be reached for too long.
+        case noQuorum
+        /// The store has refused it.
+        case refused(EtcdError)
+    }
+
+    // MARK: State
+
+    enum Role: Hashable {
+        case follower
+        /// A claim was successful. The rest of the log is being read; then the head is known, and what earlier
+        /// owners have left is removed.
+        case claimed(term: Int64, head: LogHead? = nil)
+        case owner(term: Int64, head: LogHead)
+        /// The own term may still be alive, and is to be ended.
+        case leaving(term: Int64)
+    }
+
+    enum Following: Hashable {
+        /// Reading, or about to.
+        case reading
+        /// Reading the parts of a batch.
+        case readingParts(LogBatch)
+        case watching(serial: UInt64)
+        /// Another node's files are being copied.
+        case copying
+        /// An owner does not follow.
+        case idle
+    }
+
+    /// What a call is for.
+    enum Purpose: Hashable {
+        case read, parts, claim(lease: Int64), end, found, tidy, part, append, keep, readKept, trim(UInt64)
+    }
+
+    struct Append {
+        let batch: LogBatch
+        let parts: [[UInt8]]
+        let head: LogHead
+        /// Parts that are written.
+        var partCount = 0
+        let deadline: Int64
+    }
+
+    let options: Options
+    let transactions: LogTransactions
+    let foundingEpoch: UInt64
+
+    var role = Role.follower
+    var following = Following.reading
+    /// What the node has seen of the log: everything up to this was followed or appended.
+    package internal(set) var position: LogPosition
+    var append: Append?
+    var waiting: [LogRecord]?
+    /// An append has failed, and what came of it is not known yet.
+    var isInDoubt = false
+    var tail: TailMeasure
+    var appendCount: UInt64 = 0
+    /// Of the log in the store.
+    package internal(set) var floor: UInt64 = 1
+    /// As far as the node knows.
+    package internal(set) var ownerName: String?
+    /// Since when the log has no owner, as far as the node knows.
+    var ownerlessSince: Int64?
+    var lease: Int64?
+    var rank: Int?
+    var keptSequence: UInt64 = 0
+    var statedSequence: UInt64?
+
+    var pending: (serial: UInt64, purpose: Purpose)?
+    var serial: UInt64 = 0
+    /// After a failed call: the next one is made at this time.
+    var retryAt: Int64?
+    var nextTrim: Int64 = .min
+    var nextKeep: Int64 = .min
+
+    var now: Int64 = 0
+    var actions: [Action] = []
+
+    /// - parameter owner: this process.
+    /// - parameter position: of the node's own files.
+    /// - parameter foundingEpoch: a random number, for a log that this node begins. Files with a history keep theirs.
+    package init(
+        database: String, owner: OwnerRecord, position: LogPosition, foundingEpoch: UInt64,
+        options: Options = Options()
+    ) {
+        transactions = LogTransactions(LogKeys(database: database), owner: owner)
+        self.position = position
+        self.foundingEpoch = foundingEpoch
+        self.options = options
+        tail = TailMeasure(stretchBytes: options.stretchBytes)
+    }
+
+    /// The node owns the log, as far as it knows. Whether it may answer for that is up to its lease
+    /// (``NodeLease/isValid(at:)``).
+    package var isOwner: Bool { if case .owner = role { true } else { false } }
+
+    /// Handles an event.
+    ///
+    /// - parameter time: in milliseconds, by a clock that nobody sets.
+    package mutating func handle(_ event: Event, at time: Int64) -> [Action] {
+        now = time
+        switch event {
+        case .tick: break
+        case .lease(let lease): leaseChanged(lease)
+        case .rank(let rank): self.rank = rank
+        case .append(let records): add(records)
+        case .kept(let sequence): keptSequence = sequence
+        case .replied(let serial, let result): replied(serial, result)
+        case .watched(let serial, let changes): watched(serial, changes)
+        case .watchEnded(let serial): if following == .watching(serial: serial) { following = .reading }
+        case .copied(let position):
+            if following == .copying {
+                self.position = position
+                following = .reading
+                tail = TailMeasure(stretchBytes: options.stretchBytes)
+            }
+        case .release: release()
+        }
+        next()
+        defer { actions = [] }
+        return actions
+    }
+
+    mutating func emit(_ action: Action) { actions.append(action) }
+
+    // MARK: Calls
+
+    mutating func call(_ transaction: EtcdTransaction, for purpose: Purpose) {
+        precondition(pending == nil, "one call at a time")
+        serial += 1
+        pending = (serial, purpose)
+        retryAt = nil
+        emit(.call(transaction, serial: serial))
+    }
+
+    /// Makes the call that is due, if none is under way.
+    mutating func next() {
+        guard pending == nil, retryAt.map({ now >= $0 }) ?? true else { return }
+        switch role {
+        case .leaving(let term): call(transactions.end(term: term), for: .end)
+        case .owner(let term, let head): nextOfOwner(term, head)
+        case .follower, .claimed: nextOfFollower()
+        }
+    }
+
+    mutating func replied(_ serial: UInt64, _ result: Result<EtcdTransactionReply, EtcdError>) {
+        guard let (awaited, purpose) = pending, awaited == serial else { return }
+        pending = nil
+        switch result {
+        case .success(let reply): succeeded(purpose, reply)
+        case .failure(let error): failed(purpose, error)
+        }
+    }
+
+    private mutating func succeeded(_ purpose: Purpose, _ reply: EtcdTransactionReply) {
+        switch purpose {
+        case .read: read(reply)
+        case .parts: readParts(reply)
+        case .claim(let lease): claimed(lease, reply)
+        case .end: ended()
+        case .found: following = .reading
+        case .tidy: tidied(reply)
+        case .part: wrotePart(reply)
+        case .append: appended(reply)
+        case .keep: break
+        case .readKept: readKept(reply)
+        case .trim(let floor): trimmed(floor, reply)
+        }
+    }
+
+    private mutating func failed(_ purpose: Purpose, _ error: EtcdError) {
+        retryAt = now + options.retryMilliseconds
+        switch purpose {
+        case .append, .part: appendFailed(error)
+        case .claim: following = .reading
+        case .keep: statedSequence = nil
+        case .readKept, .trim: nextTrim = now + options.trimMilliseconds
+        case .read, .parts, .end, .found, .tidy: break
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import TestSupport
+
+/// Something that goes wrong at some time.
+struct Fault: CustomStringConvertible {
+    enum Kind: CaseIterable {
+        /// The next request of the node does not reach the engine.
+        case loseRequest
+        /// The engine carries it out, but its reply is lost.
+        case loseReply
+        /// It arrives after the node has given up waiting for it.
+        case delayRequest
+        /// It arrives twice.
+        case repeatRequest
+        /// The node is told that nothing was done, and why.
+        case refuseRequest
+        /// The node does nothing for a while, and then goes on as if no time had passed.
+        case pause
+        /// The node's process ends and starts again.
+        case kill
+        /// The same, and what its files had not synced is lost.
+        case powerCut
+        /// The node cannot reach the engine for a while.
+        case cutOff
+        /// Nobody can reach the engine for a while.
+        case outage
+        /// The engine takes no more values for a while.
+        case full
+        /// The engine ends the node's lease before its time.
+        case endLease
+        /// The engine lets leases live for longer.
+        case prolongLeases
+        case breakWatch
+        /// The node's watch says nothing for a while, though it is open.
+        case stallWatch
+        /// The node's watch tells again what it told before.
+        case repeatWatch
+        case compact
+        /// The node gives up what it owns, and claims again later.
+        case release
+    }
+
+    var time: Int64
+    var node: Int
+    var kind: Kind
+    var milliseconds: Int64
+
+    var description: String { "\(time) ms, node \(node): \(kind) (\(milliseconds) ms)" }
+
+    /// A list that depends on the seed alone.
+    static func list(seed: UInt64, nodes: Int, from start: Int64, count: Int) -> [Fault] {
+        var random = SeededRandom(seed: seed)
+        // Some runs have few kinds of faults, which come together more often then.
+        let kinds = Kind.allCases.shuffled(using: &random).prefix(Bool.random(using: &random) ? 4 : 18)
+        let endsLeases = seed.isMultiple(of: 2)
+        var time = start
+        var faults: [Fault] = []
+        while faults.count < count {
+            // In bursts, with quiet times in which something gets done.
+            time +=
+                Int.random(in: 0..<8, using: &random) == 0
+                ? Int64.random(in: 500...5000, using: &random) : Int64.random(in: 1...120, using: &random)
+            var kind = kinds.randomElement(using: &random)!
+            if kind == .endLease, !endsLeases { kind = .prolongLeases }
+            faults.append(
+                Fault(
+                    time: time, node: Int.random(in: 0..<nodes, using: &random), kind: kind,
+                    milliseconds: Int64.random(in: 1...3, using: &random)
+                        * Int64.random(in: 10...2000, using: &random)))
+        }
+        return faults
+    }
+}

@@ -1,0 +1,127 @@
+import EtcdMessages
+import RealtimeDatabase
+import TestSupport
+import Testing
+
+@testable import ReplicatedLog
+
+@Suite("Values of the replicated log") struct LogValueTests {
+    private static let id = AppendID(term: 12, number: 3)
+
+    private static func records(_ sizes: [Int]) -> [LogRecord] {
+        var next: UInt64 = 41
+        return sizes.enumerated().map { index, size in
+            defer { next += UInt64(index) + 1 }
+            return LogRecord(
+                firstSequence: next, count: index + 1, time: 1000 + Int64(index),
+                body: Array(repeating: UInt8(index), count: size))
+        }
+    }
+
+    @Test("a batch gives back its records") func whole() throws {
+        let (batch, parts) = LogBatch.make(Self.records([3, 0, 70]), Self.id, epoch: 9, partBytesMax: 1000)
+        #expect(parts.isEmpty)
+        let read = try #require(LogBatch(batch.bytes))
+        #expect(read == batch)
+        #expect(read.firstSequence == 41)
+        #expect(read.lastSequence == 46)
+        #expect(read.lastTime == 1002)
+        let records = try #require(read.records())
+        #expect(records.map(\.firstSequence) == [41, 42, 44])
+        #expect(records.map(\.count) == [1, 2, 3])
+        #expect(records.map(\.body.count) == [3, 0, 70])
+    }
+
+    @Test("a large batch is cut into parts, which all have to be there") func parts() throws {
+        let (batch, parts) = LogBatch.make(Self.records([500, 700]), Self.id, epoch: 9, partBytesMax: 300)
+        #expect(parts.count == 5)
+        #expect(parts.allSatisfy { $0.count <= 300 })
+        let read = try #require(LogBatch(batch.bytes))
+        #expect(read.records(parts: parts.flatMap(\.self))?.map(\.body.count) == [500, 700])
+        #expect(read.records(parts: parts.dropLast().flatMap(\.self)) == nil)
+        #expect(read.records() == nil)
+    }
+
+    @Test("damage is noticed, and never stops the program", arguments: 0..<100 as Range<UInt64>)
+    func damage(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let (batch, _) = LogBatch.make(Self.records([30, 20]), Self.id, epoch: 9, partBytesMax: 1000)
+        var bytes = batch.bytes
+        let index = Int.random(in: 58..<bytes.count, using: &random)
+        bytes[index] ^= UInt8.random(in: 1...255, using: &random)
+        #expect(LogBatch(bytes)?.records() == nil, "seed \(seed)")
+        let short = Array(batch.bytes.prefix(Int.random(in: 0..<batch.bytes.count, using: &random)))
+        #expect(LogBatch(short)?.records() == nil, "seed \(seed)")
+    }
+
+    @Test("heads and owners are read as they were written, and nothing else is") func heads() {
+        let head = LogHead(epoch: .max, lastSequence: 7, lastTime: -1, lastAppend: Self.id)
+        #expect(LogHead(head.bytes) == head)
+        #expect(LogHead(head.bytes + [0]) == nil)
+        #expect(LogHead(Array(head.bytes.dropLast())) == nil)
+        #expect(LogHead([2] + head.bytes.dropFirst()) == nil)
+        let owner = OwnerRecord(node: "n-1", incarnation: 77)
+        #expect(OwnerRecord(owner.bytes) == owner)
+        #expect(OwnerRecord(Array(owner.bytes.prefix(8))) == nil)
+    }
+
+    @Test("keys of batches are in the order of their numbers, and parts are not watched") func keys() {
+        let keys = LogKeys(database: "main")
+        #expect(keys.batch(9).lexicographicallyPrecedes(keys.batch(10)))
+        #expect(keys.batch(.max).lexicographicallyPrecedes(keys.batchesEnd))
+        #expect(keys.watched.contains(keys.batch(1)))
+        #expect(keys.watched.contains(keys.owner))
+        #expect(!keys.watched.contains(keys.part(0, of: 1, Self.id)))
+        #expect(!LogKeys(database: "mai").watched.contains(keys.owner))
+        #expect(keys.parts(from: 5, upTo: nil).contains(keys.part(2, of: 5, Self.id)))
+        #expect(!keys.parts(from: 6, upTo: nil).contains(keys.part(2, of: 5, Self.id)))
+        #expect(
+            !keys.parts(of: 5, AppendID(term: 1, number: 1)).contains(
+                keys.part(0, of: 5, AppendID(term: 1, number: 12))))
+    }
+
+    @Test("a lease is relied on for less time than it lasts, counted from sending") func lease() {
+        var lease = NodeLease(seed: 5)
+        guard case .grant(let number, let seconds)? = lease.handle(.tick, at: 1000).first else {
+            Issue.record("no lease is asked for")
+            return
+        }
+        expect(&lease, .granted(number, .success(seconds)), 1800, [.lease(number)])
+        #expect(lease.isValid(at: 3499))
+        #expect(!lease.isValid(at: 3500))
+        expect(&lease, .tick, 2000, [.keepAlive(number)])
+        expect(&lease, .renewed(number, .failure(.noLeader)), 2400, [])
+        expect(&lease, .tick, 2600, [.keepAlive(number)])
+        expect(&lease, .renewed(number, .success(3)), 3300, [])
+        #expect(lease.isValid(at: 5099))
+        #expect(!lease.isValid(at: 5100))
+        // Its end is noticed, and another one has another number.
+        expect(&lease, .tick, 5200, [.lease(nil)])
+        guard case .grant(let other, _)? = lease.handle(.tick, at: 5200).first else {
+            Issue.record("no other lease is asked for")
+            return
+        }
+        #expect(other != number)
+        expect(&lease, .granted(number, .success(3)), 5300, [])
+    }
+
+    private func expect(
+        _ lease: inout NodeLease, _ event: NodeLease.Event, _ time: Int64, _ expected: [NodeLease.Action],
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        let actions = lease.handle(event, at: time)
+        #expect(actions == expected, sourceLocation: location)
+    }
+
+    @Test("trimming knows where batches begin") func tail() {
+        var tail = TailMeasure(stretchBytes: 100)
+        for first in stride(from: 1 as UInt64, to: 100, by: 10) { tail.add(first, bytes: 60) }
+        #expect(tail.bytes == 600)
+        #expect(tail.floor(keeping: 600) == nil)
+        #expect(tail.floor(keeping: 200) == 71)
+        #expect(tail.beginning(upTo: 55) == 51)
+        tail.trim(to: 71)
+        #expect(tail.bytes == 180)
+        #expect(tail.beginning(upTo: 55) == nil)
+    }
+}

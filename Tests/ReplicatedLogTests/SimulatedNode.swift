@@ -1,0 +1,53 @@
+import EtcdMessages
+import RealtimeDatabase
+import ReplicatedLog
+
+/// A node that runs: its lease, its log, and the thin host of both. Ended and made anew when the process ends.
+struct SimulatedNode {
+    /// Of the machine, so it lives longer than the process.
+    struct Files {
+        var epoch: UInt64?
+        var records: [LogRecord] = []
+        /// Records that survive a loss of power.
+        var syncedCount = 0
+
+        var last: UInt64 { records.last?.lastSequence ?? start }
+        /// Before the first record.
+        var start: UInt64 = 0
+    }
+
+    let incarnation: UInt64
+    var lease: NodeLease
+    var log: ReplicatedLog
+    /// Operations that wait for an append, and those of the append that is under way.
+    var waiting: [UInt64] = []
+    var appending: [UInt64] = []
+    var flying: [LogRecord] = []
+    /// Of failed appends, until the log says what has come of them.
+    var doubtful: [UInt64] = []
+    var term: Int64?
+    var watch: (serial: UInt64, keys: EtcdKeyRange, next: Int64)?
+
+    static let options: ReplicatedLog.Options = {
+        // Small enough for parts, trimming and copies to be usual.
+        var options = ReplicatedLog.Options()
+        options.partBytesMax = 600
+        options.readLimit = 4
+        options.appendMilliseconds = 3000
+        options.trimMilliseconds = 400
+        options.keepMilliseconds = 300
+        options.tailBytesMin = 2000
+        options.tailBytesMax = 8000
+        options.stretchBytes = 300
+        return options
+    }()
+
+    init(name: String, incarnation: UInt64, files: Files) {
+        self.incarnation = incarnation
+        lease = NodeLease(seed: incarnation)
+        log = ReplicatedLog(
+            database: "main", owner: OwnerRecord(node: name, incarnation: incarnation),
+            position: LogPosition(epoch: files.epoch, sequence: files.last), foundingEpoch: incarnation,
+            options: Self.options)
+    }
+}
