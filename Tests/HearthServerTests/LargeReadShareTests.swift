@@ -49,6 +49,8 @@ import TreeStorage
             $0.durability = .memory
             $0.snapshotLimits.openMax = 8
             $0.snapshotLimits.threadsMax = 2
+            // Their reads do not end because they take nothing.
+            $0.snapshotLimits.patience = .seconds(3600)
         }
         try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
         let greedy = try (0..<3).map { _ in try server.connect(receiveBuffer: 64 << 10) }

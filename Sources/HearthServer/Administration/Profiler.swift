@@ -178,17 +178,23 @@ final class Profiler: RequestObserver {
 
     /// Tells the watchers.
     func flush(_ host: DatabaseHost) {
+        guard let lines = takeLines() else { return }
+        var message: [UInt8] = []
+        ServerMessageWriter.appendProfile(JSONValue.array(lines).bytes, to: &message)
+        host.push(message, to: watchers)
+    }
+
+    /// What there is to tell, the most expensive first; nil if there is nothing.
+    func takeLines() -> [JSONValue]? {
         endLargeReads()
-        if sums.isEmpty { return }
+        if sums.isEmpty { return nil }
         var lines = sums.sorted { $0.value.nanoseconds > $1.value.nanoseconds }.map {
             JSONValue.object($0.key.json($0.value))
         }
         if others > 0 { lines.append(.object(JSONObject(["others": .integer(others)]))) }
         sums.removeAll(keepingCapacity: true)
         others = 0
-        var message: [UInt8] = []
-        ServerMessageWriter.appendProfile(JSONValue.array(lines).bytes, to: &message)
-        host.push(message, to: watchers)
+        return lines
     }
 }
 
