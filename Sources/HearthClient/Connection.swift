@@ -54,6 +54,9 @@ package final class Connection: Sendable {
 
     /// Ends the connection. What was sent before still reaches the server; whoever waits for an answer gets
     /// `disconnected(.closed)`.
+    /// A request that changes nothing and that everybody may make. Returns with its answer.
+    package func ping() async throws(ConnectionError) { _ = try await send(.statistics) }
+
     package func close() {
         let core = core
         loop.execute { core.close() }

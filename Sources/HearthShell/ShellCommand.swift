@@ -36,6 +36,10 @@ struct ShellCommand: Sendable {
     }
 }
 
+extension ShellCommand {
+    static func suggestion(for name: String) -> String { Suggestion.text(for: name, among: all.map(\.name)) }
+}
+
 extension ShellSession {
     /// Runs one command.
     package func run(_ words: [Word]) async throws(ShellError) {
@@ -45,7 +49,7 @@ extension ShellSession {
             throw .usage(
                 isAddress
                     ? "there is no command '\(name)'; the URL of a server is like ws://\(name)"
-                    : "there is no command '\(name)'; 'help' lists them")
+                    : "there is no command '\(name)'\(ShellCommand.suggestion(for: name)); 'help' lists them")
         }
         try await noticingLoss { () async throws(ShellError) in
             try await command.run(self, try ShellArguments(command, Array(words.dropFirst())))

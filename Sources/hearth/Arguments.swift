@@ -1,5 +1,6 @@
 import Glibc
 import HearthServer
+import HearthShell
 
 /// Why a command line is wrong: one line for people.
 struct UsageError: Error {
@@ -46,7 +47,8 @@ struct Arguments {
                     positional.append(word)
                     continue
                 }
-                throw UsageError(message: "unknown option --\(name)")
+                let suggestion = Suggestion.text(for: word, among: known.map { "--\($0.name)" })
+                throw UsageError(message: "unknown option --\(name)\(suggestion)")
             }
             if option.value == nil {
                 guard parts.count == 1 else { throw UsageError(message: "--\(name) takes no value") }
@@ -93,7 +95,8 @@ struct Arguments {
                 throw UsageError(message: "\(path):\(number + 1): not a line 'option = value': \(line)")
             }
             guard known.contains(where: { $0.name == name }) else {
-                throw UsageError(message: "\(path):\(number + 1): unknown option '\(name)'")
+                let suggestion = Suggestion.text(for: name, among: known.map(\.name))
+                throw UsageError(message: "\(path):\(number + 1): unknown option '\(name)'\(suggestion)")
             }
             if options[name] == nil { options[name] = parts[1].trimmed }
         }

@@ -16,6 +16,7 @@ struct Command: Sendable {
 
     static let all: [Command] = [
         serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, doctor, health,
+        ping,
         rules,
         users,
         admin, console,
@@ -66,7 +67,8 @@ struct Command: Sendable {
     }
 
     private static func unknown(_ name: String) -> ExitCode {
-        complain("unknown command '\(name)'; 'hearth help' lists the commands", as: "hearth")
+        let suggestion = Suggestion.text(for: name, among: all.map(\.name))
+        return complain("unknown command '\(name)'\(suggestion); 'hearth help' lists the commands", as: "hearth")
     }
 
     private static func complain(_ message: String, as name: String) -> ExitCode {

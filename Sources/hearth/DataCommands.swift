@@ -13,7 +13,8 @@ extension Command {
 
             """ + QueryOptions.details,
         options: ServerAddress.options + QueryOptions.options + [
-            .init(name: "json", value: nil, help: "one line, also on a terminal")
+            .init(name: "json", value: nil, help: "one line, also on a terminal"),
+            .init(name: "shallow", value: nil, help: "the keys of an object alone, each with true"),
         ]
     ) { arguments throws(UsageError) in
         let words = try arguments.positional("PATH")
@@ -21,10 +22,24 @@ extension Command {
         let path = try run.address.path(words[0])
         let query = try QueryOptions.query(arguments)
         let isPretty = !arguments.flag("json") && isatty(STDOUT_FILENO) == 1
+        if arguments.flag("shallow") {
+            guard query == nil else { throw UsageError(message: "--shallow and a query do not go together") }
+            return try shallow(ClientRun("get", arguments, at: words[0]), isPretty: isPretty)
+        }
         return run { connection throws(ConnectionError) in
             var text = try await connection.get(path, query: query).bytes
             if isPretty { text = JSONLayout(isPretty: true).text(text) } else { text.append(UInt8(ascii: "\n")) }
             StandardOutput.write(text)
+        }
+    }
+
+    /// The server reads the keys without the values, however large these are (rest.md 2).
+    private static func shallow(_ run: ClientRun, isPretty: Bool) throws(UsageError) -> ExitCode {
+        run.onLoop { loop throws(ConnectionError) in
+            let call = try await run.request(query: "shallow=true", on: loop)
+            let text = try await call.answer(on: loop, options: run.address.options)
+            StandardOutput.write(isPretty ? JSONLayout(isPretty: true).text(text) : text + Array("\n".utf8))
+            return .success
         }
     }
 

@@ -6,14 +6,19 @@ import SecurityRules
 
 extension Command {
     static let rules = Command(
-        name: "rules", synopsis: "check FILE | test FILE... | explain [OPTIONS] OPERATION",
-        summary: "Check, test and explain security rules, with or without a server.",
+        name: "rules",
+        synopsis: "check FILE | test FILE... | explain [OPTIONS] OPERATION | pull [FILE] | push FILE | diff FILE",
+        summary: "Check, test, explain and publish security rules, with or without a server.",
         details: """
             check    read a rules file; a mistake is printed with its line and column
             test     run files of test cases, each naming its rules; a case that comes out otherwise is
                      printed with the rules that decided, then how much of the rules was looked at
             explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'; with --rules by a
                      file, with --server by the rules and data of a server, of which nothing is changed
+
+            pull     write the rules in force at --server, as they were published, to FILE or standard output
+            push     put the rules of FILE in force; a mistake changes nothing. At a terminal it asks first
+            diff     print the lines that a push would change: 0 if there are none, otherwise 1
 
             docs/rules.md describes the language and the files of test cases. The command ends with 0, with
             1 when a case came out otherwise or the operation is denied, with 65 when a file has a mistake.
@@ -23,11 +28,12 @@ extension Command {
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
             .init(
                 name: "server", value: "URL",
-                help: "explain: where the server answers administrators (default: that of --key)"),
+                help: "explain, pull, push, diff: where it answers administrators (default: that of --key)"),
             .init(name: "as", value: "UID", help: "explain: who asks (default: somebody signed out)"),
             .init(name: "claims", value: "JSON", help: "explain: the claims of their token (default {})"),
             .init(name: "coverage", value: nil, help: "test: print every condition that was never true or never false"),
-            .init(name: "database", value: "NAME", help: "explain: the server's database (default: its default)"),
+            .init(name: "database", value: "NAME", help: "the server's database (default: its default)"),
+            .init(name: "yes", value: nil, help: "push: do not ask"),
         ] + ServerAddress.accessOptions
     ) { arguments throws(UsageError) in
         do throws(RulesCommandError) {
@@ -36,7 +42,12 @@ extension Command {
             case ("test", let files) where !files.isEmpty:
                 return try test(files, rules: arguments["rules"], printsCoverage: arguments.flag("coverage"))
             case ("explain", let words) where !words.isEmpty: return try RulesQuestion(words, arguments).answer()
-            default: throw .usage("needs check FILE, test FILE... or explain OPERATION")
+            case ("pull", let files) where files.count <= 1: return try sync("pull", arguments).pull(files.first)
+            case ("push", let files) where files.count == 1:
+                return try sync("push", arguments).push(files[0], isSure: arguments.flag("yes"))
+            case ("diff", let files) where files.count == 1:
+                return try sync("diff", arguments).compare(with: files[0])
+            default: throw .usage("needs check FILE, test FILE..., explain OPERATION, pull, push FILE or diff FILE")
             }
         } catch {
             switch error {
@@ -46,6 +57,10 @@ extension Command {
                 return .data
             }
         }
+    }
+
+    private static func sync(_ verb: String, _ arguments: Arguments) throws(RulesCommandError) -> RulesSync {
+        do throws(UsageError) { return try RulesSync(verb, arguments) } catch { throw .usage(error.message) }
     }
 
     private static func check(_ files: [String]) throws(RulesCommandError) -> ExitCode {

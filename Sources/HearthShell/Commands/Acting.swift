@@ -61,7 +61,9 @@ extension ShellCommand {
                 } + ["", "'help COMMAND' explains one. Keys complete with tab; ^C ends a command, ^D the shell."]
             }
         }
-        guard let command = named(name) else { throw .usage("there is no command '\(name)'; 'help' lists them") }
+        guard let command = named(name) else {
+            throw .usage("there is no command '\(name)'\(suggestion(for: name)); 'help' lists them")
+        }
         try session.show(.text(command.usage)) {
             var lines = ["usage: \(command.usage)", command.summary]
             if !command.details.isEmpty {

@@ -25,7 +25,10 @@ struct ShellArguments {
                 words.append(word)
                 continue
             }
-            guard let hasValue = command.options[word.text] else { throw misused("unknown option \(word.text)") }
+            guard let hasValue = command.options[word.text] else {
+                let suggestion = Suggestion.text(for: word.text, among: command.options.keys.sorted())
+                throw misused("unknown option \(word.text)\(suggestion)")
+            }
             guard hasValue else {
                 options[word.text] = Word("")
                 continue
