@@ -19,6 +19,7 @@ package struct HTTPStatus: Equatable, Sendable {
     package static let notFound = HTTPStatus(404)
     package static let methodNotAllowed = HTTPStatus(405)
     package static let requestTimeout = HTTPStatus(408)
+    package static let conflict = HTTPStatus(409)
     package static let preconditionFailed = HTTPStatus(412)
     package static let contentTooLarge = HTTPStatus(413)
     package static let targetTooLong = HTTPStatus(414)

@@ -53,6 +53,11 @@ package struct ConfigurationCheck: Sendable {
                 self.error(error.message)
             }
         }
+        for file in [configuration.settingsFile].compactMap({ $0 }) + contents.settingsFiles {
+            do throws(RulesInForce.LoadError) { _ = try RulesInForce.settings(file) } catch {
+                self.error(error.message)
+            }
+        }
         if configuration.isDevelopment { return }
         if configuration.rulesFile == nil, own.isEmpty { error("there are no rules: --rules FILE") }
         for (file, program) in programs where program.isOpen && !configuration.allowsOpenRules {

@@ -56,7 +56,8 @@ package final class Server: Sendable {
             try Self.check(DevelopmentMark(in: folder.path), configuration, log)
             Self.warn(folder, configuration, log)
             let rules = try RulesInForce(
-                file: configuration.rulesFile, folder: folder, isDevelopment: configuration.isDevelopment)
+                file: configuration.rulesFile, settingsFile: configuration.settingsFile, folder: folder,
+                isDevelopment: configuration.isDevelopment)
             try Self.check(rules, configuration)
             let denials = DenialLog(log: configuration.isDevelopment ? log : nil)
             let loopCount = min(configuration.loops ?? EventLoopGroup.availableCPUCount, ConnectionID.loopsMax)
@@ -324,7 +325,11 @@ package final class Server: Sendable {
         }
         let own = services.rules.databasesWithOwn
         log.info(
-            "server.rules", [("file", services.rules.file ?? "none"), ("of-their-own", own.joined(separator: ","))])
+            "server.rules",
+            [
+                ("file", services.rules.file ?? "none"), ("of-their-own", own.joined(separator: ",")),
+                ("settings", services.rules.settingsFile ?? "none"),
+            ])
         log.info(
             "server.limits",
             [
@@ -409,7 +414,7 @@ package final class Server: Sendable {
                 services.identity?.accounts.lookAtFile()
                 services.helper.post { services.lookAtDisk() }
             }
-            if services.rules.file != nil { services.helper.post { services.reloadRules() } }
+            if services.rules.hasFiles { services.helper.post { services.reloadRules() } }
             loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts, ticks: ticks + 1) }
         }
     }

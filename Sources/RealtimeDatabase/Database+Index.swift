@@ -76,9 +76,8 @@ extension Database {
     /// indexes since.
     func preparedEntries(for assignment: Assignment, _ prepared: PreparedRows?) -> PreparedEntries? {
         guard let nodes = indexTrie.concerned(byValueAt: assignment.target.path) else { return nil }
-        let numbers = catalog.indexes.map(\.number)
-        if let entries = prepared?.entries, entries.numbers == numbers { return entries }
-        return PreparedEntries(assignment.value, nodes, numbers: numbers)
+        if let entries = prepared?.entries, entries.isOf(catalog.indexes) { return entries }
+        return PreparedEntries(assignment.value, nodes, of: catalog.indexes)
     }
 
     // MARK: Reading
@@ -91,23 +90,30 @@ extension Database {
 
     // MARK: Building
 
-    /// Some index does not have all its entries yet.
-    package var isBuildingIndex: Bool { catalog.incomplete != nil }
+    /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
+    package var isBuildingIndex: Bool { unfinishedIndex != nil }
+
+    private var unfinishedIndex: IndexCatalog.Index? {
+        catalog.indexes.first { !$0.isComplete || $0.isUnique && !$0.isProven && uniqueFindings[$0.number] == nil }
+    }
 
     /// Adds some entries of indexes that are not complete: those of up to `childrenMax` children. Writes keep up the
-    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Costs about
-    /// one row per child.
+    /// others meanwhile, and adding an entry twice does no harm, so a build that is cut off begins anew. Of values that
+    /// must be unique it finds those that are not. Costs about one row per child.
     package func buildIndex(childrenMax: Int = 200) throws(StorageError) {
         var left = childrenMax
-        while left > 0, let index = catalog.incomplete, refusal == nil, tornBy == nil {
+        while left > 0, let index = unfinishedIndex, refusal == nil, tornBy == nil {
             var build = indexBuild ?? IndexBuild(index)
             if build.index.number != index.number { build = IndexBuild(index) }
-            let isDone = try build.step(rows, childrenLeft: &left) { key in
+            let isDone = try build.step(rows, childrenLeft: &left) { (collection, place) throws(StorageError) in
+                if index.isUnique { try findDuplicate(of: place, in: collection, index) }
+                if index.isComplete { return }
+                let key = IndexEntries.prefix(of: index.number, at: collection) + place.bytes
                 entries.set(key, isPresent: true, generation: rows.generation)
             }
             indexBuild = isDone ? nil : build
             if isDone {
-                catalog.complete(index.number)
+                catalog.complete(index.number, isProven: index.isUnique && finishLooking(for: index))
                 indexTrie = IndexTrie(catalog.indexes)
                 catalogChanged = true
             }
@@ -125,12 +131,14 @@ extension Database {
         catalogChanged = true
     }
 
-    /// Sets what is to be indexed, as the rules say.
-    package func setIndexes(_ definitions: [IndexDefinition]) {
+    /// Sets what is to be indexed, as the rules say, and what must be unique, as the settings say.
+    package func setIndexes(_ definitions: [IndexDefinition], uniques: [IndexDefinition] = []) {
         let before = catalog.stored
-        catalog.set(definitions)
+        catalog.set(definitions, uniques: uniques)
+        uniqueFindings = [:]
+        duplicates = UniqueFindings()
         indexTrie = IndexTrie(catalog.indexes)
         if catalog.stored != before { catalogChanged = true }
-        self.definitions = definitions
+        (self.definitions, self.uniques) = (definitions, uniques)
     }
 }

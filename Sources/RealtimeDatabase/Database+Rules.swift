@@ -14,7 +14,7 @@ extension Database {
     package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
         judge = program.map(RulesJudge.init)
         explainsDenials = explains
-        setIndexes(program?.indexes ?? [])
+        setIndexes(program?.indexes ?? [], uniques: program?.settings.uniques ?? [])
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
@@ -119,7 +119,7 @@ extension Database {
         return .denied(explainsDenials ? reason ?? "" : "")
     }
 
-    private static func reading<Value>(_ body: () throws(RuleTreeError) -> Value) throws(Failure) -> Value {
+    static func reading<Value>(_ body: () throws(RuleTreeError) -> Value) throws(Failure) -> Value {
         do throws(RuleTreeError) {
             return try body()
         } catch {

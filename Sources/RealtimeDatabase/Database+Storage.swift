@@ -82,6 +82,8 @@ extension Database {
     /// Applies operations that the log has and the store has not, in order: at start, and after a failed commit.
     package func replay(_ operations: some Sequence<LogRecord.Operation>) throws(StorageError) {
         for operation in operations where operation.sequence > sequence {
+            // What the catalog says may be older than a time when the settings did not ask for it.
+            if indexTrie.hasUniques { catalog.forgetProofs() }
             switch operation.content {
             case .change(let change):
                 do throws(Failure) {

@@ -24,6 +24,7 @@ extension Database {
         }
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
+        try checkUnique([assignment], value.rows)
         turn.record.storedValue = value.stored
         if listeners.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
@@ -59,6 +60,7 @@ extension Database {
         try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
         let rows = entries.lazy.compactMap(\.value.rows).first
+        try checkUnique(assignments, rows)
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
         try commit(.merge(base: base, assignments), rows, in: &turn)
     }

@@ -58,6 +58,11 @@ package final class Database {
     var forfeited: Set<UInt64> = []
     /// What the rules want indexed, nil until they have said it, the indexes there are, and their entries.
     var definitions: [IndexDefinition]?
+    var uniques: [IndexDefinition] = []
+    /// What is known of values that must be unique and are not: by the number of their index, once all children were
+    /// looked at; and of the index that is being looked through.
+    var uniqueFindings: [UInt32: UniqueFindings] = [:]
+    var duplicates = UniqueFindings()
     var catalog = IndexCatalog()
     var catalogChanged = false
     var indexTrie = IndexTrie([])
@@ -154,7 +159,7 @@ package final class Database {
         owed = try rows.store.owedWrites()
         owedChanged = []
         indexTrie = IndexTrie(catalog.indexes)
-        if let definitions { setIndexes(definitions) }
+        if let definitions { setIndexes(definitions, uniques: uniques) }
     }
 
     // MARK: Turns

@@ -65,10 +65,15 @@ package final class DataFolder: Sendable {
     }
 
     /// Names of the databases that have rules of their own here, sorted.
-    package var databasesWithRules: [String] {
-        FolderContents(path).files.filter { $0.hasSuffix(".rules") }.map { String($0.dropLast(6)) }.filter(
-            Self.isValidName
-        ).sorted()
+    package var databasesWithRules: [String] { FolderContents(path).databases(withFileOf: ".rules") }
+
+    /// Names of the databases that have settings of their own here, sorted.
+    package var databasesWithSettings: [String] { FolderContents(path).databases(withFileOf: ".settings") }
+
+    /// Where the settings of a database are kept, if it has its own.
+    package func settingsPath(of name: String) -> String {
+        precondition(Self.isValidName(name))
+        return "\(path)/\(name).settings"
     }
 
     /// Where the rules of a database are kept, if it has its own.

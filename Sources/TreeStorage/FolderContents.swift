@@ -31,9 +31,15 @@ package struct FolderContents: Sendable {
     }
 
     /// Paths of the rules that databases have of their own, sorted.
-    package var rulesFiles: [String] {
-        files.filter { $0.hasSuffix(".rules") && DataFolder.isValidName(String($0.dropLast(6))) }.sorted()
-            .map { "\(path)/\($0)" }
+    package var rulesFiles: [String] { databases(withFileOf: ".rules").map { "\(path)/\($0).rules" } }
+
+    /// Paths of the settings that databases have of their own, sorted.
+    package var settingsFiles: [String] { databases(withFileOf: ".settings").map { "\(path)/\($0).settings" } }
+
+    /// Names of the databases that have a file with this suffix, sorted.
+    func databases(withFileOf suffix: String) -> [String] {
+        files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.filter(DataFolder.isValidName)
+            .sorted()
     }
 
     /// Names of the files that do not belong to the folder's owner, sorted: a server could not open them.

@@ -10,8 +10,8 @@ extension Command {
         synopsis: "check FILE | test FILE... | explain [OPTIONS] OPERATION | pull [FILE] | push FILE | diff FILE",
         summary: "Check, test, explain and publish security rules, with or without a server.",
         details: """
-            check    read a rules file; a mistake is printed with its line and column
-            test     run files of test cases, each naming its rules; a case that comes out otherwise is
+            check    read rules files and settings files; a mistake is printed with its line and column
+            test     run files of test cases, each naming its rules and settings; a case that comes out otherwise is
                      printed with the rules that decided, then how much of the rules was looked at
             explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'; with --rules by a
                      file, with --server by the rules and data of a server, of which nothing is changed
@@ -25,6 +25,7 @@ extension Command {
             """,
         options: [
             .init(name: "rules", value: "FILE", help: "the rules (test: instead of those that the test files name)"),
+            .init(name: "settings", value: "FILE", help: "test: the settings, instead of those that the files name"),
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
             .init(
                 name: "server", value: "URL",
@@ -40,7 +41,9 @@ extension Command {
             switch (arguments.positional.first, Array(arguments.positional.dropFirst())) {
             case ("check", let files) where !files.isEmpty: return try check(files)
             case ("test", let files) where !files.isEmpty:
-                return try test(files, rules: arguments["rules"], printsCoverage: arguments.flag("coverage"))
+                return try test(
+                    files, rules: arguments["rules"], settings: arguments["settings"],
+                    printsCoverage: arguments.flag("coverage"))
             case ("explain", let words) where !words.isEmpty: return try RulesQuestion(words, arguments).answer()
             case ("pull", let files) where files.count <= 1: return try sync("pull", arguments).pull(files.first)
             case ("push", let files) where files.count == 1:
@@ -64,7 +67,11 @@ extension Command {
     }
 
     private static func check(_ files: [String]) throws(RulesCommandError) -> ExitCode {
-        for file in files { StandardOutput.line("\(file): \(try program(file).summary)") }
+        for file in files {
+            let isSettings = DatabaseSettings.isSettings(try contents(of: file))
+            let summary = isSettings ? try settings(file).summary : try program(file).summary
+            StandardOutput.line("\(file): \(summary)")
+        }
         return .success
     }
 
@@ -72,6 +79,15 @@ extension Command {
         let text = try contents(of: file)
         do throws(RulesError) {
             return try RulesProgram(parsing: text)
+        } catch {
+            throw .data("\(file):\(error)")
+        }
+    }
+
+    private static func settings(_ file: String) throws(RulesCommandError) -> DatabaseSettings {
+        let text = try contents(of: file)
+        do throws(RulesError) {
+            return try DatabaseSettings(parsing: text)
         } catch {
             throw .data("\(file):\(error)")
         }
@@ -85,7 +101,7 @@ extension Command {
     // MARK: Testing
 
     private static func test(
-        _ files: [String], rules: String?, printsCoverage: Bool
+        _ files: [String], rules: String?, settings: String?, printsCoverage: Bool
     ) throws(RulesCommandError) -> ExitCode {
         var programs: [(file: String, program: RulesProgram, coverage: RulesCoverage)] = []
         var isPassed = true
@@ -100,8 +116,10 @@ extension Command {
                 let program = try program(name)
                 programs.append((name, program, RulesCoverage(program)))
             }
+            let settings = try (settings ?? tests.settings.map { beside(file, $0) }).map(self.settings)
             for index in programs.indices where programs[index].file == name {
-                let results = tests.tests.map { programs[index].program.run($0, &programs[index].coverage) }
+                let program = programs[index].program.with(settings ?? DatabaseSettings())
+                let results = tests.tests.map { program.run($0, &programs[index].coverage) }
                 for result in results where !result.isPassed { printFailure(result, file, name) }
                 let passed = results.count { $0.isPassed }
                 StandardOutput.line("\(file): \(passed) of \(results.count) passed")
@@ -132,6 +150,7 @@ extension Command {
         StandardOutput.line("\(file):\(result.test.line): \(result.test.name)")
         StandardOutput.line("    expected: \(expected)")
         StandardOutput.line("    came out: \(came)")
+        if let refusal = result.refusal { StandardOutput.line("    the settings refuse it: \(refusal)") }
         for line in result.explanation.lines(file: rules) { StandardOutput.line("    \(line)") }
     }
 }

@@ -32,6 +32,8 @@ extension Command {
                 help: "serve the console from these files in development mode, to work on it"),
             .init(name: "adopt-dev-data", value: nil, help: "take over a data folder that --dev has written to"),
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
+            .init(
+                name: "settings", value: "FILE", help: "unique values and other additions; read again when it changes"),
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
             .init(
                 name: "project", value: "NAME",
@@ -236,6 +238,7 @@ extension ServerConfiguration {
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
+        settingsFile = arguments["settings"]
         seedFile = arguments["seed"]
         allowsOpenRules = arguments.flag("allow-open-rules")
         learnsProjects = isDevelopment && arguments["project"] == nil

@@ -76,6 +76,22 @@ struct PreparedEntriesTests {
         #expect(try Self.keys(database, .descending).isEmpty)
     }
 
+    @Test("are those of an index that is built in steps, of whatever size, also of collections below wildcards")
+    func building() throws {
+        let value: CanonicalJSON =
+            #"{"1":{"a":{"n":1},"b":{"n":2}},"g":{"k":{"n":1},"l":{"n":2},"m":{"n":3},"o":{"n":4}}}"#
+        let ordinary = Self.database()
+        _ = ordinary.process([Self.set("a", value)], now: 0)
+        let expected = try Self.keys(ordinary, .ascending)
+        for childrenMax in 1..<8 {
+            let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+            _ = database.process([Self.set("a", value)], now: 0)
+            database.setIndexes(Self.definitions)
+            while database.isBuildingIndex { try database.buildIndex(childrenMax: childrenMax) }
+            #expect(try Self.keys(database, .ascending) == expected, "\(childrenMax) at a time")
+        }
+    }
+
     @Test("are made anew in its turn when other indexes are wanted by then")
     func otherIndexes() throws {
         let database = Self.database(largeBytesMin: 10)

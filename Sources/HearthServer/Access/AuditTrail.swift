@@ -21,6 +21,7 @@ struct AuditEvent: Sendable {
         case accounts = "admin.accounts"
         case keys = "admin.keys"
         case rules = "admin.rules"
+        case settings = "admin.settings"
         /// An administrator has written data. Only where the trail has a file of its own.
         case data = "admin.data"
         /// Somebody without an administrator's credential asked for what is theirs.

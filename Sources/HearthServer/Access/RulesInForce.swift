@@ -7,24 +7,28 @@ import SecurityRules
 import Synchronization
 import TreeStorage
 
-/// The rules of all databases: those of the server's rules file, but for databases that were given rules of their own,
-/// which lie in the data folder as `NAME.rules`.
+/// The rules and settings of all databases: those of the server's files, except for databases that were given their
+/// own, which are in the data folder as `NAME.rules` and `NAME.settings`.
 final class RulesInForce: Sendable {
     /// A rules file as it was read, and the sign by which a later look tells whether it is another.
-    private struct Source {
-        var program: RulesProgram?
+    private struct Source<Contents: Sendable>: Sendable {
+        var contents: Contents?
         var stamp: FileStamp?
     }
 
     private struct State {
-        var general: Source
+        var general = Source<RulesProgram>()
         var own: [String: RulesProgram] = [:]
+        var generalSettings = Source<DatabaseSettings>()
+        var ownSettings: [String: DatabaseSettings] = [:]
     }
 
     private let state: Mutex<State>
     private let folder: DataFolder
     /// The rules file that the server was started with.
     let file: String?
+    /// The settings file that the server was started with.
+    let settingsFile: String?
     /// Who has no rules may do everything (development), or nothing.
     private let fallback: RulesProgram?
 
@@ -40,24 +44,37 @@ final class RulesInForce: Sendable {
         }
     }
 
-    /// Reads all there are. Throws if one of them is no rules file.
-    init(file: String?, folder: DataFolder, isDevelopment: Bool) throws(LoadError) {
+    /// Reads all there are. Throws if one of them has a mistake.
+    init(
+        file: String?, settingsFile: String? = nil, folder: DataFolder, isDevelopment: Bool
+    ) throws(LoadError) {
         self.file = file
+        self.settingsFile = settingsFile
         self.folder = folder
         fallback = isDevelopment ? nil : .closed
-        var state = State(general: Source())
+        var state = State()
         if let file { state.general = try Self.load(file) }
+        if let settingsFile { state.generalSettings = try Self.loadSettings(settingsFile) }
         for name in folder.databasesWithRules {
-            let path = folder.rulesPath(of: name)
-            state.own[name] = try Self.load(path).program
+            state.own[name] = try Self.load(folder.rulesPath(of: name)).contents
+        }
+        for name in folder.databasesWithSettings {
+            state.ownSettings[name] = try Self.settings(folder.settingsPath(of: name))
         }
         self.state = Mutex(state)
     }
 
-    /// What decides about a database; nil when everything is allowed.
+    /// What decides about a database, with its settings; nil when everything is allowed and nothing is set.
     func program(for database: String) -> RulesProgram? {
-        state.withLock { $0.own[database] ?? $0.general.program } ?? fallback
+        let (rules, settings) = state.withLock {
+            ($0.own[database] ?? $0.general.contents, $0.ownSettings[database] ?? $0.generalSettings.contents)
+        }
+        guard let settings, !settings.isEmpty else { return rules ?? fallback }
+        return (rules ?? fallback ?? .open).with(settings)
     }
+
+    /// Whether there are files that may change.
+    var hasFiles: Bool { file != nil || settingsFile != nil }
 
     /// Whether a database has rules of its own.
     func hasOwn(_ database: String) -> Bool { state.withLock { $0.own[database] != nil } }
@@ -67,7 +84,7 @@ final class RulesInForce: Sendable {
 
     /// The files with rules that let everybody read or write everything.
     var openRules: [String] {
-        let (general, own) = state.withLock { ($0.general.program, $0.own) }
+        let (general, own) = state.withLock { ($0.general.contents, $0.own) }
         var files: [String] = []
         if let general, general.isOpen, let file { files.append(file) }
         for (name, program) in own.sorted(by: { $0.key < $1.key }) where program.isOpen {
@@ -90,16 +107,47 @@ final class RulesInForce: Sendable {
         state.withLock { $0.own[database] = program }
     }
 
-    /// Looks whether the rules file is another one by now. Answers nil if it is not, or else the new program; throws
-    /// when it is no rules file, in which case the old rules stay in force.
-    func reload() throws(LoadError) -> RulesProgram? {
-        guard let file, let stamp = FileStamp(file), stamp != state.withLock({ $0.general.stamp }) else { return nil }
+    /// The settings file of a database as it was given.
+    func settingsText(of database: String) -> [UInt8] {
+        let settings = state.withLock { $0.ownSettings[database] ?? $0.generalSettings.contents }
+        return settings.map(\.file) ?? Array(#"{"settings":{}}"#.utf8)
+    }
+
+    /// Gives a database settings of its own, for good.
+    func set(_ settings: DatabaseSettings, for database: String) throws(PrivateFile.Failure) {
+        try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
+        state.withLock { $0.ownSettings[database] = settings }
+    }
+
+    /// What a look at the files has found: the rules if they are others, and whether the settings are.
+    struct Changes {
+        var program: RulesProgram?
+        var hasSettings = false
+    }
+
+    /// Looks whether the rules file or the settings file is another one by now, and takes up both in one step. Answers
+    /// nil if neither is; throws when one of them has a mistake, in which case all stays as it is.
+    func reload() throws(LoadError) -> Changes? {
+        let (oldRules, oldSettings) = state.withLock { ($0.general.stamp, $0.generalSettings.stamp) }
+        let rulesStamp = file.flatMap { FileStamp($0) }
+        let settingsStamp = settingsFile.flatMap { FileStamp($0) }
+        let hasRules = rulesStamp != nil && rulesStamp != oldRules
+        let hasSettings = settingsStamp != nil && settingsStamp != oldSettings
+        guard hasRules || hasSettings else { return nil }
         do throws(LoadError) {
-            let source = try Self.load(file)
-            state.withLock { $0.general = source }
-            return source.program
+            // A change of one of them may be the remedy of a mistake that was in both.
+            let rules = try file.map { (file) throws(LoadError) in try Self.load(file) }
+            let settings = try settingsFile.map { (file) throws(LoadError) in try Self.loadSettings(file) }
+            state.withLock { state in
+                if let rules { state.general = rules }
+                if let settings { state.generalSettings = settings }
+            }
+            return Changes(program: hasRules ? rules?.contents : nil, hasSettings: hasSettings)
         } catch {
-            state.withLock { $0.general.stamp = stamp }
+            state.withLock { state in
+                if hasRules { state.general.stamp = rulesStamp }
+                if hasSettings { state.generalSettings.stamp = settingsStamp }
+            }
             throw error
         }
     }
@@ -107,16 +155,31 @@ final class RulesInForce: Sendable {
     /// A rules file, as it is now.
     static func read(_ file: String) throws(LoadError) -> RulesProgram {
         // A file that was read has a program.
-        try load(file).program ?? .closed
+        try load(file).contents ?? .closed
     }
 
-    private static func load(_ file: String) throws(LoadError) -> Source {
+    /// A settings file, as it is now.
+    static func settings(_ file: String) throws(LoadError) -> DatabaseSettings {
+        try loadSettings(file).contents ?? DatabaseSettings()
+    }
+
+    private static func load(_ file: String) throws(LoadError) -> Source<RulesProgram> {
+        try load(file, "rules") { (text) throws(RulesError) in try RulesProgram(parsing: text) }
+    }
+
+    private static func loadSettings(_ file: String) throws(LoadError) -> Source<DatabaseSettings> {
+        try load(file, "settings") { (text) throws(RulesError) in try DatabaseSettings(parsing: text) }
+    }
+
+    private static func load<Contents>(
+        _ file: String, _ kind: String, _ parse: ([UInt8]) throws(RulesError) -> Contents
+    ) throws(LoadError) -> Source<Contents> {
         let stamp = FileStamp(file)
         guard let text = FileBytes.read(file) else {
-            throw .unreadable("cannot read the rules file \(file): \(String(cString: strerror(errno)))")
+            throw .unreadable("cannot read the \(kind) file \(file): \(String(cString: strerror(errno)))")
         }
         do throws(RulesError) {
-            return Source(program: try RulesProgram(parsing: text), stamp: stamp)
+            return Source(contents: try parse(text), stamp: stamp)
         } catch {
             throw .refused(file: file, error)
         }

@@ -1,4 +1,5 @@
 import StorageErrors
+import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
 import StorageErrors
@@ -19,6 +20,8 @@ struct DatabaseFigures: Sendable {
     var heldRequests = 0
     /// Why it refuses writes.
     var refusal: StorageError?
+    /// The values that must be unique.
+    var unique: [UniqueStatus] = []
 
     var json: JSONObject {
         JSONObject([
@@ -26,6 +29,24 @@ struct DatabaseFigures: Sendable {
             "durable": .integer(Int64(clamping: durableSequence)), "listeners": .integer(Int64(listeners)),
             "resident": .integer(Int64(residentBytes)), "changed": .integer(Int64(changedBytes)),
             "held": .integer(Int64(heldRequests)), "refuses": refusal.map { .text($0.message) },
+            "unique": unique.isEmpty ? nil : .array(unique.map { .object($0.json) }),
+        ])
+    }
+}
+
+extension UniqueStatus {
+    fileprivate var json: JSONObject {
+        let pairs = duplicates.map { pair in
+            JSONValue.object(
+                JSONObject([
+                    "path": .text("\(pair.collection)"),
+                    "keys": .array([.text(pair.first.description), .text(pair.second.description)]),
+                ]))
+        }
+        return JSONObject([
+            "path": .text("/\(pattern)"), "child": .text(index.description), "state": .text(state.rawValue),
+            "duplicates": duplicates.isEmpty ? nil : .array(pairs),
+            "count": duplicates.isEmpty ? nil : .integer(Int64(duplicateCount)),
         ])
     }
 }

@@ -41,7 +41,7 @@ package struct BackupSet: Sendable {
     /// Small files that belong to a data folder: what signs and verifies tokens, who administers, and rules.
     private static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
-            || file.hasSuffix(".rules")
+            || file.hasSuffix(".rules") || file.hasSuffix(".settings")
     }
 
     // MARK: Making

@@ -100,15 +100,20 @@ final class Services: Sendable {
 
     func set(_ listeners: [Listener]) { openListeners.withLock { $0 = listeners } }
 
-    /// Takes up the rules file if it has changed, and says in the log what came of it. Refused rules leave the old ones
-    /// in force.
+    /// Takes up the rules file and the settings file if one of them has changed, and says in the log what came of it. A
+    /// mistake in either leaves the old ones in force.
     func reloadRules() {
         do throws(RulesInForce.LoadError) {
-            guard let program = try rules.reload() else { return }
+            guard let changes = try rules.reload() else { return }
             metrics.noteRules(areTaken: true)
             databases.rulesChanged()
-            trail.note(AuditEvent(.rules, [("by", "file"), ("file", rules.file ?? "")]))
-            warnOfOpenRules(program, in: rules.file ?? "")
+            if let file = rules.file, let program = changes.program {
+                trail.note(AuditEvent(.rules, [("by", "file"), ("file", file)]))
+                warnOfOpenRules(program, in: file)
+            }
+            if let file = rules.settingsFile, changes.hasSettings {
+                trail.note(AuditEvent(.settings, [("by", "file"), ("file", file)]))
+            }
         } catch {
             metrics.noteRules(areTaken: false)
             log.error("rules.refused", [("error", error.message), ("in-force", "the rules before")])

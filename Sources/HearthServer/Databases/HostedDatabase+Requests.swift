@@ -272,7 +272,10 @@ extension HostedDatabase {
             host.log.error("index.build-failed", [("database", name), ("error", error.message)])
             return
         }
-        if !database.isBuildingIndex { host.log.info("index.built", [("database", name)]) }
+        if !database.isBuildingIndex {
+            host.log.info("index.built", [("database", name)])
+            host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name)
+        }
         if database.changedBytes >= host.limits.changedBytesSoft { freeze() }
     }
 }

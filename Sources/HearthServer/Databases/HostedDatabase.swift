@@ -140,7 +140,7 @@ final class HostedDatabase {
             name: name, requests: requestCount, sequence: database.sequence, durableSequence: database.durableSequence,
             appliedSequence: appliedSequence, listeners: database.listenCount,
             residentBytes: database.rows.residentBytes, changedBytes: database.changedBytes, heldRequests: held.count,
-            refusal: database.refusal)
+            refusal: database.refusal, unique: (try? database.uniqueStatus()) ?? [])
     }
 
     // MARK: Time

@@ -58,11 +58,36 @@ struct SettingsEndpoint: Sendable {
             let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
             let warns = head.query.first("warnings").map { $0.elementsEqual("true".utf8) } ?? false
             return setRules(body, isDryRun: isDryRun, warns: warns)
+        case "/.settings/settings.json" where isRead:
+            return HTTPResponse(json: services.rules.settingsText(of: database))
+        case "/.settings/settings.json" where head.method == .put:
+            let isDryRun = head.query.first("dryRun").map { $0.elementsEqual("true".utf8) } ?? false
+            return setSettings(body, isDryRun: isDryRun)
         case "/.settings/denials.json" where isRead: return HTTPResponse(json: services.denials.json(of: database))
-        case "/.settings/rules.json": return RESTError.methodNotAllowed("GET, HEAD, PUT").response
+        case "/.settings/rules.json", "/.settings/settings.json":
+            return RESTError.methodNotAllowed("GET, HEAD, PUT").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
         case "/.settings/explain.json": return RESTError.methodNotAllowed("POST").response
         default: return RESTError.notFound.response
+        }
+    }
+
+    /// All or nothing, as with rules.
+    private func setSettings(_ text: [UInt8], isDryRun: Bool) -> HTTPResponse {
+        do throws(RulesError) {
+            let settings = try DatabaseSettings(parsing: text)
+            if isDryRun { return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8)) }
+            do throws(PrivateFile.Failure) {
+                try services.rules.set(settings, for: database)
+            } catch {
+                services.log.error("settings.write-failed", [("database", database), ("error", error.description)])
+                return HTTPResponse(.internalServerError, error: "the settings could not be kept: the log says why")
+            }
+            services.trail.note(AuditEvent(.settings, [("by", administrator), ("database", database)]))
+            services.databases.rulesChanged()
+            return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
+        } catch {
+            return HTTPResponse(.badRequest, error: "\(error)\n")
         }
     }
 

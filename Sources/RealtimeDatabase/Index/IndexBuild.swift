@@ -11,16 +11,18 @@ struct IndexBuild {
 
     init(_ index: IndexCatalog.Index) { self.index = index }
 
+    typealias Add = (_ collection: Path, _ place: IndexPlace) throws(StorageError) -> Void
+
     /// Handles up to so many children, and takes them off. Answers whether all are done.
     mutating func step(
-        _ rows: TreeRows, childrenLeft: inout Int, _ add: ([UInt8]) -> Void
+        _ rows: TreeRows, childrenLeft: inout Int, _ add: Add
     ) throws(StorageError) -> Bool {
         try walk(rows, .root, index.definition.pattern.segments[...], &childrenLeft, add)
     }
 
     /// Handles the collections at and below `path` that match what is left of the pattern.
     private mutating func walk(
-        _ rows: TreeRows, _ path: Path, _ pattern: ArraySlice<[UInt8]?>, _ left: inout Int, _ add: ([UInt8]) -> Void
+        _ rows: TreeRows, _ path: Path, _ pattern: ArraySlice<[UInt8]?>, _ left: inout Int, _ add: Add
     ) throws(StorageError) -> Bool {
         guard let first = pattern.first else { return try addChildren(rows, of: path, &left, add) }
         if let segment = first {
@@ -31,7 +33,7 @@ struct IndexBuild {
         while true {
             // One at a time: what is below may be large.
             var found: [UInt8]?
-            try rows.forEachChild(of: path, from: start(below: path), below: [0xFF], .ascending) { child in
+            try rows.forEachChild(of: path, from: startOfUnfinished(below: path), below: [0xFF], .ascending) { child in
                 found = child.segment
                 return false
             }
@@ -45,16 +47,15 @@ struct IndexBuild {
     }
 
     private mutating func addChildren(
-        _ rows: TreeRows, of collection: Path, _ left: inout Int, _ add: ([UInt8]) -> Void
+        _ rows: TreeRows, of collection: Path, _ left: inout Int, _ add: Add
     ) throws(StorageError) -> Bool {
-        let prefix = IndexEntries.prefix(of: index.number, at: collection)
         var last: [UInt8]?
         try rows.forEachChild(
             of: collection, from: start(below: collection), below: [0xFF], .ascending
         ) { (child) throws(StorageError) in
             if left <= 0 { return false }
             if let place = try rows.place(of: child, below: collection, in: index.definition.index) {
-                add(prefix + place.bytes)
+                try add(collection, place)
             }
             left -= 1
             last = child.segment
@@ -62,6 +63,14 @@ struct IndexBuild {
         }
         if let last { done = Path.subtreeEnd(of: collection.encoded + last) }
         return left > 0
+    }
+
+    /// The segment of the first child of a node that is not done, or only in part.
+    private func startOfUnfinished(below path: Path) -> [UInt8] {
+        let start = start(below: path)
+        guard done.count > path.encoded.count, done.starts(with: path.encoded) else { return start }
+        let child = done[..<Path(encoded: done).segmentEnd(from: path.encoded.count)]
+        return Path.subtreeEnd(of: Array(child)) == done ? start : Array(child[path.encoded.count...])
     }
 
     /// The segment of the first child of a node that is not done.

@@ -10,6 +10,10 @@ struct IndexCatalog {
         let number: UInt32
         let definition: IndexDefinition
         var isComplete: Bool
+        /// The settings want the values of each collection to be unique.
+        var isUnique = false
+        /// Since the settings want that, all children were looked at, and none shared a value.
+        var isProven = false
     }
 
     private(set) var indexes: [Index] = []
@@ -20,7 +24,7 @@ struct IndexCatalog {
     init() {}
 
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
-    /// the number of a dropped index alone.
+    /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique.
     init(stored: [UInt8]) {
         let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
         for (place, line) in lines.enumerated() {
@@ -33,15 +37,19 @@ struct IndexCatalog {
                 let index = QueryIndex(description: String(fields[3]))
             else { continue }
             let definition = IndexDefinition(pattern: pattern, index: index)
-            indexes.append(Index(number: number, definition: definition, isComplete: fields[1] == "1"))
+            let isProven = fields[1] == "2"
+            indexes.append(
+                Index(
+                    number: number, definition: definition, isComplete: isProven || fields[1] == "1",
+                    isProven: isProven))
         }
     }
 
-    /// Keeps those that are defined, and adds what is missing.
-    mutating func set(_ definitions: [IndexDefinition]) {
+    /// Keeps those that are defined, and adds what is missing. `uniques` are those whose values must be unique.
+    mutating func set(_ definitions: [IndexDefinition], uniques: [IndexDefinition] = []) {
         let known = Dictionary(indexes.map { ($0.definition, $0) }) { first, _ in first }
         indexes = []
-        for definition in definitions where !indexes.contains(where: { $0.definition == definition }) {
+        for definition in definitions + uniques where !indexes.contains(where: { $0.definition == definition }) {
             if let index = known[definition] {
                 indexes.append(index)
             } else {
@@ -49,24 +57,37 @@ struct IndexCatalog {
                 next += 1
             }
         }
+        for place in indexes.indices {
+            indexes[place].isUnique = uniques.contains(indexes[place].definition)
+            // Nobody looks after it from now on.
+            if !indexes[place].isUnique { indexes[place].isProven = false }
+        }
         let kept = Set(indexes.map(\.number))
         dropped += known.values.map(\.number).filter { !kept.contains($0) }.sorted()
     }
 
     var stored: [UInt8] {
         let lines = indexes.map {
-            "\($0.number)\t\($0.isComplete ? 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
+            "\($0.number)\t\($0.isComplete ? $0.isProven ? 2 : 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
         }
         return Array(([String(next)] + lines + dropped.map { String($0) }).joined(separator: "\n").utf8)
     }
 
-    /// The first one whose entries are not all there.
-    var incomplete: Index? { indexes.first { !$0.isComplete } }
+    /// The indexes whose values must be unique.
+    var uniques: [Index] { indexes.filter(\.isUnique) }
 
     /// No store has entries of these indexes any more.
     mutating func forgetDropped(_ numbers: Set<UInt32>) { dropped.removeAll { numbers.contains($0) } }
 
-    mutating func complete(_ number: UInt32) {
-        for place in indexes.indices where indexes[place].number == number { indexes[place].isComplete = true }
+    /// Values that must be unique are to be looked through again.
+    mutating func forgetProofs() {
+        for place in indexes.indices { indexes[place].isProven = false }
+    }
+
+    mutating func complete(_ number: UInt32, isProven: Bool = false) {
+        for place in indexes.indices where indexes[place].number == number {
+            indexes[place].isComplete = true
+            indexes[place].isProven = isProven
+        }
     }
 }

@@ -15,9 +15,12 @@ struct IndexTrie {
 
     private let root = Node()
     let isEmpty: Bool
+    /// Whether some values must be unique.
+    let hasUniques: Bool
 
     init(_ indexes: [IndexCatalog.Index]) {
         isEmpty = indexes.isEmpty
+        hasUniques = indexes.contains(where: \.isUnique)
         for index in indexes {
             var node = root
             for segment in index.definition.pattern.segments {

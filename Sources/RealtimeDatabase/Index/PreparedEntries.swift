@@ -8,7 +8,11 @@ import SecurityRules
 /// differs from the one before.
 package final class PreparedEntries: Sendable {
     /// The numbers of all indexes that there were.
-    let numbers: [UInt32]
+    private let numbers: [UInt32]
+    /// Of those whose values must be unique.
+    private let uniques: [UInt32]
+    /// A value in one of the collections that must be unique and is not.
+    let conflict: UniqueConflict?
     package let count: Int
     private let bytes: [UInt8]
     /// Where the blocks begin.
@@ -20,11 +24,18 @@ package final class PreparedEntries: Sendable {
     /// by key.
     ///
     /// - parameter nodes: what the value's place is in the trie of the indexes.
-    init(_ value: CanonicalJSON, _ nodes: [IndexTrie.Node], numbers: [UInt32]) {
+    init(_ value: CanonicalJSON, _ nodes: [IndexTrie.Node], of indexes: [IndexCatalog.Index]) {
         var writer = Writer()
         Self.write(value, value.range, [], nodes, to: &writer)
-        self.numbers = numbers
+        numbers = indexes.map(\.number)
+        uniques = indexes.filter(\.isUnique).map(\.number)
         (count, bytes, starts) = (writer.count, writer.bytes, writer.starts)
+        conflict = writer.conflict
+    }
+
+    /// Whether these were made for the same indexes.
+    func isOf(_ indexes: [IndexCatalog.Index]) -> Bool {
+        numbers == indexes.map(\.number) && uniques == indexes.filter(\.isUnique).map(\.number)
     }
 
     /// In the order of keys: those of a collection come before those of collections in it.
@@ -40,7 +51,17 @@ package final class PreparedEntries: Sendable {
             var places = PlaceList()
             for child in value.children(in: range) { places.append(index.definition.index.place(of: child, in: value)) }
             let prefix = IndexEntries.prefix(of: index.number, at: Path(encoded: path))
-            places.forEachSorted { writer.append(prefix + $0) }
+            var last: ArraySlice<UInt8> = []
+            places.forEachSorted { place in
+                writer.append(prefix + place)
+                if !index.isUnique || writer.conflict != nil { return }
+                let value = place.prefix(IndexPlace(Array(place)).segmentRange.lowerBound)
+                if UniqueValue.isCompared(value), value == last {
+                    writer.conflict = UniqueConflict(
+                        collection: Path(encoded: path), index: index.definition.index)
+                }
+                last = value
+            }
         }
         if nodes.allSatisfy(\.isLeaf) { return }
         for child in value.children(in: range) {
@@ -192,6 +213,8 @@ package final class PreparedEntries: Sendable {
         var bytes: [UInt8] = []
         var starts: [Int] = []
         var count = 0
+        /// Relative to the value.
+        var conflict: UniqueConflict?
         private var last: [UInt8] = []
 
         /// Keys come in order.

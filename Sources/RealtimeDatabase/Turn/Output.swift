@@ -69,6 +69,8 @@ package enum Failure: Error, Hashable, Sendable {
     case noIndex(QueryIndex, at: Path)
     /// What a query selects is larger than can be sent.
     case tooLarge
+    /// Two children of a collection would share a value that the settings want unique.
+    case notUnique(UniqueConflict)
     /// The rules do not allow it. The text says why, for developers; empty where clients are not to know.
     case denied(String)
     /// Storage refuses writes, or could not be read.
@@ -76,9 +78,14 @@ package enum Failure: Error, Hashable, Sendable {
     /// The request was refused before it reached the database: a status word and a text for people.
     case refused(status: StaticText, String)
 
-    /// In development mode, why the rules have denied it: not for clients, but for their developers.
+    /// What a client is told of a denial besides its text: a word for a setting that is in the way; in development
+    /// mode, why the rules have denied it.
     package var denialReason: String? {
-        if case .denied(let reason) = self, !reason.isEmpty { reason } else { nil }
+        switch self {
+        case .denied(let reason) where !reason.isEmpty: reason
+        case .notUnique: "unique"
+        default: nil
+        }
     }
 
     /// The text that clients know.
@@ -90,6 +97,7 @@ package enum Failure: Error, Hashable, Sendable {
             "Index not defined, add \".indexOn\": \"\(index)\", for path \"\(path)\", to the rules"
         case .tooLarge: "the query selects too much data: narrow it or set a limit"
         case .denied: "Permission denied"
+        case .notUnique(let conflict): conflict.message
         case .unavailable(let error): error.summary
         case .refused(_, let text): text
         }

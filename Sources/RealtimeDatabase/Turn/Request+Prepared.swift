@@ -29,7 +29,7 @@ package struct RowPreparation: Sendable {
 
     private func rows(of value: CanonicalJSON, at target: WriteTarget) -> PreparedRows {
         let nodes = IndexTrie(indexes).concerned(byValueAt: target.path)
-        let entries = nodes.map { PreparedEntries(value, $0, numbers: indexes.map(\.number)) }
+        let entries = nodes.map { PreparedEntries(value, $0, of: indexes) }
         return PreparedRows(value, packing, entries: entries)
     }
 }

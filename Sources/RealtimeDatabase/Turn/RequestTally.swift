@@ -106,7 +106,7 @@ extension Failure {
     package var outcome: RequestTally.Outcome {
         switch self {
         case .denied: .denied
-        case .stale: .conflict
+        case .stale, .notUnique: .conflict
         case .unavailable: .unavailable
         case .nothingThere, .noIndex, .tooLarge: .invalid
         case .refused(let status, _):

@@ -1,8 +1,10 @@
 import JSONTree
 
 /// Reads a rules file into places, rules and code (docs/rules.md 1).
-struct RulesParser {
-    private var reader: RulesReader
+struct RulesParser: PlaceFileParser {
+    static let known = [".read", ".write", ".validate", ".indexOn"]
+
+    var reader: RulesReader
     private(set) var places = [RulePlace(name: [], parent: nil, depth: 0)]
     private(set) var rules: [Rule] = []
     private(set) var indexes: [IndexDefinition] = []
@@ -13,52 +15,11 @@ struct RulesParser {
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
     mutating func parse() throws(Mistake) {
-        var hasRules = false
-        let start = reader.offset
-        try forEachMember { (parser, key, offset) throws(Mistake) in
-            guard key.utf8.elementsEqual("rules".utf8) else {
-                throw Mistake("Unknown property '\(key.string)': the top level has 'rules' only.", at: offset)
-            }
-            hasRules = true
-            try parser.place(0, IndexPattern())
-        }
-        guard hasRules else { throw Mistake("The top level needs the property 'rules'.", at: start) }
-        guard try reader.peek() == nil else { throw Mistake("Unexpected text behind the rules.", at: reader.offset) }
+        try parseFile("rules") { (parser) throws(Mistake) in try parser.place(0, IndexPattern()) }
         // Children stand behind their parents.
         for index in places.indices.reversed() {
             guard let parent = places[index].parent else { continue }
             if places[index].validate != nil || places[index].validatesBelow { places[parent].validatesBelow = true }
-        }
-    }
-
-    /// Reads an object. `body` gets each key and where it stands, and must read the value.
-    private mutating func forEachMember(
-        _ body: (inout RulesParser, RulesReader.Text, Int) throws(Mistake) -> Void
-    ) throws(Mistake) {
-        var keys: Set<[UInt8]> = []
-        try forEachElement(UInt8(ascii: "{"), UInt8(ascii: "}")) { (parser) throws(Mistake) in
-            let offset = parser.reader.offset
-            let key = try parser.reader.string()
-            if key.hasLineBreak { throw Mistake("A name may not contain a line break.", at: offset) }
-            guard keys.insert(key.utf8).inserted else { throw Mistake("Duplicate key '\(key.string)'.", at: offset) }
-            try parser.reader.expect(UInt8(ascii: ":"))
-            _ = try parser.reader.peek()
-            try body(&parser, key, offset)
-        }
-    }
-
-    /// Reads what stands between two signs, separated by commas, of which one may stand behind the last element.
-    private mutating func forEachElement(
-        _ open: UInt8, _ close: UInt8, _ body: (inout RulesParser) throws(Mistake) -> Void
-    ) throws(Mistake) {
-        try reader.expect(open)
-        if try reader.peek() == UInt8(ascii: ",") { throw Mistake("Unexpected ','.", at: reader.offset) }
-        while try reader.peek() != close {
-            try body(&self)
-            guard try reader.skipIf(UInt8(ascii: ",")) else { break }
-        }
-        guard try reader.skipIf(close) else {
-            throw Mistake("Expected ',' or '\(Unicode.Scalar(close))'.", at: reader.offset)
         }
     }
 
@@ -84,7 +45,9 @@ struct RulesParser {
     private mutating func child(
         _ key: RulesReader.Text, _ offset: Int, of parent: Int, _ pattern: IndexPattern
     ) throws(Mistake) -> (segment: [UInt8], place: Int)? {
-        if key.utf8.first == UInt8(ascii: ".") { throw Self.unknownRule(key.string, at: offset) }
+        if key.utf8.first == UInt8(ascii: ".") {
+            throw Self.unknown("rule", key.string, known: Self.known, at: offset)
+        }
         guard try reader.peek() == UInt8(ascii: "{") else {
             throw Mistake(
                 "Expected '{': what stands at '\(key.string)' is an object of rules, such as {\".read\": true}.",
@@ -110,28 +73,6 @@ struct RulesParser {
         try place(index, IndexPattern(segments: pattern.segments + [isWildcard ? nil : segment]))
         if isWildcard { wildcards.removeLast() }
         return isWildcard ? nil : (segment, index)
-    }
-
-    /// Names of children have no dot, so it was meant as a rule.
-    private static func unknownRule(_ name: String, at offset: Int) -> Mistake {
-        let known = [".read", ".write", ".validate", ".indexOn"]
-        let near = known.min { Spelling.distance($0, name) < Spelling.distance($1, name) }
-        guard let near, Spelling.distance(near, name) <= 3 else {
-            return Mistake("Unknown rule '\(name)': there are \(known.joined(separator: ", ")).", at: offset)
-        }
-        return Mistake("Unknown rule '\(name)': did you mean '\(near)'?", at: offset)
-    }
-
-    /// The encoded key of a child; of a wildcard its name is checked alike, and may be empty.
-    private static func segment(of utf8: [UInt8], isWildcard: Bool, at offset: Int) throws(Mistake) -> [UInt8] {
-        if isWildcard, utf8.isEmpty { return [] }
-        var segment: [UInt8] = []
-        if utf8.withUnsafeBytes({ Path.appendSegment(ofKey: $0, to: &segment) }) { return segment }
-        if utf8.isEmpty { throw Mistake("A name may not be empty.", at: offset) }
-        if utf8.contains(where: { ".#$/[]".utf8.contains($0) }) {
-            throw Mistake("String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\"", at: offset)
-        }
-        throw Mistake("A name has at most \(Key.maximumByteCount) bytes and no control characters.", at: offset)
     }
 
     // MARK: Rules

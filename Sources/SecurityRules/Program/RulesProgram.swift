@@ -10,6 +10,8 @@ package final class RulesProgram: Sendable {
     package let file: [UInt8]
     /// What `.indexOn` asks for (docs/rules.md 1), in the order of the file.
     package let indexes: [IndexDefinition]
+    /// What the server does besides, from a file of its own.
+    package let settings: DatabaseSettings
     /// The first is the root.
     let places: [RulePlace]
     let rules: [Rule]
@@ -24,6 +26,7 @@ package final class RulesProgram: Sendable {
             var parser = RulesParser(file)
             try parser.parse()
             self.file = file
+            settings = DatabaseSettings()
             indexes = parser.indexes
             places = parser.places
             rules = parser.rules
@@ -33,6 +36,25 @@ package final class RulesProgram: Sendable {
             throw RulesError(line: position.line, column: position.column, message: error.message)
         }
     }
+
+    private init(_ program: RulesProgram, _ settings: DatabaseSettings) {
+        self.settings = settings
+        (file, indexes, places) = (program.file, program.indexes, program.places)
+        (rules, code) = (program.rules, program.code)
+    }
+
+    /// The same rules with these settings.
+    package func with(_ settings: DatabaseSettings) -> RulesProgram {
+        settings == self.settings ? self : RulesProgram(self, settings)
+    }
+
+    /// Everybody may do everything.
+    package static let open: RulesProgram = {
+        guard let program = try? RulesProgram(parsing: Array(#"{"rules":{".read":true,".write":true}}"#.utf8)) else {
+            preconditionFailure("open rules are no rules file")
+        }
+        return program
+    }()
 
     /// Whether what may be read at a path depends on data: if not, a listen need not be judged again when data changes.
     package func readDependsOnData(at path: Path) -> Bool {

@@ -17,6 +17,8 @@ package struct RulesTest: Sendable {
 package struct RulesTestFile: Sendable {
     /// The rules file, seen from the folder of the test file.
     package private(set) var rules: String?
+    /// The settings file, likewise.
+    package private(set) var settings: String?
     package private(set) var tests: [RulesTest] = []
 
     /// Reads strict JSON.
@@ -25,6 +27,7 @@ package struct RulesTestFile: Sendable {
             var parser = RulesTestParser(file)
             try parser.parse()
             rules = parser.rules
+            settings = parser.settings
             tests = parser.tests
         } catch {
             let position = RulePosition(of: error.offset, in: file)
@@ -37,8 +40,12 @@ package struct RulesTestFile: Sendable {
 package struct RulesTestResult: Sendable {
     package var test: RulesTest
     package var explanation: Explanation
+    /// Why the settings refuse a write that the rules allow.
+    package var refusal: String?
 
-    package var isPassed: Bool { explanation.verdict.isAllowed == test.isAllowed }
+    package var isAllowed: Bool { explanation.verdict.isAllowed && refusal == nil }
+
+    package var isPassed: Bool { isAllowed == test.isAllowed }
 }
 
 extension RulesProgram {
@@ -49,7 +56,12 @@ extension RulesProgram {
         defer { coverage = judge.coverage ?? coverage }
         let context = RuleContext(auth: test.auth, now: test.now)
         // A tree in memory can always be read.
-        let explanation = try? judge.explain(test.operation, context, in: MemoryTree(test.data))
-        return RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
+        let tree = MemoryTree(test.data)
+        let explanation = try? judge.explain(test.operation, context, in: tree)
+        var result = RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
+        if case .write(let assignments) = test.operation, result.explanation.verdict.isAllowed {
+            result.refusal = try? settings.conflict(of: assignments, in: tree)?.message
+        }
+        return result
     }
 }

@@ -4,6 +4,7 @@ import JSONTree
 struct RulesTestParser {
     private let file: [UInt8]
     private(set) var rules: String?
+    private(set) var settings: String?
     private(set) var tests: [RulesTest] = []
     private var data = CanonicalJSON.null
     private var now: Int64 = 1_700_000_000_000
@@ -15,8 +16,9 @@ struct RulesTestParser {
     private typealias Members = [String: Range<Int>]
 
     mutating func parse() throws(Mistake) {
-        let file = try members(of: 0..<file.count, ["rules", "data", "now", "users", "tests"])
+        let file = try members(of: 0..<file.count, ["rules", "settings", "data", "now", "users", "tests"])
         if let range = file["rules"] { rules = try string(range) }
+        if let range = file["settings"] { settings = try string(range) }
         if let range = file["data"] { data = try value(range, at: .root) }
         if let range = file["now"] { now = try integer(range) }
         if let range = file["users"] {

@@ -14,9 +14,13 @@ struct DatabaseBench {
     var log: [LogRecord] = []
     private var requests: Int64 = 0
 
-    init(packing: TreeRows.Packing = .init(), store: MemoryRowStore = MemoryRowStore(), sequence: UInt64 = 0) {
+    init(
+        packing: TreeRows.Packing = .init(), store: MemoryRowStore = MemoryRowStore(), sequence: UInt64 = 0,
+        largeBytesMin: Int = Database.largeBytesMin
+    ) {
         self.store = store
-        database = Database(index: 7, store: store, sequence: sequence, packing: packing)
+        database = Database(
+            index: 7, store: store, sequence: sequence, largeBytesMin: largeBytesMin, packing: packing)
     }
 
     mutating func process(

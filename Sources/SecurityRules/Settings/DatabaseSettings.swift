@@ -1,0 +1,47 @@
+/// What a database does besides what the rules say (docs/using/additions.md): read from a file in the form of the
+/// rules, so that the rules file itself stays one that Firebase accepts. Immutable.
+package struct DatabaseSettings: Hashable, Sendable {
+    /// The file as it was given, comments and all; empty if there is none.
+    package let file: [UInt8]
+    /// Values that no two children of a collection may share, in the order of the file.
+    package let uniques: [IndexDefinition]
+
+    /// Nothing is switched on.
+    package init() {
+        file = []
+        uniques = []
+    }
+
+    /// Reads a settings file. All or nothing: one mistake refuses the file.
+    package init(parsing file: [UInt8]) throws(RulesError) {
+        guard file.count <= RulesProgram.maximumByteCount else {
+            let text = "The settings are longer than \(RulesProgram.maximumByteCount) bytes."
+            throw RulesError(line: 1, column: 1, message: text)
+        }
+        do throws(Mistake) {
+            var parser = SettingsParser(file)
+            try parser.parse()
+            self.file = file
+            uniques = parser.uniques
+        } catch {
+            let position = RulePosition(of: error.offset, in: file)
+            throw RulesError(line: position.line, column: position.column, message: error.message)
+        }
+    }
+
+    package var isEmpty: Bool { uniques.isEmpty }
+
+    /// What there is, for people.
+    package var summary: String { "\(uniques.count) .unique" }
+
+    /// Whether a file says by its first key that it holds settings, not rules.
+    package static func isSettings(_ file: [UInt8]) -> Bool {
+        var reader = RulesReader(file)
+        do throws(Mistake) {
+            try reader.expect(UInt8(ascii: "{"))
+            return try reader.string().utf8.elementsEqual("settings".utf8)
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import TestSupport
+import Testing
+
+import HearthServer
+
+@Suite("The settings of databases") struct SettingsTests {
+    private static let unique = #"{"settings":{"users":{".unique":"name"}}}"#
+    private static let text = #"Another child of "/users" has the same value at "name""#
+
+    @Test("administrators read, try and replace them, for one database and for good; a mistake changes nothing")
+    func publishing() throws {
+        let folder = TemporaryFolder()
+        let configure: (inout ServerConfiguration) -> Void = { $0.dataFolder = folder.path + "/data" }
+        let target = "/.settings/settings.json"
+        do {
+            let server = try RealtimeTestServer(configure)
+            let client = try server.connectREST()
+            #expect(try client.ask("GET", target, RESTClient.owner).text == #"{"settings":{}}"#)
+            #expect(try client.ask("PUT", target + "?dryRun=true", RESTClient.owner, Self.unique).status == 200)
+            #expect(try client.ask("PUT", "/users.json", [], #"{"a":{"name":"x"},"b":{"name":"x"}}"#).status == 200)
+            #expect(try client.ask("PUT", target, [], Self.unique).status == 401)
+            #expect(try client.ask("DELETE", target, RESTClient.owner).field("allow") == "GET, HEAD, PUT")
+            #expect(try client.ask("PUT", target, RESTClient.owner, Self.unique).text == #"{"status":"ok"}"#)
+            let refused = try client.ask("PUT", target, RESTClient.owner, #"{"settings":{".uniqe":1}}"#)
+            #expect(refused.status == 400 && refused.text.contains("1:14: Unknown setting"))
+            #expect(try client.ask("GET", target, RESTClient.owner).text == Self.unique)
+            // In use at once, for everybody, in this database only.
+            #expect(try client.ask("PUT", "/users/c/name.json", [], #""y""#).status == 200)
+            let conflict = try client.ask("PUT", "/users/d/name.json", RESTClient.owner, #""y""#)
+            #expect(conflict.status == 409 && conflict.text.contains(#"same value at \"name\""#), "\(conflict.text)")
+            #expect(try client.ask("PATCH", "/users.json", [], #"{"d/name":"z","e/name":"z"}"#).status == 409)
+            #expect(
+                try client.ask("PUT", "/users.json?ns=other", [], #"{"a":{"name":1},"b":{"name":1}}"#).status == 200)
+        }
+        let server = try RealtimeTestServer(configure)
+        let client = try server.connectREST()
+        #expect(try client.ask("GET", target, RESTClient.owner).text == Self.unique)
+        #expect(try client.ask("POST", "/users.json", [], #"{"name":"x"}"#).status == 409)
+        #expect(try client.ask("POST", "/users.json", [], #"{"name":"z"}"#).status == 200)
+    }
+
+    @Test("a client of the realtime protocol gets a denial that says why, and administrators see the duplicates")
+    func realtime() throws {
+        let server = try RealtimeTestServer()
+        let rest = try server.connectREST()
+        _ = try rest.ask("PUT", "/users.json?ns=example", [], #"{"a":{"name":"x"},"b":{"name":"x"}}"#)
+        _ = try rest.ask("PUT", "/.settings/settings.json?ns=example", RESTClient.owner, Self.unique)
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(2, "gauth", #"{"cred":"owner"}"#)
+        _ = try peer.receiveMessage()
+        // The children that were there before are looked at in steps between requests.
+        var stats = ""
+        var number = 2
+        repeat {
+            number += 1
+            try peer.send(number, "admin", #"{"c":"stats"}"#)
+            stats = try peer.receiveMessage() ?? ""
+        } while stats.contains(#""state":"building""#)
+        let pair = #""duplicates":[{"path":"/users","keys":["a","b"]}]"#
+        #expect(
+            stats.contains(#""path":"/users","child":"name","state":"conflicts""#) && stats.contains(pair), "\(stats)")
+        try peer.send(1000, "p", #"{"p":"/users/c/name","d":"x"}"#)
+        let escaped = Self.text.replacing("\"", with: "\\\"")
+        let denied = #"{"t":"d","d":{"r":1000,"b":{"s":"permission_denied","d":"\#(escaped)","why":"unique"}}}"#
+        let answer = try peer.receiveMessage()
+        #expect(answer == denied)
+        _ = try rest.ask("PUT", "/users/a/name.json?ns=example", [], #""y""#)
+        repeat {
+            number += 1
+            try peer.send(number, "admin", #"{"c":"stats"}"#)
+            stats = try peer.receiveMessage() ?? ""
+        } while stats.contains(#""state":"building""#)
+        #expect(stats.contains(#""state":"enforced""#), "\(stats)")
+    }
+
+    @Test("those of the server's file hold for all databases, and are read again with the rules, both or neither")
+    func file() throws {
+        let folder = TemporaryFolder()
+        let settings = folder.path + "/settings.json"
+        TemporaryFolder.write(Array(#"{"settings":{"users":{".unique":5}}}"#.utf8), to: settings)
+        do {
+            _ = try AccessTests.server(#"{"rules":{}}"#) { $0.settingsFile = settings }
+            Issue.record("the server has started")
+        } catch Server.StartError.configuration(let text) {
+            #expect(text.hasPrefix("\(settings):1:33: '.unique' is the path of a child"))
+        }
+        TemporaryFolder.write(Array(Self.unique.utf8), to: settings)
+        let served = try AccessTests.server(#"{"rules":{".read":true,".write":true}}"#) { $0.settingsFile = settings }
+        let client = try served.server.connectREST()
+        for database in ["a", "b"] {
+            #expect(try client.ask("PUT", "/users/a/name.json?ns=\(database)", [], "1").status == 200)
+            #expect(try client.ask("PUT", "/users/b/name.json?ns=\(database)", [], "1").status == 409)
+        }
+    }
+}

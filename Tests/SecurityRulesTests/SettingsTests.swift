@@ -1,0 +1,87 @@
+import JSONTree
+import Testing
+
+@testable import SecurityRules
+
+/// What reading a file says: a summary of it, or the message with its place.
+private func reading(_ file: String) -> String {
+    do throws(RulesError) {
+        let settings = try DatabaseSettings(parsing: Array(file.utf8))
+        return settings.uniques.map { "/\($0.pattern.text) \($0.index)" }.joined(separator: ", ")
+    } catch {
+        return error.description
+    }
+}
+
+@Suite("Loading a settings file")
+struct SettingsTests {
+    @Test(
+        "takes the form of the rules: keys, wildcards, comments and a trailing comma",
+        arguments: [
+            ("{\"settings\":{}}", ""),
+            ("// names\n{\"settings\":{\"users\":{\".unique\":\"name\", },},}", "/users name"),
+            ("{\"settings\":{\".unique\":[\".value\",\"a/b\"]}}", "/ .value, / a/b"),
+            ("{\"settings\":{\"orgs\":{\"$org\":{\"members\":{\".unique\":\"email\"}}}}}", "/orgs/$/members email"),
+        ] as [(String, String)])
+    func accepted(file: String, found: String) { #expect(reading(file) == found) }
+
+    @Test(
+        "names the first mistake and its place",
+        arguments: [
+            ("{}", "1:1: The top level needs the property 'settings'."),
+            ("{\"rules\":{}}", "1:2: Unknown property 'rules': the top level has 'settings' only."),
+            ("{\"settings\":{}} x", "1:17: Unexpected text behind the settings."),
+            ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
+            ("{\"settings\":{\".owner\":1}}", "1:14: Unknown setting '.owner': there are .unique."),
+            ("{\"settings\":{\".read\":true}}", "1:14: '.read' belongs in the rules file."),
+            ("{\"settings\":{\".unique\":5}}", "1:24: '.unique' is the path of a child, '.value', or a list of these."),
+            (
+                "{\"settings\":{\".unique\":[1]}}",
+                "1:25: '.unique' is the path of a child, '.value', or a list of these."
+            ),
+            ("{\"settings\":{\".unique\":\".key\"}}", "1:24: '.key' is neither '.value' nor the path of a child."),
+            ("{\"settings\":{\".unique\":\"a#\"}}", "1:24: 'a#' is neither '.value' nor the path of a child."),
+            ("{\"settings\":{\".unique\":[\"a\",\"a\"]}}", "1:29: 'a' is named twice."),
+            (
+                "{\"settings\":{\"a\":1}}",
+                "1:18: Expected '{': what stands at 'a' is an object of settings, such as "
+                    + "{\".unique\": \"name\"}."
+            ),
+            ("{\"settings\":{\"$a\":{},\"$b\":{}}}", "1:22: There can be one wildcard at a place."),
+            ("{\"settings\":{\"$a\":{\"$a\":{}}}}", "1:20: The variable '$a' has a meaning here already."),
+            ("{\"settings\":{\"a.b\":{}}}", "1:14: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
+        ] as [(String, String)])
+    func refused(file: String, message: String) { #expect(reading(file) == message) }
+
+    @Test("is told from a rules file by its first key")
+    func kind() {
+        #expect(DatabaseSettings.isSettings(Array("/* x */ {\"settings\":{}}".utf8)))
+        #expect(!DatabaseSettings.isSettings(Array("{\"rules\":{}}".utf8)))
+        #expect(!DatabaseSettings.isSettings([]))
+    }
+
+    @Test("test cases name settings, and come out as they decide")
+    func cases() throws {
+        let settings = try DatabaseSettings(parsing: Array(#"{"settings":{"users":{".unique":"name"}}}"#.utf8))
+        let file = """
+            {"settings": "settings.json", "data": {"users": {"a": {"name": "Ann"}, "b": {"name": "Bob"}}}, "tests": [
+              {"write": "/users/c/name", "value": "Ann", "allowed": false},
+              {"write": "/users/a/name", "value": "Ann", "allowed": true},
+              {"write": "/users/c/name", "value": "Cid", "allowed": true},
+              {"update": "/users", "values": {"a/name": "Bob", "b/name": "Ann"}, "allowed": true},
+              {"update": "/users", "values": {"c/name": "Bob", "b": null}, "allowed": true},
+              {"write": "/users", "value": {"x": {"name": 1}, "y": {"name": 1}}, "allowed": false}
+            ]}
+            """
+        let tests = try RulesTestFile(parsing: Array(file.utf8))
+        #expect(tests.settings == "settings.json")
+        let program = RulesProgram.open.with(settings)
+        var coverage = RulesCoverage(program)
+        for test in tests.tests {
+            let result = program.run(test, &coverage)
+            #expect(result.isPassed, "\(test.name)")
+            #expect(
+                result.refusal == (test.isAllowed ? nil : #"Another child of "/users" has the same value at "name""#))
+        }
+    }
+}
