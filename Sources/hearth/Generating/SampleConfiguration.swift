@@ -21,7 +21,8 @@ enum SampleConfiguration {
         "api-keys": "key1,key2", "auth-address-max": "300", "trust": "/etc/hearth/trust.json",
         "legacy-secret-file": "/etc/hearth/legacy-secrets", "tenants": "first,second",
         "token-url": "https://auth.example.com/token", "free-mib-min": "64", "log-format": "text",
-        "archive": "/var/lib/hearth-archive", "archive-seconds": "10", "archive-days": "7",
+        "settings": "/etc/hearth/settings.json", "archive": "/var/lib/hearth-archive", "archive-seconds": "10",
+        "archive-days": "7",
         "audit-log": "/var/log/hearth/audit.log", "slow-ms": "1000",
     ]
 
