@@ -23,11 +23,15 @@ let rooms: [Room] = [
         name: "EtcdGateway", uses: ["EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
-    Room(name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"]),
+    Room(
+        name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"],
+        // The simulator runs databases under the scheduler.
+        testsUse: ["DatabaseScheduler"]),
+    Room(name: "DatabaseScheduler", uses: ["JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
-        uses: ["JSONTree", "StorageErrors", "RealtimeDatabase", "SQLite", "CSQLite"],
+        uses: ["JSONTree", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "SQLite", "CSQLite"],
         testsUse: ["SecurityRules"]),
     Room(
         name: "Identity",
@@ -36,8 +40,8 @@ let rooms: [Room] = [
         name: "HearthServer",
         uses: [
             "CLinux", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "StorageErrors", "RealtimeDatabase", "TreeStorage", "Identity", "CConsole",
-            "CZlib",
+            "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity",
+            "CConsole", "CZlib",
         ]),
     Room(
         name: "HearthClient",
@@ -178,8 +182,8 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "TreeStorage", "Identity",
-                "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
+                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "DatabaseScheduler",
+                "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
             ],
             swiftSettings: settings),
     ]

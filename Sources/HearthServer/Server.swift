@@ -1,3 +1,4 @@
+import DatabaseScheduler
 package import EventLoop
 import Glibc
 import Identity

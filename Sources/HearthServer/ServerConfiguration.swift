@@ -1,3 +1,4 @@
+package import DatabaseScheduler
 package import EventLoop
 package import TreeStorage
 

@@ -3,13 +3,12 @@ import StorageErrors
 
 /// Queries without an index, whose children are visited in steps between the requests of others.
 ///
-/// A request that needs such a scan is *parked* until it is done, and what its connection asks behind it as well:
-/// requests of one connection are worked off in order. While it lasts the query hangs in the trie like one that is
-/// listened to, so commits find it.
+/// A request that needs such a scan waits for its end (``mustScan(for:now:)``), and so do the later requests of its
+/// connection. Meanwhile the query is in the trie like one that has listeners, so commits keep its scan up to date.
 extension Database {
-    struct Parked {
+    struct ScanWaiter {
         let live: LiveQuery
-        var requests: [Request]
+        let request: Request
     }
 
     /// A request that has its scan, and the turn in which it uses it is yet to come.
@@ -21,33 +20,23 @@ extension Database {
     /// Some query is being scanned.
     package var isScanning: Bool { !scanning.isEmpty }
 
-    /// The requests that can be done now, after which ``endScans()`` must be called; others wait.
-    package func admit(_ requests: [Request], now: Int64) -> [Request] {
-        if parked.isEmpty, !requests.contains(where: { $0.operation.asksQuery }) { return requests }
-        var admitted: [Request] = []
-        for request in requests {
-            let connection = request.connection
-            if parked[connection] != nil {
-                observer?.park(request)
-                parked[connection]?.requests.append(request)
-                if case .disconnect = request.operation {
-                    admitted += release(connection).filter { !$0.operation.asksData }
-                }
-            } else if tornBy == nil, let live = observedScan(for: request, now: now) {
-                observer?.park(request)
-                parked[connection] = Parked(live: live, requests: [request])
-            } else {
-                admitted.append(request)
-            }
+    /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)`` names
+    /// its connection when that is done, and ``endScans()`` must be called after the request was processed.
+    package func mustScan(for request: Request, now: Int64) -> Bool {
+        guard request.operation.asksQuery, tornBy == nil, let live = observedScan(for: request, now: now) else {
+            return false
         }
-        return admitted
+        observer?.park(request)
+        scanWaiters[request.connection] = ScanWaiter(live: live, request: request)
+        return true
     }
 
-    /// Visits some children for a scan. Answers the requests that need not wait for it any more; they must be admitted
-    /// again.
-    package func scanSome(childrenMax: Int = 200) -> [Request] {
+    /// Visits some children for a scan.
+    ///
+    /// - returns: the connections whose request does not have to wait for it any more.
+    package func scanSome(childrenMax: Int = 200) -> [ConnectionID] {
         guard let live = scanning.first, tornBy == nil else { return [] }
-        let first = observer.flatMap { _ in waiting(for: live).first.flatMap { parked[$0]?.requests.first } }
+        let first = observer.flatMap { _ in waiting(for: live).first.flatMap { scanWaiters[$0]?.request } }
         observer?.beginStep()
         // The step counts for one of those who wait.
         defer { observer?.endStep(for: first) }
@@ -61,12 +50,15 @@ extension Database {
         live.scan = nil
         scanning.removeFirst()
         scanned.append(live)
-        return waiting(for: live).flatMap { release($0) }
+        let connections = waiting(for: live)
+        for connection in connections { scanWaiters[connection] = nil }
+        return connections
     }
 
-    /// All requests that wait: nothing will be scanned any more.
-    package func releaseAll() -> [Request] {
-        parked.keys.sorted { $0.raw < $1.raw }.flatMap { release($0) } + releaseLargeReads()
+    /// The request of a connection does not wait for its scan any more.
+    package func endScan(for connection: ConnectionID) {
+        guard let live = scanWaiters.removeValue(forKey: connection)?.live else { return }
+        if !scanned.contains(where: { $0 === live }) { dropIfUnused(live) }
     }
 
     /// Lets go of what was found and no request has yet to use, but for what windows are filled up from.
@@ -132,14 +124,8 @@ extension Database {
     }
 
     private func waiting(for live: LiveQuery) -> [ConnectionID] {
-        if parked.isEmpty { return [] }
-        return parked.filter { $0.value.live === live }.keys.sorted { $0.raw < $1.raw }
-    }
-
-    private func release(_ connection: ConnectionID) -> [Request] {
-        guard let parked = parked.removeValue(forKey: connection) else { return [] }
-        if !scanned.contains(where: { $0 === parked.live }) { dropIfUnused(parked.live) }
-        return parked.requests
+        if scanWaiters.isEmpty { return [] }
+        return scanWaiters.filter { $0.value.live === live }.keys.sorted { $0.raw < $1.raw }
     }
 
     /// Whether all children have to be visited.
@@ -196,7 +182,7 @@ extension Database {
 
 extension Operation {
     /// Whether it is of no use to a client that is gone.
-    var asksData: Bool {
+    package var asksData: Bool {
         switch self {
         case .get, .listen, .listenQuery: true
         default: false

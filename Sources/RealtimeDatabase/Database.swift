@@ -71,9 +71,10 @@ package final class Database {
     /// Queries whose children are being visited, and those for which that is done but not used yet.
     var scanning: [LiveQuery] = []
     var scanned: [LiveQuery] = []
-    var parked: [ConnectionID: Parked] = [:]
     /// Requests that have yet to use what a scan has found for them.
     var scanUses: [ObjectIdentifier: ScanUse] = [:]
+    /// Requests that wait for a scan, one of each connection at most.
+    var scanWaiters: [ConnectionID: ScanWaiter] = [:]
     /// Dropped indexes whose entries can be removed from the store, and those for which that is so once it has a
     /// generation.
     var sweepable: Set<UInt32> = []
@@ -95,7 +96,8 @@ package final class Database {
     /// Bytes of memory in what was frozen and not applied.
     var frozenBytes: [(generation: UInt64, bytes: Int)] = []
     var snapshotReads: UInt64 = 0
-    var largeReads: [ConnectionID: LargeReads] = [:]
+    /// How many large reads of each connection are under way.
+    var largeReads: [ConnectionID: Int] = [:]
     /// Large reads of one connection that are under way at a time, if ``largeReadEnded`` is there.
     package var largeReadsMax = 2
     /// Called, on any thread, when a large read of a connection has ended: has ``endLargeRead(of:)`` called.
@@ -170,26 +172,28 @@ package final class Database {
         process(requests, now: now, readBytesMax: .max).record
     }
 
-    /// The same, but the turn ends once the values that it read have more than `readBytesMax` bytes, and when a commit
-    /// has more to tell than one step may cost (``isTelling``). Answers how many requests it did, from the first one
-    /// on.
+    /// Processes requests until the values that were read have more than `readBytesMax` bytes, or until a commit has
+    /// more to tell than one step may cost (``isTelling``).
     ///
-    /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it answers false.
+    /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
+    /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
+    ///   and those of them that were not processed: reads that have to wait until an earlier large read of their
+    ///   connection has ended, and the requests that follow them on the same connection.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
-    ) -> (record: LogRecord?, requestCount: Int) {
+    ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
         if !orphans.isEmpty { payOrphans(in: &turn) }
         keepRest(of: &turn)
         var count = 0
-        var parked: Set<Int> = []
+        var waiting: [Int] = []
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
-            if !largeReads.isEmpty, park(span[count]) {
-                parked.insert(count)
+            if !largeReads.isEmpty, mustWait(span[count], after: waiting, of: requests) {
+                waiting.append(count)
             } else {
                 if let observer {
                     run(span[count], in: &turn, seenBy: observer)
@@ -203,15 +207,16 @@ package final class Database {
             keepRest(of: &turn)
         }
         var done = count == requests.count ? requests : Array(requests[..<count])
-        if !parked.isEmpty { done = done.indices.filter { !parked.contains($0) }.map { done[$0] } }
+        if !waiting.isEmpty { done = done.indices.filter { !waiting.contains($0) }.map { done[$0] } }
         pending.append(
             PendingTurn(
                 requests: done, now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
         // Reads fill memory as well.
         rows.trim(looks: 1000)
-        guard turn.record.count > 0 else { return (nil, count) }
+        let kept = waiting.map { requests[$0] }
+        guard turn.record.count > 0 else { return (nil, count, kept) }
         recent.append(turn.record)
-        return (turn.record, count)
+        return (turn.record, count, kept)
     }
 
     /// Connections whose requests are in turns that wait for the log: what they asked later is answered later.

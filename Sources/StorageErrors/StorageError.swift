@@ -16,13 +16,15 @@ package enum StorageError: Error, Hashable, Sendable {
     case interruptedRestore(database: String)
     /// The data folder or a file in it is not the one that was opened: it was moved, removed or replaced.
     case replaced(String)
+    /// Too few of the servers that keep the commit log can be reached.
+    case noQuorum
     /// The server shuts down and takes no more requests.
     case stopping
 
     /// One line for operators, with paths and the words of the system.
     package var message: String {
         switch self {
-        case .full, .stopping: summary
+        case .full, .noQuorum, .stopping: summary
         case .readOnly(let detail): "\(summary): \(detail)"
         case .inputOutput(let detail): "\(summary): \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
@@ -44,6 +46,7 @@ package enum StorageError: Error, Hashable, Sendable {
         case .overloaded(let detail): detail
         case .interruptedRestore: "a restore of the database was interrupted"
         case .replaced: "the data folder is not the one that was opened"
+        case .noQuorum: "too few of the servers that keep the commit log can be reached"
         case .stopping: "the server is shutting down"
         }
     }

@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import Testing
 
 @testable import HearthServer

@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import Glibc
 import HTTPCodec
 import TestSupport

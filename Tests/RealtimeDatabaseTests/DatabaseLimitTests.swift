@@ -90,7 +90,7 @@ struct DatabaseLimitTests {
         let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
         let requests = Self.requests([Self.set("a", Self.text(5000))] + (0..<9).map { _ in .get("a") })
         var done: [Int] = []
-        let (record, count) = database.process(requests, now: 0, readBytesMax: .max) {
+        let (record, count, _) = database.process(requests, now: 0, readBytesMax: .max) {
             done.append($0)
             return $0 < 6
         }
@@ -163,7 +163,7 @@ struct DatabaseLimitTests {
         var start = 0
         var counts: [Int] = []
         while start < requests.count {
-            let (record, count) = database.process(Array(requests[start...]), now: 0, readBytesMax: 2500)
+            let (record, count, _) = database.process(Array(requests[start...]), now: 0, readBytesMax: 2500)
             #expect(record == nil)
             #expect(database.pendingReadBytes > 0)
             start += count

@@ -30,7 +30,7 @@ struct QueryTellingTests {
         var left = requests[...]
         var steps: [[Output]] = []
         repeat {
-            let (record, count) = database.process(Array(left), now: 0, readBytesMax: .max)
+            let (record, count, _) = database.process(Array(left), now: 0, readBytesMax: .max)
             left = left.dropFirst(count)
             if let record { database.committed(through: record.lastSequence) }
             steps.append(database.takeReady())
@@ -215,7 +215,7 @@ struct QueryTellingTests {
             try (0..<100).map { Self.listen("pub", try Self.first(1 + Int($0)), tag: $0) }, by: Self.reader,
             on: database)
         let value = try Self.children(90, bytes: 100, mark: "x")
-        let (record, _) = database.process(
+        let (record, _, _) = database.process(
             [Request(connection: Self.writer, number: 1, operation: Self.set("pub", value))], now: 0, readBytesMax: .max
         )
         database.committed(through: 1)

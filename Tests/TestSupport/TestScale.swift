@@ -3,4 +3,7 @@ import Glibc
 /// How much more than usual randomised tests do: `HEARTH_TEST_SCALE`, 1 when it is not set.
 package enum TestScale {
     package static let factor: UInt64 = getenv("HEARTH_TEST_SCALE").flatMap { UInt64(String(cString: $0)) } ?? 1
+
+    /// The one seed that simulations run: `HEARTH_SEED`, which a failure names; nil for many.
+    package static let seed: UInt64? = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
 }

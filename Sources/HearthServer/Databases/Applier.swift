@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
@@ -36,24 +37,25 @@ final class Applier: Sendable {
                             if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
                             for stream in streams { readers.start(stream, on: tree) }
                             metrics.noteApply(since: start)
-                            report(.applied(database, frozen, nil))
+                            report(.event(database, .written(frozen, nil, isClearing: tree.isClearing)))
                         } catch {
                             for stream in streams { readers.fail(stream, error) }
-                            report(.applied(database, frozen, error))
+                            report(.event(database, .written(frozen, error, isClearing: tree.isClearing)))
                         }
                     case .sweep(let database, let tree, let indexes, let start):
                         do throws(StorageError) {
-                            report(.swept(database, next: try tree.sweepEntries(of: indexes, from: start), nil))
+                            let next = try tree.sweepEntries(of: indexes, from: start)
+                            report(.event(database, .swept(next: next, nil)))
                         } catch {
-                            report(.swept(database, next: start, error))
+                            report(.event(database, .swept(next: start, error)))
                         }
                     case .clear(let database, let tree, let rows):
                         do throws(StorageError) {
                             var cleared = 0
                             repeat { cleared += try tree.clearSome() } while cleared < rows && tree.isClearing
-                            report(.cleared(database, nil))
+                            report(.event(database, .cleared(nil, isClearing: tree.isClearing)))
                         } catch {
-                            report(.cleared(database, error))
+                            report(.event(database, .cleared(error, isClearing: tree.isClearing)))
                         }
                     }
                 }

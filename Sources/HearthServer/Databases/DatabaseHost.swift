@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
 import SecurityRules
@@ -26,6 +27,12 @@ struct DatabaseHost: Sendable {
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Hands a loop what it must send.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
+
+    /// The circumstances of an event that is handled now.
+    var conditions: Conditions {
+        Conditions(
+            wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds, isBacklogFull: backlog.isFull)
+    }
 
     /// - parameter openStream: called for each large read, when the connection is told of it.
     func makeBuilder(openStream: @escaping (SnapshotRead) -> SnapshotStream) -> DeliveryBuilder {

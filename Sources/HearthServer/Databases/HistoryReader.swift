@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import JSONTree
 import RealtimeDatabase
@@ -6,19 +7,10 @@ import StorageErrors
 
 /// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
 final class HistoryReader: Sendable {
-    /// What a listener wants to know.
-    struct Question: Sendable {
-        /// Tells the questions of a database apart.
-        let serial: UInt64
-        let path: Path
-        /// What it has.
-        let after: UInt64
-    }
-
     struct Job: Sendable {
         let database: UInt32
         let log: LogReader
-        let questions: [Question]
+        let questions: [HistoryQuestion]
     }
 
     private let worker: Worker<Job>
@@ -37,7 +29,7 @@ final class HistoryReader: Sendable {
             return { jobs in
                 for job in jobs {
                     let start = MonotonicTime.current
-                    report(.history(job.database, Self.answers(to: job, bytesMax)))
+                    report(.event(job.database, .history(Self.answers(to: job, bytesMax))))
                     let took = MonotonicTime.current - start
                     _ = never.wait(atMost: min(took * Self.restFactor, Self.restMax))
                 }
@@ -50,9 +42,9 @@ final class HistoryReader: Sendable {
     func stop() { worker.stop() }
 
     /// By serial; what is missing here is not known.
-    typealias Answers = Result<[UInt64: MissedChanges.Found], StorageError>
-
-    private static func answers(to job: Job, _ bytesMax: Int) -> Answers {
+    private static func answers(
+        to job: Job, _ bytesMax: Int
+    ) -> Result<[UInt64: MissedChanges.Found], StorageError> {
         guard let oldest = job.questions.map(\.after).min() else { return .success([:]) }
         var answers: [UInt64: MissedChanges.Found] = [:]
         var changes = MissedChanges(after: 0)

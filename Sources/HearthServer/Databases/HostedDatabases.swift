@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
 import TreeStorage
@@ -73,47 +74,39 @@ final class HostedDatabases {
     private func handle(_ message: DatabaseThread.Message) {
         switch message {
         case .requests, .released: break
-        case .delivered: for database in open.values { database.delivered() }
-        case .committed(let index, let sequence): open[index]?.committed(through: sequence)
-        case .commitFailed(let index, let error): open[index]?.commitFailed(error)
-        case .commitsDropped(let index): open[index]?.commitsDropped()
-        case .pruned(let index, let isMore): open[index]?.pruned(isMore: isMore)
-        case .probed(let index, let error): open[index]?.probed(error)
-        case .applied(let index, let frozen, let error): open[index]?.applied(frozen, error)
-        case .wroteSome(let index, let frozen, let streams): open[index]?.wroteSome(of: frozen, streams)
-        case .stored(let index, let parts, let error): open[index]?.stored(parts, error)
-        case .prepared(let index, let request): open[index]?.prepared(request)
-        case .cleared(let index, let error): open[index]?.cleared(error)
-        case .history(let index, let answers): open[index]?.received(answers)
+        case .event(let index, let event): open[index]?.handle(event)
+        case .wroteSome(let index, let frozen, let streams):
+            open[index]?.takeBack(streams)
+            open[index]?.handle(.wroteSome(frozen))
+        case .delivered: for database in openInOrder { database.handle(.delivered) }
         case .rulesChanged:
-            for database in open.values { database.takeRules() }
-            for database in unwritten.values { database.takeRules() }
-        case .swept(let index, let next, let error): open[index]?.swept(next: next, error)
-        case .step(let index): open[index]?.step()
-        case .largeReadEnded(let index, let connection): open[index]?.endLargeRead(of: connection)
+            for database in openInOrder { database.takeRules() }
+            for index in unwritten.keys.sorted() { unwritten[index]?.takeRules() }
         case .watch(let index, .requests, let isOn, let connection): profile(index, isOn, for: connection)
         case .watch(let index, .commits, let isOn, let connection): tail(index, isOn, for: connection)
         case .ask(let question): question(self)
         case .tick:
             ticks += 1
             if ticks.isMultiple(of: 5) { lookAtFiles() }
-            for database in open.values { database.tick(ticks) }
-            for profiler in profilers.values { profiler.flush(host) }
-            for tail in tails.values { tail.flush(host) }
+            for database in openInOrder { database.handle(.tick(ticks)) }
+            for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
+            for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .openServed(let done):
             openServed()
             lookAtFiles()
             done()
         case .finish(let callBack):
             finished = callBack
-            for database in open.values { database.endSessions() }
+            for database in openInOrder { database.handle(.endSessions) }
         }
     }
+
+    private var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 
     private func run(_ requests: [Request], on index: UInt32) {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
         guard finished == nil else { return refuse(requests, because: .stopping) }
-        if let database = open[index] { return database.run(requests) }
+        if let database = open[index] { return database.handle(.requests(requests)) }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
         if isUnwritten {
@@ -134,7 +127,7 @@ final class HostedDatabases {
 
     private func open(_ index: UInt32, _ name: String, for requests: [Request]) {
         do throws(StorageError) {
-            try openDatabase(index).run(requests)
+            try openDatabase(index).handle(.requests(requests))
         } catch {
             fail(index, error)
             refuse(requests, because: error)
@@ -203,7 +196,7 @@ final class HostedDatabases {
         database.setObserver(profilers[index])
         database.tail = tails[index]
         directory.keep(index)
-        database.payOrphans()
+        database.begin()
         return database
     }
 
@@ -231,7 +224,7 @@ final class HostedDatabases {
         guard finished == nil else { return }
         var problem: StorageError?
         do throws(StorageError) { try folder.verify() } catch { problem = error }
-        for database in open.values { database.lookAtFiles(problem) }
+        for database in openInOrder { database.verifyFiles(problem) }
         if problem == nil, open[0] == nil {
             do throws(StorageError) { try folder.verifyWritable() } catch { problem = error }
         }
@@ -244,9 +237,9 @@ final class HostedDatabases {
     private func endIfFinished() {
         guard let finished else { return }
         var isIdle = true
-        for database in open.values where !database.settle() { isIdle = false }
+        for database in openInOrder where !database.settle() { isIdle = false }
         guard isIdle else { return }
-        for database in open.values { database.close() }
+        for database in openInOrder { database.close() }
         open = [:]
         isOver = true
         finished()

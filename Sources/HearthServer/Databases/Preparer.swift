@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
 
@@ -8,6 +9,7 @@ final class Preparer: Sendable {
         let database: UInt32
         let request: Request
         let preparation: RowPreparation
+        let serial: UInt64
     }
 
     private let worker: Worker<Job>
@@ -15,7 +17,9 @@ final class Preparer: Sendable {
     init(report: @escaping @Sendable (DatabaseThread.Message) -> Void) throws(SystemError) {
         worker = try Worker(name: "preparer", priority: .background) {
             { jobs in
-                for job in jobs { report(.prepared(job.database, job.preparation.prepared(job.request))) }
+                for job in jobs {
+                    report(.event(job.database, .prepared(job.preparation.prepared(job.request), serial: job.serial)))
+                }
             }
         }
     }

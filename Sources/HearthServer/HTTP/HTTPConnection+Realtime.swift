@@ -21,7 +21,7 @@ extension RequestHead {
 /// So is coming back (Protocol.md 17): a client that names its previous session gets a new one on the same loop, and
 /// the end of the old one is submitted before the new one can read anything. A loop posts what was submitted to a
 /// database in that order (`LoopContext.submit`), the database's thread joins what was posted in order
-/// (`HostedDatabases.run`), and what it has to hold back keeps its place (`HostedDatabase.run`). A session of another
+/// (`HostedDatabases.run`), and what it has to hold back keeps its place (`Admission`). A session of another
 /// database has nothing to be in order with.
 extension HTTPConnection {
     /// Goes to another loop, with a request for it and what was read behind that.

@@ -1,3 +1,4 @@
+import DatabaseScheduler
 import EventLoop
 import JSONTree
 import RealtimeDatabase

@@ -20,6 +20,8 @@ struct SimulatedClient {
     /// The large read under way, and what came for the connection meanwhile.
     private(set) var stream: SnapshotRead?
     private var held: [Output] = []
+    /// Large reads that ended before their turn came.
+    private var early: [UInt64: (value: CanonicalJSON?, error: StorageError?)] = [:]
     var failure: String?
 
     /// `kept` is what a client has that was connected before.
@@ -71,11 +73,24 @@ struct SimulatedClient {
         case .initialQuery(_, let push): receive(push, isInitial: true)
         case .pushQuery(let push, _): receive(push, isInitial: false)
         case .reply(_, let number, let reply): finish(number, reply)
-        case .stream(let read): stream = read
-        case .revoked: failure = failure ?? "\(connection.raw) lost a listener"
+        case .stream(let read):
+            stream = read
+            if let (value, error) = early.removeValue(forKey: read.id) { receive(value, of: read, error: error) }
+        case .revoked(_, let path, let listener, let status): lose(listener, at: path, status)
         case .initialParts: failure = failure ?? "\(connection.raw) got parts that it did not ask for"
         case .missed: failure = failure ?? "\(connection.raw) was told what it missed, and did not ask"
         case .join, .leave: break
+        }
+    }
+
+    /// A listener has ended. That may be because the commit that it was being told of was interrupted by a failure.
+    private mutating func lose(_ listener: RevokedListener, at path: Path, _ status: StaticText?) {
+        if status == nil { failure = failure ?? "\(connection.raw) lost a listener, and there are no rules" }
+        switch listener {
+        case .plain: failure = failure ?? "\(connection.raw) lost a listener of \(path)"
+        case .events(let tag): queries[.events(tag: tag)] = nil
+        // These have no text that would tell them apart.
+        case .query: queries = queries.filter { $0.value.path != path || $0.value.form.name.isEvents }
         }
     }
 
@@ -99,7 +114,9 @@ struct SimulatedClient {
     /// The large read is done; nil when it failed.
     mutating func receive(_ value: CanonicalJSON?, of read: SnapshotRead, error: StorageError?) {
         guard stream?.id == read.id else {
-            failure = failure ?? "\(connection.raw) got a large read that it was not told of"
+            let isTold = held.contains { if case .stream(let other) = $0 { other.id == read.id } else { false } }
+            if !isTold { failure = failure ?? "\(connection.raw) got a large read that it was not told of" }
+            early[read.id] = (value, error)
             return
         }
         stream = nil
@@ -147,4 +164,8 @@ struct SimulatedClient {
             if case .listen(let listened, _, _, _) = request.operation { listened.contains(path) } else { false }
         }
     }
+}
+
+extension ListenerForm.Name {
+    fileprivate var isEvents: Bool { if case .events = self { true } else { false } }
 }

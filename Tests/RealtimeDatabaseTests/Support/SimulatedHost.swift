@@ -1,12 +1,15 @@
+import DatabaseScheduler
 import JSONTree
 import SecurityRules
+import Synchronization
 
 @testable import RealtimeDatabase
 import StorageErrors
 
-/// A database with a log, a store and clients around it, all scripted: it does what the server's threads do, one step
-/// at a time, and compares all that is said with a ``NaiveDatabase``.
-struct SimulatedHost {
+/// Carries out what a ``DatabaseScheduler`` wants done, one step at a time and whenever the simulation says so, with a
+/// log and a store in memory and clients that keep what they are told. Answers are compared with a ``SimulatedModel``,
+/// clients with what is durable.
+final class SimulatedHost {
     struct Sizes {
         var packing = TreeRows.Packing(packedBytesMax: 40, repackBytesMax: 20)
         var residentBytesMax = 0
@@ -15,289 +18,288 @@ struct SimulatedHost {
         var largeBytesMin = 100
         /// With 1, each query is told in a step of its own.
         var tellingStepCostMax = Int.max
+        var limits = DatabaseLimits()
     }
 
-    enum Outcome { case succeeds, fails, failsButIsThere }
+    /// What ends with a process.
+    private struct Process {
+        var commitJobs: [CommitJob] = []
+        var storeJobs: [StoreJob] = []
+        var preparations: [(request: Request, preparation: RowPreparation, serial: UInt64)] = []
+        var group: CommitGroup
+        /// What the threads have reported, and steps.
+        let mailbox: Mailbox
+        var clients: [ConnectionID: SimulatedClient] = [:]
+        var groups: [GroupID: Set<ConnectionID>] = [:]
+        /// Large reads that clients were told of and that have not begun.
+        var reads: [UInt64: SnapshotRead] = [:]
+        var isBacklogFull = false
+        var ticks = 0
+        /// Clients were told something since they were last checked.
+        var hasDelivered = false
+
+        init() {
+            let mailbox = Mailbox()
+            self.mailbox = mailbox
+            group = CommitGroup { _, event in mailbox.post(event) }
+        }
+    }
+
+    private enum StoreJob {
+        case write(FrozenRows, [SnapshotRead])
+        case clear
+        case sweep
+    }
+
+    private final class Mailbox: Sendable {
+        private let events = Mutex<[Event]>([])
+
+        func post(_ event: Event) { events.withLock { $0.append(event) } }
+
+        func take() -> Event? { events.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+
+        var isEmpty: Bool { events.withLock { $0.isEmpty } }
+
+        private let clock = Mutex<Int64>(0)
+
+        /// A microsecond later each time.
+        func time() -> Int64 {
+            clock.withLock { time in
+                time += 1000
+                return time
+            }
+        }
+    }
 
     private let sizes: Sizes
     private let store: MemoryRowStore
-    private(set) var database: Database
-    var clients: [ConnectionID: SimulatedClient] = [:]
-    private var groups: [GroupID: Set<ConnectionID>] = [:]
-    private(set) var failure: String?
-
-    /// Records that are durable.
-    private var log: [LogRecord] = []
-    /// Records on their way to it.
-    private(set) var inFlight: [LogRecord] = []
-    private var appliedSequence: UInt64 = 0
-    private var applying: FrozenRows?
-    /// Taken by the applier but not written.
-    private var unapplied: FrozenRows?
-    private var failedReads: Set<UInt64> = []
-    private(set) var recoversFrom: StorageError?
-    private var held: [Request] = []
+    let log = SimulatedLog()
+    private var storedSequence: UInt64 = 0
+    private var scheduler: DatabaseScheduler
+    private var process: Process
+    private var model: SimulatedModel
+    /// What clients may know, and its number.
+    private var told = NaiveDatabase()
+    private var toldSequence: UInt64 = 0
     private var now: Int64 = 1_700_000_000_000
     /// What a client knew that is gone.
     private var lastSeen: NaiveDatabase?
+    private(set) var failure: String?
+    /// Events that were handled.
+    private(set) var eventCount = 0
+    private(set) var requestCount = 0
 
-    /// The tree in memory, and what of it is durable.
-    private var model = NaiveDatabase()
-    private var durable = NaiveDatabase()
-    /// Connections that have ended.
-    private var ended: Set<UInt64> = []
-    /// The operation after which a write may be acknowledged.
-    private var sequences: [ConnectionID: [Int64: UInt64]] = [:]
+    private var database: Database { scheduler.database }
+    var clients: [ConnectionID: SimulatedClient] {
+        get { process.clients }
+        set { process.clients = newValue }
+    }
 
     init(sizes: Sizes = Sizes()) {
         self.sizes = sizes
         store = MemoryRowStore(deletedAtOnceMax: 3)
-        database = Self.makeDatabase(sizes, store, sequence: 0)
+        process = Process()
+        scheduler = Self.makeScheduler(sizes, store, 0, now, process.mailbox)
+        model = SimulatedModel(scheduler.database, store, NaiveDatabase())
+        begin()
     }
 
-    private static func makeDatabase(_ sizes: Sizes, _ store: MemoryRowStore, sequence: UInt64) -> Database {
+    private static func makeScheduler(
+        _ sizes: Sizes, _ store: MemoryRowStore, _ sequence: UInt64, _ now: Int64, _ mailbox: Mailbox
+    ) -> DatabaseScheduler {
         let database = Database(
             index: 1, store: store, sequence: sequence, residentBytesMax: sizes.residentBytesMax,
-            assembledBytesMax: sizes.assembledBytesMax, scannedAtOnceMax: 2, largeBytesMin: sizes.largeBytesMin,
-            packing: sizes.packing)
+            assembledBytesMax: sizes.assembledBytesMax, tellingStepCostMax: sizes.tellingStepCostMax,
+            scannedAtOnceMax: 2, largeBytesMin: sizes.largeBytesMin, packing: sizes.packing)
+        database.largeReadEnded = { mailbox.post(.largeReadEnded($0)) }
         database.setIndexes(sizes.indexes)
-        return database
+        return DatabaseScheduler(
+            database: database, limits: sizes.limits, lastTime: 0, isClearing: !store.clearing.isEmpty,
+            at: Conditions(wall: now, uptime: now), nanoseconds: mailbox.time)
     }
 
-    /// A step of the making of an index.
-    mutating func buildIndex() {
-        if recoversFrom == nil { try? database.buildIndex(childrenMax: 3) }
+    /// A process begins with what the files hold.
+    private func begin() {
+        do throws(StorageError) {
+            try database.load()
+            try log.forEachRecord(after: storedSequence) { (record) throws(StorageError) in
+                try database.replay(record.operations())
+            }
+        } catch {
+            failure = failure ?? "replay threw \(error)"
+        }
+        expect(database.sequence == log.last && database.durableSequence == log.last, "sequence at the start")
+        model = SimulatedModel(database, store, log.tree)
+        database.observer = model
+        (told, toldSequence) = (log.tree, log.last)
+        handle(.opened)
     }
 
-    private var logEnd: UInt64 { log.last?.lastSequence ?? 0 }
-    var readsLeft: Int? {
-        get { store.readsLeft }
-        nonmutating set { store.readsLeft = newValue }
+    private func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
+        if !condition { failure = failure ?? what() }
     }
-    /// The tree that is durable.
-    var durableTree: CanonicalJSON { durable.tree }
-    var isRefusing: Bool { database.refusal != nil }
+
+    // MARK: Events and actions
+
+    private func handle(_ event: Event) {
+        eventCount += 1
+        now += 7
+        model.now = now
+        if case .logRead(.success) = event { model.recovered(to: log.tree, through: log.last) }
+        var actions: [Action] = []
+        scheduler.handle(
+            event, at: Conditions(wall: now, uptime: now, isBacklogFull: process.isBacklogFull), into: &actions)
+        scheduler.checkInvariants()
+        model.payEnded()
+        tell(through: database.durableSequence)
+        var next: [Event] = []
+        for action in actions { carryOut(action, &next) }
+        failure = failure ?? model.failure ?? log.failure
+        check()
+        for event in next { handle(event) }
+    }
+
+    /// More is durable, and may be said.
+    private func tell(through sequence: UInt64) {
+        for record in log.records where record.firstSequence > toldSequence && record.lastSequence <= sequence {
+            for operation in (try? record.operations()) ?? [] { told.take(operation) }
+            toldSequence = record.lastSequence
+        }
+    }
+
+    private func carryOut(_ action: Action, _ next: inout [Event]) {
+        switch action {
+        case .append(let record): process.commitJobs.append(.append(database: 1, log, record))
+        case .storePart(let text, let serial):
+            process.commitJobs.append(.store(database: 1, log, text, serial: serial))
+        case .dropParts: process.commitJobs.append(.dropParts(log))
+        case .resumeLog: process.commitJobs.append(.resume(database: 1))
+        case .probe: process.commitJobs.append(.probe(database: 1, log))
+        case .prune(let pruning): process.commitJobs.append(.prune(database: 1, log, pruning))
+        case .readLog(let sequence):
+            let result = Result { () throws(StorageError) in
+                var operations: [LogRecord.Operation] = []
+                try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
+                    operations += try record.operations()
+                }
+                return operations
+            }
+            // The committer rests, so this may take a while.
+            process.mailbox.post(.logRead(result))
+        // Nothing is known of the history, so listeners begin anew.
+        case .readHistory: process.mailbox.post(.history(.success([:])))
+        case .write(let frozen):
+            let reads = frozen.reads.compactMap { process.reads.removeValue(forKey: $0.id) }
+            process.storeJobs.append(.write(frozen, reads))
+        case .clear: process.storeJobs.append(.clear)
+        case .sweep: process.storeJobs.append(.sweep)
+        case .prepare(let request, let preparation, let serial):
+            process.preparations.append((request, preparation, serial))
+        case .deliver(let turns): for output in turns.joined() { deliver(output) }
+        case .failLargeReads(let error): failReads(error)
+        case .step: process.mailbox.post(.step)
+        case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
+        case .report: break
+        }
+    }
+
+    /// Hands over what the threads have reported, and takes the steps that were asked for.
+    func deliverNews(_ count: Int) {
+        // Steps ask for further steps while there is something to do.
+        for done in 0..<count {
+            expect(done < 10_000, "it never comes to rest")
+            guard failure == nil, let event = process.mailbox.take() else { return }
+            handle(event)
+        }
+    }
+
+    func tick() {
+        process.ticks += 1
+        handle(.tick(process.ticks))
+    }
+
+    func setBacklog(isFull: Bool) {
+        process.isBacklogFull = isFull
+        if !isFull { handle(.delivered) }
+    }
 
     // MARK: Requests
 
     /// A client connects; with `keepsData` one that was connected before and has what it was told then.
-    mutating func connect(loop: Int, serial: UInt64, keepsData: Bool) {
+    func connect(loop: Int, serial: UInt64, keepsData: Bool) {
         let connection = ConnectionID(loop: loop, kind: .realtime, serial: serial)
-        clients[connection] = SimulatedClient(connection: connection, kept: keepsData ? lastSeen : nil)
+        process.clients[connection] = SimulatedClient(connection: connection, kept: keepsData ? lastSeen : nil)
     }
 
-    /// Requests arrive.
-    mutating func run(_ requests: [Request]) {
-        let requests = database.admit(requests, now: now)
-        if !requests.isEmpty { perform(requests) }
-        database.endScans()
+    func disconnect(_ connection: ConnectionID) {
+        guard let request = process.clients[connection]?.request(.disconnect) else { return }
+        lastSeen = process.clients[connection]?.tree
+        process.clients[connection] = nil
+        for group in process.groups.keys { process.groups[group]?.remove(connection) }
+        run([request])
     }
 
-    /// A step of a scan.
-    mutating func scan() {
-        guard recoversFrom == nil else { return }
-        run(database.scanSome(childrenMax: 2))
+    func run(_ requests: [Request]) {
+        requestCount += requests.count
+        handle(.requests(requests))
     }
 
-    /// A turn.
-    private mutating func perform(_ requests: [Request]) {
-        guard recoversFrom == nil, held.isEmpty else {
-            held.append(contentsOf: requests)
-            return
-        }
-        now += 7
-        let mayFail = isRefusing || store.readsLeft != nil
-        // What fails within a step of telling is not compared here.
-        database.tellingStepCostMax = mayFail ? .max : sizes.tellingStepCostMax
-        var requests = requests[...]
-        repeat {
-            let (record, count) = database.process(Array(requests), now: now, readBytesMax: .max)
-            var turn = database.pending[database.pending.count - 1]
-            while database.isTelling {
-                database.tellSome(now: now)
-                turn.outputs += database.pending[database.pending.count - 1].outputs
+    // MARK: Threads
+
+    /// The committer does the first jobs that wait.
+    func commit(_ count: Int, _ outcome: SimulatedLog.Outcome) {
+        let jobs = Array(process.commitJobs.prefix(count))
+        process.commitJobs.removeFirst(jobs.count)
+        log.outcome = outcome
+        process.group.run(jobs)
+        log.outcome = .succeeds
+    }
+
+    enum StoreOutcome { case succeeds, fails, isHalfDone }
+
+    /// The applier does the first job that waits.
+    func store(_ outcome: StoreOutcome) {
+        guard !process.storeJobs.isEmpty else { return }
+        let isClearing = !store.clearing.isEmpty
+        let error: StorageError? = if case .fails = outcome { .full } else { nil }
+        switch process.storeJobs.removeFirst() {
+        case .clear:
+            if error == nil { store.clearSome(rowsMax: 2) }
+            process.mailbox.post(.cleared(error, isClearing: !store.clearing.isEmpty))
+        case .sweep: process.mailbox.post(.swept(next: nil, nil))
+        case .write(let frozen, let reads):
+            if let error {
+                for read in reads { end(read, nil, error) }
+                return process.mailbox.post(.written(frozen, error, isClearing: isClearing))
             }
-            check(turn.requests, turn.outputs, paid: Self.paid(by: record), mayFail: mayFail)
-            for request in turn.requests {
-                sequences[request.connection, default: [:]][request.number] = turn.sequence
+            if case .isHalfDone = outcome, frozen.changes.large != nil {
+                for read in reads { process.reads[read.id] = read }
+                return process.mailbox.post(.wroteSome(frozen))
             }
-            if let record { inFlight.append(record) }
-            requests = requests.dropFirst(count)
-        } while !requests.isEmpty || database.hasOrphans && !mayFail
-        release()
-        if let error = database.tornBy { recoversFrom = recoversFrom ?? error }
-        if database.tornBy == nil {
-            let (owed, expected) = (database.owed, model.owed)
-            expect(owed == expected, "\(owed) is owed, not \(expected)")
-            expect(mayFail || !database.hasOrphans, "what is owed to ended connections waits")
+            write(frozen)
+            for read in reads { end(read, storedValue(at: read.path), nil) }
+            process.mailbox.post(.written(frozen, nil, isClearing: !store.clearing.isEmpty))
         }
     }
 
-    /// Connections whose writes a turn has made, or that cancelled all of them.
-    private static func paid(by record: LogRecord?) -> Set<UInt64> {
-        var paid: Set<UInt64> = []
-        for operation in (try? record?.operations()) ?? [] {
-            if case .cancelOwed(.root, let connection) = operation.content { paid.insert(connection) }
-        }
-        return paid
-    }
-
-    /// Compares the outputs of a turn with what the model says to its requests.
-    private mutating func check(_ requests: [Request], _ outputs: [Output], paid: Set<UInt64>, mayFail: Bool) {
-        var rest = outputs[...]
-        var others = ended.intersection(paid).sorted()
-        for connection in others { model.pay(connection, now: now) }
-        for request in requests {
-            if case .disconnect = request.operation {
-                ended.insert(request.connection.raw)
-                if paid.contains(request.connection.raw) { model.pay(request.connection.raw, now: now) }
-                others.append(request.connection.raw)
-            }
-            let before = model
-            guard let expected = model.run(request, now: now) else { continue }
-            var hasPushed = false
-            // Those pushes may be of what connections left behind.
-            defer { others = [] }
-            var reply: Reply?
-            while reply == nil, let output = rest.popFirst() {
-                switch output {
-                case .push, .pushQuery: hasPushed = true
-                case .reply(let connection, let number, let text):
-                    expect(
-                        connection == request.connection && number == request.number, "reply \(number) is out of order")
-                    reply = text
-                case .stream(let read):
-                    expect(
-                        read.connection == request.connection && read.number == request.number, "stream out of order")
-                    reply = expected
-                case .initial(_, let path, let value, _):
-                    expect(value == model.tree.value(at: path), "initial data of \(path)")
-                case .initialQuery(_, let push):
-                    if case .change(.set(let assignment)) = push.content,
-                        case .listenQuery(let path, let query, _, _, _, _) = request.operation
-                    {
-                        expect(
-                            assignment.value == model.selection(query, at: path), "initial data of a query at \(path)")
-                    }
-                case .initialParts: expect(false, "parts that nobody asked for")
-                case .missed: expect(false, "what was missed, and nobody asked for")
-                case .join, .leave, .revoked: break
-                }
-            }
-            if mayFail, case .failed(.unavailable) = reply {
-                model = before
-                expect(!hasPushed || !others.isEmpty, "a refused write was pushed")
-                continue
-            }
-            // Whether there is an index yet is known to the database alone.
-            if case .listeningUnindexed = reply { reply = .listening }
-            expect("\(reply as Reply?)" == "\(expected as Reply?)", "\(request): \(reply as Reply?), not \(expected)")
-            if case .failed = expected { expect(!hasPushed || !others.isEmpty, "a failed write was pushed") }
-        }
-    }
-
-    // MARK: The log
-
-    /// The committer writes the first `count` records in one transaction, or fails to.
-    mutating func commit(_ count: Int, _ outcome: Outcome) {
-        guard !inFlight.isEmpty else { return }
-        let group = inFlight.prefix(count)
-        if outcome != .fails {
-            log.append(contentsOf: group)
-            for record in group {
-                for operation in (try? record.operations()) ?? [] {
-                    switch operation.content {
-                    case .change(let change): for assignment in change.assignments { durable.assign(assignment) }
-                    case .owe(let assignments, let connection, by: _): durable.owe(assignments, of: connection)
-                    case .cancelOwed(let path, let connection): durable.cancelOwed(path, of: connection)
-                    }
-                }
-            }
-        }
-        if outcome == .succeeds {
-            inFlight.removeFirst(group.count)
-            database.committed(through: logEnd)
-            release()
-        } else {
-            inFlight = []
-            recoversFrom = recoversFrom ?? .full
-        }
-    }
-
-    /// The committer and the applier are at rest.
-    mutating func recover() {
-        guard let error = recoversFrom, applying == nil else { return }
-        // What was posted before the committer was asked to rest is written, unless that failed before.
-        while !inFlight.isEmpty { commit(.max, .succeeds) }
-        unapplied = nil
-        let lost = database.pending.indices.filter { database.pending[$0].sequence > logEnd }
-        let mayFail = store.readsLeft != nil
-        do throws(StorageError) {
-            var operations: [LogRecord.Operation] = []
-            for record in log where record.lastSequence > appliedSequence {
-                operations.append(contentsOf: try record.operations())
-            }
-            try database.refuse(because: error, storeSequence: appliedSequence, replaying: operations)
-        } catch {
-            expect(mayFail, "recovery threw \(error)")
-            return
-        }
-        recoversFrom = nil
-        model = durable
-        for turn in lost.map({ database.pending[$0] }) {
-            check(turn.requests, turn.outputs, paid: [], mayFail: true)
-            expect(turn.sequence <= logEnd, "a turn waits for the lost log")
-            for request in turn.requests { sequences[request.connection, default: [:]][request.number] = turn.sequence }
-        }
-        release()
-        let requests = failStreams(error) + held
-        held = []
-        if !requests.isEmpty { perform(requests) }
-    }
-
-    mutating func accept() {
-        guard recoversFrom == nil, unapplied == nil else { return }
-        database.accept()
-        if database.hasOrphans, held.isEmpty { perform([]) }
-    }
-
-    // MARK: The store
-
-    mutating func freeze() {
-        guard recoversFrom == nil, applying == nil, unapplied == nil else { return }
-        try? database.freeze()
-    }
-
-    mutating func startApplying() {
-        guard recoversFrom == nil, applying == nil else { return }
-        applying = unapplied ?? database.takeFrozen()
-        unapplied = nil
-    }
-
-    mutating func finishApplying(_ outcome: Outcome) {
-        guard let frozen = applying else { return }
-        applying = nil
-        guard outcome == .succeeds else {
-            unapplied = frozen
-            if !isRefusing { database.refuse(because: .full) }
-            let drops = failStreams(.full)
-            if !drops.isEmpty { run(drops) }
-            return
-        }
-        expect(frozen.sequence <= logEnd, "the store ran ahead of the log")
+    private func write(_ frozen: FrozenRows) {
+        expect(frozen.sequence <= log.last, "the store ran ahead of the log")
         store.apply(frozen.changes)
-        for read in frozen.reads where !failedReads.contains(read.id) {
-            let value = storedValue(at: read.path)
-            clients[read.connection]?.receive(value, of: read, error: nil)
-        }
-        if let generation = frozen.generation {
-            appliedSequence = frozen.sequence
-            database.applied(generation)
-        }
+        if !frozen.changes.isEmpty { storedSequence = frozen.sequence }
         if let problem = StoredLayout(store.all, sizes.packing).problem { failure = failure ?? problem }
     }
 
-    func clear() { store.clearSome(rowsMax: 2) }
+    /// The rows of a large value are made.
+    func prepare() {
+        guard !process.preparations.isEmpty else { return }
+        let (request, preparation, serial) = process.preparations.removeFirst()
+        process.mailbox.post(.prepared(preparation.prepared(request), serial: serial))
+    }
+
+    var readsLeft: Int? {
+        get { store.readsLeft }
+        set { store.readsLeft = newValue }
+    }
 
     private func storedValue(at path: Path) -> CanonicalJSON {
         var joiner = RowJoiner(base: path.encoded.count)
@@ -307,126 +309,136 @@ struct SimulatedHost {
         return joiner.finish()
     }
 
-    /// Large reads under way fail. Answers the requests that end their listeners.
-    private mutating func failStreams(_ error: StorageError) -> [Request] {
-        var drops: [Request] = []
-        for connection in clients.keys.sorted(by: { $0.raw < $1.raw }) {
-            while let read = clients[connection]?.stream {
-                failedReads.insert(read.id)
-                clients[connection]?.receive(nil, of: read, error: error)
-                if case .listen = read.purpose {
-                    drops.append(
-                        Request(connection: connection, number: read.number, operation: .dropListener(read.path)))
-                }
-            }
+    /// A large read ends; its connection says so if that ends a listener.
+    private func end(_ read: SnapshotRead, _ value: CanonicalJSON?, _ error: StorageError?) {
+        model.streamed(read, value)
+        guard process.clients[read.connection] != nil else { return }
+        process.clients[read.connection]?.receive(value, of: read, error: error)
+        if error != nil, case .listen = read.purpose {
+            process.mailbox.post(
+                .requests([
+                    Request(connection: read.connection, number: read.number, operation: .dropListener(read.path))
+                ]))
         }
-        return drops
     }
 
-    /// The process ends at once and another one begins; `keeping` is how many records in flight the log got.
-    mutating func crash(keeping count: Int) {
-        commit(min(count, inFlight.count), .failsButIsThere)
-        (inFlight, held, applying, unapplied, recoversFrom) = ([], [], nil, nil, nil)
-        store.readsLeft = nil
-        lastSeen = clients.values.first?.tree ?? lastSeen
-        (clients, groups, sequences, failedReads) = ([:], [:], [:], [])
-        database = Self.makeDatabase(sizes, store, sequence: appliedSequence)
-        do throws(StorageError) {
-            try database.load()
-            for record in log where record.lastSequence > appliedSequence { try database.replay(record.operations()) }
-        } catch {
-            failure = failure ?? "replay threw \(error)"
-        }
-        model = durable
-        expect(database.sequence == logEnd && database.durableSequence == logEnd, "sequence after a crash")
-        ended.formUnion(durable.owed.keys)
-        database.orphanAll()
-        if database.hasOrphans { perform([]) }
+    private func failReads(_ error: StorageError) {
+        let reads = process.reads.values.sorted { $0.id < $1.id }
+        process.reads = [:]
+        for read in reads { end(read, nil, error) }
     }
 
-    /// Everything works again and comes to its end.
-    mutating func settle() {
+    /// The process ends at once and another one begins; `keeping` is how many jobs of the committer were done, and
+    /// `writing` says whether the applier wrote what it was about to.
+    func crash(keeping count: Int, writing: Bool) {
+        commit(count, .succeeds)
+        if writing, case .write(let frozen, _)? = process.storeJobs.first { write(frozen) }
+        lastSeen = process.clients.values.min { $0.connection.raw < $1.connection.raw }?.tree ?? lastSeen
         store.readsLeft = nil
-        finishApplying(.succeeds)
-        recover()
-        while database.isScanning, database.tornBy == nil { scan() }
-        // Streams that begin now wait for the store, and requests behind them for the streams.
-        for _ in 0..<4 + database.frozen.count {
-            accept()
-            commit(.max, .succeeds)
-            freeze()
-            startApplying()
-            finishApplying(.succeeds)
-        }
-        accept()
-        expect(!isRefusing, "writes are still refused")
-        for client in clients.values {
-            expect(client.waiting.isEmpty, "\(client.connection.raw) waits for answers to \(client.waiting)")
-        }
-        release()
-        expect(storedValue(at: .root) == durable.tree, "the store holds something else")
-        expect(model.tree == durable.tree, "the log has something else")
-        let isOwed = store.owed == durable.owed && ended.isDisjoint(with: durable.owed.keys)
-        expect(isOwed, "the store owes something else, or to connections that have ended")
-        expect(database.parked.isEmpty && database.listeners.queries.allSatisfy { !$0.isEmpty }, "scans are left over")
-        expect(database.changedBytes == 0 && inFlight.isEmpty, "something is left over")
+        log.takeOver()
+        process = Process()
+        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox)
+        begin()
     }
 
     // MARK: Deliveries
 
-    private mutating func release() {
-        for output in database.takeReady() { deliver(output) }
-        for client in clients.values {
-            failure = failure ?? client.failure
-            guard client.stream == nil else { continue }
+    private func deliver(_ output: Output) {
+        process.hasDelivered = true
+        switch output {
+        case .push(_, _, let addresses):
+            for address in addresses { push(output, to: address) }
+        case .pushQuery(_, let address): push(output, to: address)
+        case .join(let group, let connection):
+            if process.clients[connection] != nil { process.groups[group, default: []].insert(connection) }
+        case .leave(let group, let connection): process.groups[group]?.remove(connection)
+        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
+            .revoked(let connection, _, _, _), .initialParts(let connection, _, _, _):
+            process.clients[connection]?.receive(output)
+        case .stream(let read):
+            process.reads[read.id] = read
+            process.clients[read.connection]?.receive(output)
+        case .reply(let connection, let number, let reply):
+            model.answered(connection, number, reply, durableSequence: log.last)
+            process.clients[connection]?.receive(output)
+        }
+    }
+
+    private func push(_ output: Output, to address: GroupAddress) {
+        for connection in process.groups[address.group] ?? [] {
+            expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
+            process.clients[connection]?.receive(output)
+        }
+    }
+
+    /// Compares what clients were told with what is durable.
+    private func check() {
+        guard process.hasDelivered else { return }
+        process.hasDelivered = false
+        for client in process.clients.values { failure = failure ?? client.failure }
+        guard failure == nil, !database.isTelling, !database.hasReadyTurns else { return }
+        for client in process.clients.values where client.stream == nil {
             for path in client.listening {
-                let (value, expected) = (client.value(at: path), durable.tree.value(at: path))
+                let (value, expected) = (client.value(at: path), told.tree.value(at: path))
                 expect(value == expected, "\(client.connection.raw) sees \(value) at \(path), not \(expected)")
             }
             for query in client.queries.values where query.isSettled {
-                if let problem = query.problem(in: durable) {
+                if let problem = query.problem(in: told) {
                     failure = failure ?? "\(client.connection.raw): \(problem)"
                 }
             }
         }
-    }
-
-    private mutating func deliver(_ output: Output) {
-        switch output {
-        case .push(_, _, let addresses):
-            for address in addresses {
-                for connection in groups[address.group] ?? [] {
-                    expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
-                    clients[connection]?.receive(output)
-                }
-            }
-        case .join(let group, let connection):
-            if clients[connection] != nil { groups[group, default: []].insert(connection) }
-        case .leave(let group, let connection): groups[group]?.remove(connection)
-        case .pushQuery(_, let address):
-            for connection in groups[address.group] ?? [] {
-                expect(address.loops >> UInt64(connection.loop) & 1 == 1, "a loop with members is left out")
-                clients[connection]?.receive(output)
-            }
-        case .initial(let connection, _, _, _), .missed(let connection, _, _), .initialQuery(let connection, _),
-            .revoked(let connection, _, _, _), .initialParts(let connection, _, _, _):
-            clients[connection]?.receive(output)
-        case .stream(let read): clients[read.connection]?.receive(output)
-        case .reply(let connection, let number, _):
-            expect(sequences[connection]?[number] ?? 0 <= logEnd, "an answer before its turn is durable")
-            clients[connection]?.receive(output)
+        if database.tornBy == nil, database.durableSequence == database.sequence {
+            expect(database.owed == log.tree.owed, "\(database.owed) is owed, not \(log.tree.owed)")
         }
     }
 
-    mutating func disconnect(_ connection: ConnectionID) {
-        guard let request = clients[connection]?.request(.disconnect) else { return }
-        lastSeen = clients[connection]?.tree
-        clients[connection] = nil
-        for group in groups.keys { groups[group]?.remove(connection) }
-        run([request])
+    // MARK: The end
+
+    /// Everything works again and comes to its end.
+    func settle() {
+        store.readsLeft = nil
+        log.isReadable = true
+        process.isBacklogFull = false
+        handle(.delivered)
+        work()
+        // Another process has the log: only a new one may write to it.
+        if database.refusal != nil { crash(keeping: 0, writing: false) }
+        handle(.settle)
+        work()
+        handle(.settle)
+        work()
+        expect(scheduler.isSettled, "it does not settle")
+        expect(database.refusal == nil, "writes are still refused")
+        for client in process.clients.values {
+            expect(client.waiting.isEmpty, "\(client.connection.raw) waits for answers to \(client.waiting)")
+        }
+        model.checkAllAnswered(for: process.clients.keys)
+        expect(storedValue(at: .root) == log.tree.tree, "the store holds something else than the log")
+        expect(model.memory.tree == log.tree.tree, "the log has something else than clients were told")
+        let isOwed = store.owed == log.tree.owed && Set(model.ended).isDisjoint(with: log.tree.owed.keys)
+        expect(isOwed, "the store owes something else, or to connections that have ended")
+        expect(scheduler.waitingCount == 0, "requests wait")
+        expect(
+            database.scanWaiters.isEmpty && database.listeners.queries.allSatisfy { !$0.isEmpty }, "scans are left over"
+        )
+        expect(database.changedBytes == 0, "something is left over")
     }
 
-    private mutating func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
-        if !condition { failure = failure ?? what() }
+    /// All threads work until nothing is left to do.
+    private func work() {
+        for _ in 0..<1000 where failure == nil {
+            deliverNews(.max)
+            commit(.max, .succeeds)
+            while !process.storeJobs.isEmpty { store(.succeeds) }
+            while !process.preparations.isEmpty { prepare() }
+            if process.mailbox.isEmpty { tick() }
+            if process.mailbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty,
+                process.preparations.isEmpty, !database.hasChanges
+            {
+                return
+            }
+        }
+        expect(failure != nil, "it never comes to rest")
     }
 }

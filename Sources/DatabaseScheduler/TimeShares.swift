@@ -50,7 +50,7 @@ struct FairLine {
         func isBehind(_ other: Place) -> Bool { (time, serial) > (other.time, other.serial) }
     }
 
-    private var connections: [TimeShares.ClientNumber: Line<ConnectionID>] = [:]
+    private var connections: [TimeShares.ClientNumber: Queue<ConnectionID>] = [:]
     /// One for each client, the next one last.
     private var places: [Place] = []
     private var serial: Int64 = 0
@@ -59,7 +59,7 @@ struct FairLine {
 
     mutating func append(_ connection: ConnectionID, of client: TimeShares.ClientNumber, _ shares: TimeShares) {
         if connections[client] == nil { enter(client, shares) }
-        connections[client, default: Line()].append(connection)
+        connections[client, default: Queue()].append(connection)
     }
 
     /// The next connection of the client that has had the least time.

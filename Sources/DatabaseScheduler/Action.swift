@@ -1,0 +1,74 @@
+package import RealtimeDatabase
+
+/// What a database wants done. Actions must be begun in the order in which they are given; those that have an answer get
+/// it as an ``Event``, any time later.
+package enum Action: Sendable {
+    // The commit log. One thread carries these out in order. After an append has failed, it drops further ones until
+    // `resumeLog`.
+
+    case append(LogRecord)
+    /// Stores the next part of a large text. Answered by ``Event/stored(_:serial:_:)``.
+    case storePart(TextParts, serial: UInt64)
+    /// No record comes for the parts that were stored last.
+    case dropParts
+    /// Answered by ``Event/commitsDropped`` when all appends before it are done or dropped; later ones count again.
+    case resumeLog
+    /// Answered by ``Event/probed(_:)``.
+    case probe
+    /// Answered by ``Event/pruned(isMore:)``.
+    case prune(LogPruning)
+    /// Reads the operations after a number, while nothing is appended. Answered by ``Event/logRead(_:)``.
+    case readLog(after: UInt64)
+    /// Answered by ``Event/history(_:)``.
+    case readHistory([HistoryQuestion])
+
+    // The store of rows. One thread carries these out in order.
+
+    /// Writes rows, then begins the large reads that want to see exactly this state. Answered by
+    /// ``Event/written(_:_:isClearing:)``, or by ``Event/wroteSome(_:)`` if the action has to be repeated.
+    indirect case write(FrozenRows)
+    /// Removes some obsolete rows, at least about so many. Answered by ``Event/cleared(_:isClearing:)``.
+    case clear(rows: Int)
+    /// Removes some entries of indexes that are gone. Answered by ``Event/swept(next:_:)``.
+    case sweep(indexes: Set<UInt32>, from: [UInt8])
+
+    /// Makes the rows of a large value. Answered by ``Event/prepared(_:serial:)``.
+    indirect case prepare(Request, RowPreparation, serial: UInt64)
+
+    // The connections
+
+    /// Says what turns have to say.
+    case deliver([[Output]])
+    /// All large reads that connections were told of, and that have not begun, fail.
+    case failLargeReads(StorageError)
+
+    // Itself
+
+    /// Asks for ``Event/step`` after the events that have arrived by now.
+    case step
+    /// Asks for ``Event/freeze(behindOthers:)`` as soon as the actions before it are begun: the log can then sync while
+    /// rows are collected.
+    case freeze(behindOthers: Bool)
+    case report(Report)
+}
+
+/// News for operators.
+package enum Report: Sendable {
+    case commitFailed(CommitFailure)
+    /// Memory could not be built anew from the files, so reads fail as well. It is tried again with each tick.
+    case recoveryFailed(StorageError)
+    /// Writes are refused from now on. `isRecovered` if memory was built anew for that.
+    case writesRefused(StorageError, isRecovered: Bool)
+    case writesAccepted
+    /// The open files are no longer those in the data folder.
+    case filesReplaced(StorageError)
+    case freezeFailed(StorageError)
+    case applyFailed(StorageError)
+    case indexesBuilt
+    case buildFailed(StorageError)
+    case historyReadFailed(StorageError)
+    /// The clock of the machine was set, by so many milliseconds.
+    case clockJumped(Int64)
+    /// Requests that the rules have denied.
+    case denials([DeniedRequest])
+}

@@ -1,0 +1,442 @@
+package import JSONTree
+package import RealtimeDatabase
+
+/// Requests that cannot be processed yet, whatever they wait for.
+///
+/// Each connection has one line, and its requests leave the line only from the front. Therefore the requests of a
+/// connection are processed in the order in which they came, whatever each of them waits for.
+///
+/// The first request of a line waits for one thing at a time: for the history that a listener needs to resume, for the
+/// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn, the clients that have had the least time first
+/// (``TimeShares``). A large one lets those of other connections go first, and one at a time is prepared.
+package struct Admission {
+    private enum Wait {
+        /// For the log to be read.
+        case history
+        /// For the scan of a query.
+        case scan
+        /// For the end of a large read.
+        case largeRead
+        /// For its turn: the connection is in `small` or `large`.
+        case turn(isLarge: Bool)
+        /// A large request: the rows of its value are being made, or its text is being stored.
+        case preparation
+    }
+
+    private struct Entry {
+        var request: Request
+        /// The question to the log that is not answered yet.
+        var question: UInt64?
+    }
+
+    /// Never empty.
+    private struct Line {
+        var entries = Queue<Entry>()
+        var wait = Wait.largeRead
+        /// The first request has waited for its scan.
+        var isScanned = false
+    }
+
+    private var lines: [ConnectionID: Line] = [:]
+    /// Connections whose first request waits for its turn. The next one is that of the client that has had the least time
+    /// of late.
+    private var small = FairLine()
+    private var large = FairLine()
+    private var shares = TimeShares()
+    private var smallCount = 0
+    private var largeCount = 0
+    /// The connection whose first request, a large one, is being prepared.
+    private var begun: ConnectionID?
+    /// Lines whose first request has waited for its scan and not left yet.
+    private var scannedCount = 0
+
+    private var questions: [HistoryQuestion] = []
+    private var questionsMade: UInt64 = 0
+    /// Connections whose questions are being answered, nil while none are.
+    private var asking: Set<ConnectionID>?
+    private var askers: Set<ConnectionID> = []
+    private var lastAsked: UInt64 = 0
+    /// Requests that wait.
+    package private(set) var count = 0
+
+    /// Bytes of values from which a request is large.
+    private let largeBytesMin: Int
+
+    package init(largeBytesMin: Int = DatabaseLimits().largeRequestBytesMin) { self.largeBytesMin = largeBytesMin }
+
+    package var isEmpty: Bool { lines.isEmpty }
+    /// Some request waits for nothing but its turn.
+    package var hasReady: Bool { smallCount + largeCount > 0 || begun != nil }
+    package var hasSmall: Bool { smallCount > 0 }
+    /// A large request can be begun.
+    package var hasLarge: Bool { begun == nil && largeCount > 0 }
+    /// Results of scans are needed.
+    package var needsScans: Bool { scannedCount > 0 }
+
+    // MARK: Arriving
+
+    /// Lines up the requests that have to wait for more than their turn, and those of connections that have a line
+    /// already.
+    ///
+    /// - returns: the others, whose turn must be now.
+    package mutating func takePassing(of requests: [Request], _ gate: some AdmissionGate) -> [Request] {
+        var passing: [Request]?
+        for (index, request) in requests.enumerated() {
+            if lines.isEmpty || lines[request.connection] == nil {
+                let need = gate.history(for: request)
+                if need == nil, !gate.mustScan(request) {
+                    passing?.append(request)
+                    continue
+                }
+                open(Line(), with: request, need, need == nil ? .scan : .history)
+            } else {
+                append(request, gate)
+            }
+            if passing == nil { passing = Array(requests[..<index]) }
+        }
+        return passing ?? requests
+    }
+
+    /// Lines up a request.
+    package mutating func append(_ request: Request, _ gate: some AdmissionGate) {
+        let connection = request.connection
+        let need = gate.history(for: request)
+        guard let wait = lines[connection]?.wait else {
+            let wait: Wait = need != nil ? .history : gate.mustScan(request) ? .scan : .largeRead
+            open(Line(), with: request, need, wait)
+            if case .largeRead = wait { lineUp(connection) }
+            return
+        }
+        let question = need.map { ask($0, for: connection) }
+        lines[connection]?.entries.append(Entry(request: request, question: question))
+        count += 1
+        switch wait {
+        case .scan: gate.waitsBehindScan(request)
+        case .history, .largeRead, .turn, .preparation: break
+        }
+        if case .disconnect = request.operation { dropReads(of: connection, gate) }
+    }
+
+    private mutating func open(_ line: Line, with request: Request, _ need: HistoryNeed?, _ wait: Wait) {
+        var line = line
+        line.entries.append(Entry(request: request, question: need.map { ask($0, for: request.connection) }))
+        line.wait = wait
+        lines[request.connection] = line
+        count += 1
+    }
+
+    /// The client is gone: what it has asked to be done is done, but nobody waits for data any more.
+    private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
+        guard var line = lines[connection] else { return }
+        switch line.wait {
+        case .turn, .preparation: return
+        case .scan: gate.endScan(for: connection)
+        case .history, .largeRead: break
+        }
+        count -= line.entries.count
+        line.entries.removeAll { $0.request.operation.asksData }
+        count += line.entries.count
+        lines[connection] = line
+        advance(connection, gate)
+    }
+
+    // MARK: Leaving
+
+    /// Takes small requests that make a turn of about `bytesMax` bytes of values.
+    package mutating func takeSmall(bytesMax: Int, _ gate: some AdmissionGate) -> [Request] {
+        var turn: [Request] = []
+        var bytes = 0
+        while bytes < bytesMax, turn.count < Self.turnCountMax, let connection = small.takeFirst(&shares) {
+            smallCount -= 1
+            if let request = take(from: connection, gate) {
+                shares.charge(request.sharer, nanoseconds: Self.expectedCost)
+                bytes += request.byteCount
+                turn.append(request)
+            }
+        }
+        return turn
+    }
+
+    /// What a request is taken to cost until it is known, in nanoseconds.
+    package static let expectedCost: Int64 = 10_000
+    /// More would seldom be done in the time of a turn.
+    private static let turnCountMax = 1000
+
+    /// A request has taken time, of which others wait for some.
+    package mutating func charge(_ request: Request, nanoseconds: Int64) {
+        shares.charge(request.sharer, nanoseconds: nanoseconds)
+    }
+
+    /// A turn is over.
+    package mutating func endTurn() { if !hasReady { shares.reset() } }
+
+    /// Begins a large request. Until it is taken or put back, it stays first in its line, and no other large one is
+    /// begun.
+    package mutating func beginLarge() -> Request? {
+        guard begun == nil, let connection = large.takeFirst(&shares) else { return nil }
+        largeCount -= 1
+        begun = connection
+        lines[connection]?.wait = .preparation
+        return lines[connection]?.entries.first?.request
+    }
+
+    /// Takes the large request that was begun.
+    package mutating func takeBegun(_ gate: some AdmissionGate) {
+        guard let connection = begun else { return }
+        begun = nil
+        _ = take(from: connection, gate)
+    }
+
+    /// Puts the large request back that was begun.
+    package mutating func cancelBegun() {
+        guard let connection = begun else { return }
+        begun = nil
+        lineUp(connection)
+    }
+
+    /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
+    /// first, wait for the end of a large read.
+    package mutating func giveBack(_ requests: ArraySlice<Request>, waiting: [Request]) {
+        let blocked = Set(waiting.map(\.connection))
+        var ready: [ConnectionID] = []
+        for request in (waiting + requests).reversed() {
+            let connection = request.connection
+            if lines[connection] == nil { lines[connection] = Line() } else { leaveTurn(connection) }
+            if lines[connection]?.isScanned == true {
+                lines[connection]?.isScanned = false
+                scannedCount -= 1
+            }
+            lines[connection]?.entries.prepend(Entry(request: request))
+            lines[connection]?.wait = .largeRead
+            count += 1
+            if !blocked.contains(connection) { ready.append(connection) }
+        }
+        var seen: Set<ConnectionID> = []
+        for connection in ready.reversed() where seen.insert(connection).inserted { lineUp(connection) }
+    }
+
+    /// Takes what can be refused: requests that wait for nothing but their turn, up to the first of each connection that
+    /// must not be refused, because it ends something.
+    ///
+    /// - parameter excluded: connections that wait for answers to earlier requests.
+    package mutating func takeRefusable(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
+        cancelBegun()
+        var taken: [Request] = []
+        for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
+            while case .turn? = lines[connection]?.wait, let request = lines[connection]?.entries.first?.request,
+                request.operation.canBeRefused
+            {
+                leaveTurn(connection)
+                if let request = take(from: connection, gate) { taken.append(request) }
+            }
+        }
+        return taken
+    }
+
+    private mutating func take(from connection: ConnectionID, _ gate: some AdmissionGate) -> Request? {
+        guard let entry = lines[connection]?.entries.takeFirst() else { return nil }
+        count -= 1
+        if lines[connection]?.isScanned == true {
+            lines[connection]?.isScanned = false
+            scannedCount -= 1
+        }
+        advance(connection, gate)
+        return entry.request
+    }
+
+    // MARK: Going on
+
+    /// Finds out what the first request of a line waits for.
+    private mutating func advance(_ connection: ConnectionID, _ gate: some AdmissionGate) {
+        guard let head = lines[connection]?.entries.first else {
+            lines[connection] = nil
+            return
+        }
+        if head.question != nil {
+            lines[connection]?.wait = .history
+        } else if gate.mustScan(head.request) {
+            lines[connection]?.wait = .scan
+        } else {
+            lineUp(connection)
+        }
+    }
+
+    private mutating func lineUp(_ connection: ConnectionID) {
+        guard let request = lines[connection]?.entries.first?.request else { return }
+        let isLarge = isLarge(request)
+        lines[connection]?.wait = .turn(isLarge: isLarge)
+        if isLarge {
+            largeCount += 1
+            large.append(connection, of: request.sharer, shares)
+        } else {
+            smallCount += 1
+            small.append(connection, of: request.sharer, shares)
+        }
+    }
+
+    private func isLarge(_ request: Request) -> Bool { request.isLarge || request.byteCount > largeBytesMin }
+
+    /// The line does not wait for its turn any more.
+    private mutating func leaveTurn(_ connection: ConnectionID) {
+        guard case .turn(let isLarge)? = lines[connection]?.wait,
+            let request = lines[connection]?.entries.first?.request
+        else { return }
+        if isLarge {
+            largeCount -= 1
+            large.remove(connection, of: request.sharer)
+        } else {
+            smallCount -= 1
+            small.remove(connection, of: request.sharer)
+        }
+        lines[connection]?.wait = .largeRead
+    }
+
+    /// The scan that a connection's request has waited for is done.
+    package mutating func scanEnded(for connection: ConnectionID) {
+        guard case .scan? = lines[connection]?.wait else { return }
+        lines[connection]?.isScanned = true
+        scannedCount += 1
+        lineUp(connection)
+    }
+
+    /// A large read of a connection has ended.
+    package mutating func largeReadEnded(of connection: ConnectionID) {
+        if case .largeRead? = lines[connection]?.wait { lineUp(connection) }
+    }
+
+    /// Nothing waits for scans and large reads any more.
+    package mutating func releaseAll(_ gate: some AdmissionGate) {
+        for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
+            switch lines[connection]?.wait {
+            case .scan:
+                gate.endScan(for: connection)
+                lineUp(connection)
+            case .largeRead: lineUp(connection)
+            case .history, .turn, .preparation, nil: break
+            }
+        }
+    }
+
+    // MARK: History
+
+    private mutating func ask(_ need: HistoryNeed, for connection: ConnectionID) -> UInt64 {
+        questionsMade += 1
+        questions.append(HistoryQuestion(serial: questionsMade, path: need.path, after: need.after))
+        askers.insert(connection)
+        return questionsMade
+    }
+
+    /// What to ask the log now; nil if there is nothing, or questions are being answered.
+    package mutating func takeQuestions() -> [HistoryQuestion]? {
+        guard asking == nil, !questions.isEmpty else { return nil }
+        defer {
+            questions = []
+            askers = []
+        }
+        lastAsked = questionsMade
+        asking = askers
+        return questions
+    }
+
+    /// The questions are answered, as far as that was possible.
+    package mutating func answered(_ answers: [UInt64: MissedChanges.Found], _ gate: some AdmissionGate) {
+        guard let asking else { return }
+        self.asking = nil
+        for connection in asking.sorted(by: { $0.raw < $1.raw }) where lines[connection] != nil {
+            lines[connection]?.entries.update { entry in
+                guard let serial = entry.question, serial <= lastAsked else { return }
+                if case .listen(let path, let known, let since, _) = entry.request.operation {
+                    entry.request = entry.request.asking(
+                        .listen(path, known: known, since: since, missed: answers[serial]))
+                }
+                entry.question = nil
+            }
+            if case .history? = lines[connection]?.wait { advance(connection, gate) }
+        }
+    }
+
+    // MARK: Invariants
+
+    /// Traps if the counts and the lines contradict each other. O(requests that wait).
+    package func checkInvariants() {
+        var (entries, smallLines, largeLines, scanned) = (0, 0, 0, 0)
+        for (connection, line) in lines {
+            precondition(!line.entries.isEmpty, "a line is empty")
+            entries += line.entries.count
+            if line.isScanned { scanned += 1 }
+            switch line.wait {
+            case .turn(let isLarge):
+                if isLarge { largeLines += 1 } else { smallLines += 1 }
+                precondition(
+                    line.entries.first.map { self.isLarge($0.request) } == isLarge, "a request is in the wrong queue")
+                precondition(line.entries.first?.question == nil, "a question is not answered")
+            case .preparation: precondition(begun == connection, "a line waits for a preparation that is not under way")
+            case .history:
+                precondition(line.entries.first?.question != nil, "a line waits for an answer that nobody gives")
+                precondition(
+                    asking?.contains(connection) == true || askers.contains(connection), "nobody has asked the log")
+            case .scan, .largeRead: break
+            }
+        }
+        precondition(small.isEmpty == (smallCount == 0) && large.isEmpty == (largeCount == 0), "a turn does not come")
+        precondition(
+            entries == count && smallLines == smallCount && largeLines == largeCount && scanned == scannedCount,
+            "the counts of requests that wait are wrong")
+        if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
+    }
+}
+
+/// What a request may have to wait for, as the database says.
+package protocol AdmissionGate {
+    /// What must be read of the log first.
+    func history(for request: Request) -> HistoryNeed?
+    /// Whether a query must be scanned first. If so, the scan begins.
+    func mustScan(_ request: Request) -> Bool
+    /// A request has to wait until the scan of an earlier one has ended.
+    func waitsBehindScan(_ request: Request)
+    /// The request of a connection does not wait for its scan any more.
+    func endScan(for connection: ConnectionID)
+}
+
+package struct HistoryNeed: Sendable {
+    package let path: Path
+    package let after: UInt64
+
+    package init(path: Path, after: UInt64) {
+        self.path = path
+        self.after = after
+    }
+}
+
+/// What a listener that resumes wants to know of the log.
+package struct HistoryQuestion: Sendable {
+    /// Tells the questions of a database apart.
+    package let serial: UInt64
+    package let path: Path
+    /// The last operation that the listener knows.
+    package let after: UInt64
+}
+
+extension [Request] {
+    /// Whether they can be one turn: none is large, and all together have up to `bytesMax` bytes of values.
+    package func areShort(bytesMax: Int, largeBytesMin: Int) -> Bool {
+        var bytes = 0
+        for request in self {
+            bytes += request.byteCount
+            if bytes > bytesMax || request.isLarge || request.byteCount > largeBytesMin { return false }
+        }
+        return true
+    }
+}
+
+extension Operation {
+    /// False for operations that end something, which must be done sooner or later.
+    fileprivate var canBeRefused: Bool {
+        switch self {
+        case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: false
+        case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
+            .explain:
+            true
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package import RealtimeDatabase
+
+/// Work for a thread that writes commit logs, which carries it out in order.
+package enum CommitJob: Sendable {
+    case append(database: UInt32, any CommitLog, LogRecord)
+    /// Stores a part of a text for which a record comes later; what waits is committed first.
+    case store(database: UInt32, any CommitLog, TextParts, serial: UInt64)
+    /// No record comes for the text that was stored last.
+    case dropParts(any CommitLog)
+    /// All records before it are written or dropped; records are taken again.
+    case resume(database: UInt32)
+    /// Finds out whether commits succeed again.
+    case probe(database: UInt32, any CommitLog)
+    case prune(database: UInt32, any CommitLog, LogPruning)
+    /// Nothing more is appended.
+    case close(any CommitLog)
+}
+
+/// Group commit: all records that wait for one database become one append.
+///
+/// After a failed append it drops the records of that database until a `resume` passes: they build on the one that is
+/// missing.
+package struct CommitGroup {
+    private let report: @Sendable (UInt32, Event) -> Void
+    private var waiting: [UInt32: (log: any CommitLog, records: [LogRecord])] = [:]
+    private var failed: Set<UInt32> = []
+    private var storing: [(database: UInt32, log: any CommitLog, text: TextParts, serial: UInt64)] = []
+
+    /// - parameter report: told of the results, by the number of the database.
+    package init(report: @escaping @Sendable (UInt32, Event) -> Void) { self.report = report }
+
+    /// Carries out all jobs that wait.
+    package mutating func run(_ jobs: [CommitJob]) {
+        for job in jobs {
+            switch job {
+            case .append(let database, let log, let record):
+                if failed.contains(database) { continue }
+                waiting[database, default: (log, [])].records.append(record)
+            case .store(let database, let log, let text, let serial): storing.append((database, log, text, serial))
+            case .dropParts(let log): log.dropParts()
+            case .resume(let database):
+                commit(database)
+                failed.remove(database)
+                report(database, .commitsDropped)
+            case .probe(let database, let log):
+                do throws(CommitFailure) {
+                    try log.probe()
+                    report(database, .probed(nil))
+                } catch {
+                    report(database, .probed(error))
+                }
+            case .prune(let database, let log, let pruning):
+                commit(database)
+                // Nobody waits for this, and the next call tries again.
+                let isMore = try? log.prune(pruning)
+                report(database, .pruned(isMore: isMore ?? false))
+            case .close(let log): log.close()
+            }
+        }
+        for database in waiting.keys.sorted() { commit(database) }
+        for (database, log, text, serial) in storing {
+            do throws(CommitFailure) {
+                report(database, .stored(try log.storeNextPart(of: text), serial: serial, nil))
+            } catch {
+                report(database, .stored(text, serial: serial, error))
+            }
+        }
+        storing = []
+    }
+
+    private mutating func commit(_ database: UInt32) {
+        guard let (log, records) = waiting.removeValue(forKey: database), let last = records.last else { return }
+        do throws(CommitFailure) {
+            try log.append(records)
+            report(database, .committed(through: last.lastSequence))
+        } catch {
+            failed.insert(database)
+            report(database, .commitFailed(error))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import RealtimeDatabase
+
+/// Where the records of a database become durable, in one order. The committer's thread uses it, and calls may block.
+///
+/// ``append(_:)`` is all-or-nothing. When it returns, nothing can undo the records. When it throws, the log has all of
+/// them or none, and ``forEachRecord(after:_:)`` tells which; nothing more is appended until the database has been taken
+/// back to what the log has.
+package protocol CommitLog: AnyObject, Sendable {
+    /// Appends records, whose numbers follow those that the log has.
+    func append(_ records: [LogRecord]) throws(CommitFailure)
+
+    /// Stores the next part of a large text, which a later record will contain.
+    ///
+    /// - returns: the text with the part.
+    func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts
+
+    /// No record will contain the text whose parts were stored last.
+    func dropParts()
+
+    /// Finds out whether records can be appended again. Changes nothing.
+    func probe() throws(CommitFailure)
+
+    /// Removes some of the oldest records.
+    ///
+    /// - returns: whether there are more to remove.
+    func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool
+
+    /// Calls `body` with the records that hold operations after `sequence`, in order. Called while nothing is appended.
+    func forEachRecord(
+        after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError)
+
+    /// Nothing more is appended.
+    func close()
+}
+
+/// Why a log did not take records.
+package enum CommitFailure: Error, Hashable, Sendable {
+    case storage(StorageError)
+    /// Another process has taken the log over, so this one must never write to it again. The name is that of the other
+    /// one, if it is known.
+    case fenced(by: String?)
+    /// Too few of the servers that keep the log can be reached.
+    case noQuorum
+
+    /// How clients and operators are told.
+    package var storageError: StorageError {
+        switch self {
+        case .storage(let error): error
+        case .fenced(let owner): .busy("\(owner ?? "another process") has taken over the commit log")
+        case .noQuorum: .noQuorum
+        }
+    }
+}
+
+/// What a log may forget.
+package struct LogPruning: Hashable, Sendable {
+    /// Records that were made before this time, in milliseconds since 1970.
+    package var before: Int64
+    /// The present time, in milliseconds since 1970. Records that are newer than that were made with a wrong clock.
+    package var now: Int64
+    /// Older records go as well if the log has more bytes than this.
+    package var keepingBytes: Int64
+    /// Later operations stay: the tree file does not include them yet.
+    package var appliedSequence: UInt64
+}

@@ -1,0 +1,57 @@
+/// Sizes and times that a database keeps to.
+package struct DatabaseLimits: Sendable {
+    /// Memory for nodes that are in use, per database, in bytes.
+    package var residentBytesMax = 32 << 20
+    /// Values of one turn, which becomes one row of the commit log, in bytes. A single request may have more.
+    package var turnBytesMax = 256 << 10
+    /// Values of a request that has a turn of its own, in bytes, whatever ``Request/isLarge`` says.
+    package var largeRequestBytesMin = 64 << 10
+    /// Children that a step of a scan visits.
+    package var scannedPerStepMax = 200
+    /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
+    package var turnReadBytesMax = 1 << 20
+    /// How long a turn takes; the request that takes it beyond that is its last.
+    package var turnTimeMax = Duration.milliseconds(2)
+    /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
+    package var waitingReadBytesMax = 64 << 20
+    /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests
+    /// wait.
+    package var backlogBytesMax = 64 << 20
+    /// Listeners of one connection.
+    package var listenersMax = 10_000
+    /// Of these, listeners of queries at one place.
+    package var queriesOfPlaceMax = 1000
+    /// Children that the windows of the queries of one connection keep: those of limited queries.
+    package var keptPlacesMax = 1 << 18
+    /// What telling listeners of queries of a commit may cost before others have their turn, in bytes: those that are
+    /// read, and as many for other work as take the same time. A millisecond is about a MiB.
+    package var tellingStepCostMax = 2 << 20
+    /// The same for all of a commit. Listeners that would cost more are ended.
+    package var tellingCostMax = 512 << 20
+    /// Changed rows in memory that make the applier start at once, in bytes.
+    package var changedBytesSoft = 24 << 20
+    /// The same while large requests wait, which are let in at the pace of the applier.
+    package var changedBytesBulk = 8 << 20
+    /// Changed rows and index entries in memory that are put aside for the applier at once, even if it is busy: with more,
+    /// that would take longer than others should wait.
+    package var changedRowsMax = 8192
+    /// Changed rows in memory at which further requests wait for the applier, in bytes.
+    package var changedBytesHard = 40 << 20
+    /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
+    package var applyIntervalTicks = 10
+    /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
+    package var resumeBytesMax = 64 << 20
+    /// How long the commit log reaches back, in milliseconds.
+    package var logWindowMilliseconds: Int64 = 24 * 3_600_000
+    /// Size at which the commit log loses its oldest rows even within the window, in bytes.
+    package var logBytesMax: Int64 = 4 << 30
+
+    package init() {}
+}
+
+extension DatabaseLimits {
+    var turnNanosecondsMax: Int64 {
+        let (seconds, attoseconds) = turnTimeMax.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

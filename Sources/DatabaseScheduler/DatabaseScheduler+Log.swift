@@ -1,0 +1,102 @@
+import RealtimeDatabase
+
+/// What the commit log reports, and the way back from its failures.
+extension DatabaseScheduler {
+    mutating func committed(through sequence: UInt64) {
+        database.committed(through: sequence)
+        release()
+        applyNext()
+    }
+
+    mutating func commitFailed(_ failure: CommitFailure) {
+        report(.commitFailed(failure))
+        if case .fenced = failure { probing = .pointless }
+        recover(because: failure.storageError)
+    }
+
+    /// - parameter problem: why the open files are no longer those in the data folder; nil if they are. What is written
+    ///   to files without names would be lost.
+    mutating func filesVerified(_ problem: StorageError?) {
+        guard let problem else {
+            isReplaced = false
+            return
+        }
+        guard !isReplaced, !recovery.isUnderWay else { return }
+        isReplaced = true
+        report(.filesReplaced(problem))
+        recover(because: problem)
+    }
+
+    /// Takes back everything that is not durable. Meanwhile nothing is processed.
+    mutating func recover(because error: StorageError) {
+        guard !recovery.isUnderWay else { return }
+        recovery = .dropping(error)
+        emit(.resumeLog)
+    }
+
+    mutating func commitsDropped() {
+        guard case .dropping(let error) = recovery else { return }
+        recovery = .resting(error)
+        goOnRecovering()
+    }
+
+    /// Once both other threads are at rest, the log is read.
+    mutating func goOnRecovering() {
+        switch recovery {
+        case .none, .dropping, .reading: return
+        case .resting(let error), .unreadable(let error):
+            guard !applying.isWriting else { return }
+            // The log has what the store could not take.
+            applying = .idle
+            recovery = .reading(error)
+            emit(.readLog(after: appliedSequence))
+        }
+    }
+
+    mutating func logRead(_ result: Result<[LogRecord.Operation], StorageError>) {
+        guard case .reading(let error) = recovery else { return }
+        do throws(StorageError) {
+            try database.refuse(because: error, storeSequence: appliedSequence, replaying: try result.get())
+        } catch {
+            recovery = .unreadable(error)
+            report(.recoveryFailed(error))
+            return refuseWaiting(because: error)
+        }
+        recovery = .none
+        report(.writesRefused(error, isRecovered: true))
+        releaseAll()
+        // Also those that were told of just now: the states that they wait for are gone.
+        emit(.failLargeReads(error))
+    }
+
+    /// Nothing can be read at the moment, and nobody knows for how long: clients are told so. Requests that end something
+    /// wait, and so do those after a request that waits: each connection is answered in order.
+    private mutating func refuseWaiting(because error: StorageError) {
+        largeWrite = .none
+        let requests = admission.takeRefusable(except: database.connectionsWithPendingTurns, gate)
+        if requests.isEmpty { return }
+        emit(
+            .deliver([
+                requests.map { .reply($0.connection, number: $0.number, .failed(.unavailable(error))) }
+            ]))
+    }
+
+    mutating func probed(_ failure: CommitFailure?) {
+        guard case .underWay = probing else { return }
+        if case .fenced = failure {
+            probing = .pointless
+        } else {
+            probing = .idle
+        }
+        guard failure == nil, database.refusal != nil, !recovery.isUnderWay, applying.mayAcceptWrites, !isReplaced
+        else { return }
+        database.accept()
+        report(.writesAccepted)
+        payOrphans()
+    }
+}
+
+extension Applying {
+    /// The store has refused nothing.
+    fileprivate var mayAcceptWrites: Bool { if case .failed = self { false } else { true } }
+}

@@ -1,0 +1,253 @@
+import RealtimeDatabase
+
+/// When requests are processed: at once, in turns, and what is done in steps in between.
+extension DatabaseScheduler {
+    /// What the database says that a request has to wait for.
+    struct Gate: AdmissionGate {
+        let database: Database
+        let now: Int64
+        let isScanning: Bool
+
+        func history(for request: Request) -> HistoryNeed? {
+            database.historyNeeded(for: request, now: now).map { HistoryNeed(path: $0.path, after: $0.after) }
+        }
+
+        func mustScan(_ request: Request) -> Bool { isScanning && database.mustScan(for: request, now: now) }
+
+        func waitsBehindScan(_ request: Request) { database.observer?.park(request) }
+
+        func endScan(for connection: ConnectionID) { database.endScan(for: connection) }
+    }
+
+    var gate: Gate { Gate(database: database, now: now, isScanning: life == .serving) }
+
+    mutating func arrive(_ requests: [Request]) {
+        if !admission.hasReady, mayRun, areShort(requests) {
+            let passing = admission.takePassing(of: requests, gate)
+            readHistory()
+            if !passing.isEmpty { runTurn(passing) }
+        } else {
+            let gate = gate
+            for request in requests { admission.append(request, gate) }
+            readHistory()
+        }
+        endScans()
+    }
+
+    private func areShort(_ requests: [Request]) -> Bool {
+        requests.areShort(bytesMax: limits.turnBytesMax, largeBytesMin: limits.largeRequestBytesMin)
+    }
+
+    private func endScans() { if !admission.needsScans { database.endScans() } }
+
+    private mutating func readHistory() {
+        guard let questions = admission.takeQuestions() else { return }
+        // What the reader does not see any more is then still here.
+        database.keepsRecords = true
+        emit(.readHistory(questions))
+    }
+
+    mutating func historyRead(_ result: Result<[UInt64: MissedChanges.Found], StorageError>) {
+        switch result {
+        case .success(let answers): admission.answered(answers, gate)
+        case .failure(let error):
+            // The listeners begin anew.
+            report(.historyReadFailed(error))
+            admission.answered([:], gate)
+        }
+        readHistory()
+        endScans()
+    }
+
+    mutating func endLargeRead(of connection: ConnectionID) {
+        database.endLargeRead(of: connection)
+        admission.largeReadEnded(of: connection)
+    }
+
+    // MARK: Turns
+
+    /// A turn of small requests that wait, and one of a large one; the rest comes with the next step.
+    private mutating func runReady() {
+        guard mayRunReady else { return }
+        let turn = admission.takeSmall(bytesMax: limits.turnBytesMax, gate)
+        if !turn.isEmpty { runTurn(turn) }
+        if mayRun { runLarge() }
+    }
+
+    mutating func runTurn(_ requests: [Request]) {
+        let (count, waiting) = process(requests)
+        if count < requests.count || !waiting.isEmpty { admission.giveBack(requests[count...], waiting: waiting) }
+        admission.endTurn()
+    }
+
+    private mutating func process(_ requests: [Request]) -> (count: Int, waiting: [Request]) {
+        var time = nanoseconds()
+        let end = time + limits.turnNanosecondsMax
+        var costly: [(index: Int, nanoseconds: Int64)] = []
+        let (record, count, waiting) = database.process(
+            requests, now: now, readBytesMax: limits.turnReadBytesMax
+        ) { [nanoseconds] done in
+            let now = nanoseconds()
+            // What costs little was charged before.
+            if now - time > Admission.expectedCost { costly.append((done - 1, now - time)) }
+            time = now
+            return now < end
+        }
+        for (index, cost) in costly { admission.charge(requests[index], nanoseconds: cost) }
+        requestCount += Int64(count - waiting.count)
+        if let record { emit(.append(record)) }
+        let denials = database.takeDenials()
+        if !denials.isEmpty { report(.denials(denials)) }
+        release()
+        if let error = database.tornBy { recover(because: error) }
+        let isMany = database.changedCount >= limits.changedRowsMax
+        let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
+        if isMany || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
+        applyNext()
+        return (count, waiting)
+    }
+
+    var mayRun: Bool {
+        !recovery.isUnderWay && (database.unappliedBytes < limits.changedBytesHard || !applying.isWriting)
+            && !database.isTelling && hasRoomToSay
+    }
+
+    /// What was said already is not too much.
+    private var hasRoomToSay: Bool {
+        database.pendingReadBytes < limits.waitingReadBytesMax && !conditions.isBacklogFull
+    }
+
+    private var mayRunReady: Bool {
+        if !admission.hasReady || !mayRun { return false }
+        if case .ready = largeWrite { return true }
+        return admission.hasSmall || mayRunLarge
+    }
+
+    // MARK: Large writes
+
+    /// Large requests come one at a time, and wait for the applier and until memory is looked through; meanwhile small
+    /// ones go on.
+    private var mayRunLarge: Bool {
+        guard admission.hasLarge, case .none = largeWrite else { return false }
+        let rows = database.rows
+        guard rows.canAttach, rows.trimBacklog < Self.trimBacklogMax else { return false }
+        if !applying.isWriting, !clearing.isUnderWay { return true }
+        return database.unappliedBytes < limits.changedBytesBulk && rows.residentBytes < 4 * limits.residentBytesMax
+    }
+
+    private mutating func runLarge() {
+        if case .ready(let request) = largeWrite {
+            let sequence = database.sequence
+            // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
+            guard process([request]).count == 1 else { return }
+            largeWrite = .none
+            admission.takeBegun(gate)
+            if database.sequence == sequence { emit(.dropParts) }
+            // What it has changed is not to wait for more: the next one waits for it.
+            postFreeze(behindOthers: true)
+        } else if mayRunLarge, let request = admission.beginLarge() {
+            let preparation = database.preparation
+            if preparation.isWorthIt(for: request) {
+                largeWritesMade += 1
+                largeWrite = .preparing(serial: largeWritesMade)
+                emit(.prepare(request, preparation, serial: largeWritesMade))
+            } else if process([request]).count == 1 {
+                admission.takeBegun(gate)
+            } else {
+                admission.cancelBegun()
+            }
+        }
+    }
+
+    mutating func prepared(_ request: Request, _ serial: UInt64) {
+        // It may have been refused meanwhile.
+        guard case .preparing(serial) = largeWrite else { return }
+        if let text = request.textToStore {
+            largeWrite = .storing(request, serial: serial)
+            emit(.storePart(TextParts(text), serial: serial))
+        } else {
+            largeWrite = .ready(request)
+        }
+    }
+
+    mutating func stored(_ parts: TextParts, _ serial: UInt64, _ failure: CommitFailure?) {
+        guard case .storing(let request, serial) = largeWrite else { return emit(.dropParts) }
+        if let text = parts.stored {
+            largeWrite = .ready(request.storing(text))
+        } else if failure != nil || database.refusal != nil {
+            // Its turn will find out why.
+            emit(.dropParts)
+            largeWrite = .ready(request)
+        } else {
+            emit(.storePart(parts, serial: serial))
+        }
+    }
+
+    // MARK: Steps
+
+    /// Asks for a step of what is done bit by bit, which comes after the requests that have arrived. Ticks ask again where
+    /// it was left.
+    mutating func postStep() {
+        guard !isStepDue else { return }
+        guard
+            mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunReady
+                || database.hasReadyTurns
+        else { return }
+        isStepDue = true
+        emit(.step)
+    }
+
+    /// A scan comes before the making of an index: a request waits for it.
+    mutating func step() {
+        isStepDue = false
+        release()
+        if mayTell {
+            tell()
+        } else if mayScan {
+            for connection in database.scanSome(childrenMax: limits.scannedPerStepMax) {
+                admission.scanEnded(for: connection)
+            }
+        } else if mayBuildIndex {
+            buildIndex()
+        }
+        database.rows.trim(looks: Self.looksPerStep)
+        runReady()
+        endScans()
+    }
+
+    private static var looksPerStep: Int { 2000 }
+    /// So much memory to look at keeps large requests waiting.
+    private static var trimBacklogMax: Int { 10 * looksPerStep }
+
+    private var mayTell: Bool { database.isTelling && !recovery.isUnderWay && hasRoomToSay }
+
+    /// A step of telling listeners of queries of the last commit; requests wait for the end of that.
+    private mutating func tell() {
+        database.tellSome(now: now)
+        release()
+        if let error = database.tornBy { return recover(because: error) }
+        if !database.isTelling { payOrphans() }
+    }
+
+    private var mayScan: Bool {
+        database.isScanning && !database.isTelling && !recovery.isUnderWay && life == .serving
+    }
+
+    /// The applier has to catch up first.
+    private var mayBuildIndex: Bool {
+        guard case .possible = building, life == .serving, !recovery.isUnderWay else { return false }
+        return database.isBuildingIndex && database.refusal == nil && database.changedBytes < limits.changedBytesSoft
+    }
+
+    mutating func buildIndex() {
+        guard mayBuildIndex else { return }
+        do throws(StorageError) {
+            try database.buildIndex()
+        } catch {
+            building = .failed
+            return report(.buildFailed(error))
+        }
+        if !database.isBuildingIndex { report(.indexesBuilt) }
+        if database.changedBytes >= limits.changedBytesSoft { postFreeze() }
+    }
+}

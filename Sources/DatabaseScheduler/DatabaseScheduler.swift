@@ -1,0 +1,213 @@
+package import RealtimeDatabase
+
+/// Decides when the requests of one database are processed, committed, applied, answered, refused and resumed.
+///
+/// A pure value: events come in, actions go out (``handle(_:at:into:)``). It knows no thread and no file, it is handed the
+/// time, and its database does no I/O but reads from a row store. A host carries the actions out, by threads in the server and
+/// step by step in the simulator, and returns their results as events.
+///
+/// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to
+/// catch up, when as much waits for the log or the event loops as may, and between a failed commit and the recovery from
+/// it, which needs the committer and the applier at rest. All that wait do so in ``Admission``.
+package struct DatabaseScheduler: ~Copyable {
+    package let database: Database
+    let limits: DatabaseLimits
+
+    var admission: Admission
+    var largeWrite = LargeWrite.none
+    var largeWritesMade: UInt64 = 0
+    var recovery = Recovery.none
+    var probing = Probing.idle
+    var applying = Applying.idle
+    var clearing: Clearing
+    var sweeping = Sweeping.idle
+    var building = Building.possible
+    var life = Life.serving
+    /// The files that are open are no longer those of the data folder.
+    var isReplaced = false
+    /// The last step of pruning the log left some of what is too old; the next tick goes on.
+    var hasMoreToPrune = false
+    /// The next step was asked for, and has not come.
+    var isStepDue = false
+    /// The same for a freeze.
+    var isFreezeDue = false
+    /// The last operation that the store includes.
+    package internal(set) var appliedSequence: UInt64
+    var ticksSinceFreeze = 0
+    /// Requests that were processed.
+    package internal(set) var requestCount: Int64 = 0
+    private var clock: CommitClock
+    let nanoseconds: () -> Int64
+
+    /// Of the event that is handled.
+    private(set) var conditions: Conditions
+    private(set) var now: Int64
+    private var actions: [Action] = []
+
+    /// - parameter database: not loaded yet, or only its ``Database/load()`` was called.
+    /// - parameter lastTime: the time of the last commit, in milliseconds since 1970; 0 if there was none.
+    /// - parameter isClearing: the store has obsolete rows.
+    /// - parameter nanoseconds: a clock that measures what requests cost.
+    package init(
+        database: Database, limits: DatabaseLimits, lastTime: Int64, isClearing: Bool, at conditions: Conditions,
+        nanoseconds: @escaping () -> Int64
+    ) {
+        self.database = database
+        self.limits = limits
+        admission = Admission(largeBytesMin: limits.largeRequestBytesMin)
+        appliedSequence = database.sequence
+        clearing = Clearing(state: isClearing ? .due : .idle)
+        clock = CommitClock(last: lastTime, wall: conditions.wall, uptime: conditions.uptime)
+        self.conditions = conditions
+        self.nanoseconds = nanoseconds
+        now = conditions.wall
+    }
+
+    /// Requests that wait for their turn.
+    package var waitingCount: Int { admission.count }
+
+    /// Handles an event.
+    ///
+    /// - parameter actions: where what is to be done is appended, in order. Empty, with the capacity of earlier turns.
+    package mutating func handle(_ event: Event, at conditions: Conditions, into actions: inout [Action]) {
+        swap(&self.actions, &actions)
+        defer { swap(&self.actions, &actions) }
+        self.conditions = conditions
+        let (time, jump) = clock.now(wall: conditions.wall, uptime: conditions.uptime)
+        now = time
+        if let jump { report(.clockJumped(jump)) }
+        switch event {
+        case .opened: open()
+        case .requests(let requests): arrive(requests)
+        case .delivered: break
+        case .largeReadEnded(let connection): endLargeRead(of: connection)
+        case .rules(let program, let explainsDenials):
+            database.setRules(program, explains: explainsDenials, now: now)
+            release()
+        case .step: step()
+        case .freeze(let behindOthers):
+            isFreezeDue = false
+            freeze(behindOthers: behindOthers)
+        case .tick(let number): tick(number)
+        case .endSessions:
+            database.orphanAll()
+            payOrphans()
+        case .settle: settle()
+        case .committed(let sequence): committed(through: sequence)
+        case .commitFailed(let failure): commitFailed(failure)
+        case .commitsDropped: commitsDropped()
+        case .logRead(let result): logRead(result)
+        case .probed(let failure): probed(failure)
+        case .pruned(let isMore): hasMoreToPrune = isMore
+        case .stored(let parts, let serial, let failure): stored(parts, serial, failure)
+        case .history(let result): historyRead(result)
+        case .filesVerified(let problem): filesVerified(problem)
+        case .wroteSome(let frozen): wroteSome(of: frozen)
+        case .written(let frozen, let error, let isClearing): written(frozen, error, isClearing)
+        case .cleared(let error, let isClearing): cleared(error, isClearing)
+        case .swept(let next, let error): swept(next: next, error)
+        case .prepared(let request, let serial): prepared(request, serial)
+        }
+        postStep()
+        #if DEBUG
+            if admission.count < 1000 { checkInvariants() }
+        #endif
+    }
+
+    mutating func emit(_ action: Action) { actions.append(action) }
+
+    mutating func report(_ news: Report) { actions.append(.report(news)) }
+
+    /// Says what may be said now, up to some bytes; the rest comes with the next step.
+    mutating func release() {
+        let turns = database.takeReadyTurns(readBytesMax: limits.turnReadBytesMax)
+        if !turns.isEmpty { emit(.deliver(turns)) }
+    }
+
+    /// Says all that may be said.
+    mutating func releaseAll() { while database.hasReadyTurns { release() } }
+
+    // MARK: Beginning and end
+
+    private mutating func open() {
+        // Their connections were those of an earlier process.
+        database.orphanAll()
+        // While there is little data, indexes are whole before the first request.
+        buildIndex()
+        payOrphans()
+    }
+
+    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while writes
+    /// were refused.
+    mutating func payOrphans() {
+        if database.hasOrphans, !admission.hasReady, mayRun { runTurn([]) }
+    }
+
+    private mutating func settle() {
+        if life == .serving {
+            life = .settling
+            database.largeReadsMax = .max
+            admission.releaseAll(gate)
+        }
+        releaseAll()
+        if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay, database.refusal == nil { freeze() }
+    }
+
+    /// After ``Event/settle``: everything is in the store, or as much as can be.
+    package var isSettled: Bool {
+        if applying.isWriting || clearing.isUnderWay || sweeping.isUnderWay { return false }
+        if case .unreadable = recovery { return true }
+        guard !recovery.isUnderWay, database.durableSequence == database.sequence else { return false }
+        return database.refusal != nil || !database.hasChanges && !database.isTelling && admission.isEmpty
+    }
+
+    // MARK: Time
+
+    private mutating func tick(_ number: Int) {
+        goOnRecovering()
+        if database.refusal != nil, case .idle = probing, !recovery.isUnderWay {
+            probing = .underWay
+            emit(.probe)
+        }
+        ticksSinceFreeze += 1
+        if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
+        applyNext()
+        building = .possible
+        if number.isMultiple(of: 50) || hasMoreToPrune { prune() }
+        if admission.isEmpty { database.keepsRecords = false }
+    }
+
+    private mutating func prune() {
+        // Recovery reads the log.
+        guard !recovery.isUnderWay else { return }
+        hasMoreToPrune = false
+        let window = limits.logWindowMilliseconds
+        emit(
+            .prune(
+                LogPruning(
+                    before: clock.historyTime(window: window) - window, now: conditions.wall,
+                    keepingBytes: limits.logBytesMax, appliedSequence: appliedSequence)))
+    }
+
+    // MARK: Invariants
+
+    /// Traps if the parts of the state contradict each other.
+    package func checkInvariants() {
+        admission.checkInvariants()
+        switch recovery {
+        case .none, .dropping, .resting: database.checkInvariants()
+        // A recovery that failed half way leaves memory torn.
+        case .reading, .unreadable: break
+        }
+        precondition(appliedSequence <= database.durableSequence, "the store is ahead of the log")
+        switch recovery {
+        case .none: precondition(database.tornBy == nil, "memory is torn and not being recovered")
+        case .reading, .unreadable: precondition(applying.isIdle, "rows are written while memory is built anew")
+        case .dropping, .resting: break
+        }
+        if database.refusal == nil { precondition(!isProbing, "nothing is refused that a probe could end") }
+        if case .failed = applying { precondition(database.refusal != nil || recovery.isUnderWay) }
+    }
+
+    private var isProbing: Bool { if case .underWay = probing { true } else { false } }
+}

@@ -1,0 +1,57 @@
+/// First in, first out, and back to the front.
+struct Queue<Element> {
+    private var elements: [Element?] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == elements.count }
+    var count: Int { elements.count - start }
+    var first: Element? { isEmpty ? nil : elements[start] }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func prepend(_ element: Element) {
+        if start == 0 {
+            // As much room as there are elements, so that the rest is seldom moved.
+            let room = max(4, elements.count)
+            elements.insert(contentsOf: Array(repeating: nil, count: room), at: 0)
+            start = room
+        }
+        start -= 1
+        elements[start] = element
+    }
+
+    mutating func takeFirst() -> Element? {
+        guard !isEmpty else { return nil }
+        defer {
+            elements[start] = nil
+            start += 1
+            // Half of it at a time, for the same reason.
+            if start * 2 >= elements.count {
+                elements.removeFirst(start)
+                start = 0
+            }
+        }
+        return elements[start]
+    }
+
+    /// Calls `body` with each element, in order.
+    mutating func update(_ body: (inout Element) -> Void) {
+        for index in start..<elements.count {
+            guard var element = elements[index] else { continue }
+            body(&element)
+            elements[index] = element
+        }
+    }
+
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        elements = elements[start...].filter { element in element.map { !isUnwanted($0) } ?? false }
+        start = 0
+    }
+
+    /// Takes an element out, wherever it is; false if it is not here. O(n).
+    mutating func remove(_ element: Element) -> Bool where Element: Equatable {
+        guard let index = elements[start...].firstIndex(where: { $0 == element }) else { return false }
+        elements.remove(at: index)
+        return true
+    }
+}

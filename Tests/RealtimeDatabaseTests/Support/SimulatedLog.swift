@@ -1,0 +1,88 @@
+import DatabaseScheduler
+import RealtimeDatabase
+
+/// A commit log in memory that does what it is told: takes records, fails, or fails although it has taken them.
+final class SimulatedLog: CommitLog, @unchecked Sendable {
+    // Safe because: a simulation has one thread.
+
+    enum Outcome {
+        case succeeds
+        case fails
+        /// The records are there, and nobody is told.
+        case failsButIsThere
+        case hasNoQuorum
+        /// Another process has the log, until this one ends.
+        case isFenced
+    }
+
+    private(set) var records: [LogRecord] = []
+    /// What is durable.
+    private(set) var tree = NaiveDatabase()
+    /// Of the next calls.
+    var outcome = Outcome.succeeds
+    var isReadable = true
+    private var isFenced = false
+    private(set) var failure: String?
+
+    var last: UInt64 { records.last?.lastSequence ?? 0 }
+
+    private func check() throws(CommitFailure) {
+        if isFenced { throw .fenced(by: "another") }
+        switch outcome {
+        case .succeeds, .failsButIsThere: return
+        case .fails: throw .storage(.full)
+        case .hasNoQuorum: throw .noQuorum
+        case .isFenced:
+            isFenced = true
+            throw .fenced(by: "another")
+        }
+    }
+
+    func append(_ new: [LogRecord]) throws(CommitFailure) {
+        try check()
+        for record in new {
+            if record.firstSequence != last + 1 { failure = "\(record.firstSequence) follows \(last) in the log" }
+            records.append(record)
+            for operation in (try? record.operations()) ?? [] { tree.take(operation) }
+        }
+        if case .failsButIsThere = outcome { throw .storage(.inputOutput("scripted")) }
+    }
+
+    func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts { text }
+
+    func dropParts() {}
+
+    func probe() throws(CommitFailure) {
+        try check()
+        if case .failsButIsThere = outcome { throw .storage(.inputOutput("scripted")) }
+    }
+
+    func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool { false }
+
+    func forEachRecord(
+        after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        if !isReadable { throw .inputOutput("scripted") }
+        for record in records where record.lastSequence > sequence { try body(record) }
+    }
+
+    func close() {}
+
+    /// A process begins that owns the log.
+    func takeOver() {
+        isFenced = false
+        isReadable = true
+        outcome = .succeeds
+    }
+}
+
+extension NaiveDatabase {
+    /// Does what the log says.
+    mutating func take(_ operation: LogRecord.Operation) {
+        switch operation.content {
+        case .change(let change): for assignment in change.assignments { assign(assignment) }
+        case .owe(let assignments, let connection, by: _): owe(assignments, of: connection)
+        case .cancelOwed(let path, let connection): cancelOwed(path, of: connection)
+        }
+    }
+}
