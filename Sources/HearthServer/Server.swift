@@ -278,6 +278,8 @@ package final class Server: Sendable {
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
+        // They hold the services, which hold the data folder and its lock.
+        services.set([])
         services.log.info("server.stopped")
     }
 
