@@ -38,7 +38,7 @@ extension DatabaseScheduler {
         requests.areShort(bytesMax: limits.turnBytesMax, largeBytesMin: limits.largeRequestBytesMin)
     }
 
-    private func endScans() { if !admission.needsScans { database.endScans() } }
+    private func endScans() { database.endScans() }
 
     private mutating func readHistory() {
         guard let questions = admission.takeQuestions() else { return }
