@@ -1,4 +1,5 @@
 package import RealtimeDatabase
+package import StorageErrors
 
 /// What a database wants done. Actions must be begun in the order in which they are given; those that have an answer get
 /// it as an ``Event``, any time later.

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import StorageErrors
 
 /// What the commit log reports, and the way back from its failures.
 extension DatabaseScheduler {

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import StorageErrors
 
 /// When requests are processed: at once, in turns, and what is done in steps in between.
 extension DatabaseScheduler {

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import StorageErrors
 
 /// Changed rows on their way to the store.
 extension DatabaseScheduler {

@@ -1,5 +1,6 @@
 package import RealtimeDatabase
 package import SecurityRules
+package import StorageErrors
 
 /// What happens to a database.
 package enum Event: Sendable {

@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import StorageErrors
 
 /// The way back from a commit that failed, or from memory that is half changed.
 enum Recovery {

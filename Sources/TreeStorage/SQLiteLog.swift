@@ -1,5 +1,6 @@
 package import DatabaseScheduler
 package import RealtimeDatabase
+package import StorageErrors
 
 /// The commit log in a SQLite file of the data folder.
 package final class SQLiteLog: CommitLog {

@@ -1,6 +1,7 @@
 import TreeStorage
 import Identity
 import JSONWebTokens
+import DatabaseScheduler
 
 extension Services {
     /// How the server was started, for administrators. No secrets.

@@ -1,5 +1,6 @@
 import DatabaseScheduler
 import RealtimeDatabase
+import StorageErrors
 
 extension DatabaseHost {
     /// Tells operators, and `/readyz`, of a database.

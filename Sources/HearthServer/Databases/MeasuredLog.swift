@@ -1,6 +1,7 @@
 import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
+import StorageErrors
 
 /// A commit log whose appends are measured.
 final class MeasuredLog: CommitLog {
