@@ -16,6 +16,7 @@ extension TreeRows {
         of path: Path, from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection,
         _ body: (ScannedChild) throws(StorageError) -> Bool
     ) throws(StorageError) {
+        let (lower, upper) = (Self.rowBound(lower), Self.rowBound(upper))
         guard lower.precedesBytewise(upper) else { return }
         let place = try locate(path)
         switch place.node.state {
@@ -30,6 +31,16 @@ extension TreeRows {
             let scan = ChildScan(rows: self, node: place.node, key: path.encoded, direction)
             try scan.run(from: lower, below: upper, body)
         }
+    }
+
+    /// A bound between segments as a bound between the rows of children.
+    ///
+    /// Rows of a child that is spread come after its segment. If a bound continues a whole segment, that child comes
+    /// before the bound, and so must all its rows.
+    private static func rowBound(_ bound: [UInt8]) -> [UInt8] {
+        if bound.isEmpty { return bound }
+        let end = Path(encoded: bound).segmentEnd(from: 0)
+        return end < bound.count ? Path.subtreeEnd(of: Array(bound[..<end])) : bound
     }
 
     private static func children(
