@@ -37,7 +37,7 @@ struct DatabaseSimulationTests {
         private var generator: StepGenerator
         private var connectionsMade: UInt64 = 0
 
-        init(seed: UInt64) {
+        init(seed: UInt64, withFaults: Bool) {
             var random = SeededRandom(seed: seed)
             var sizes = SimulatedHost.Sizes()
             sizes.residentBytesMax = [0, 3000, 1 << 20].randomElement(using: &random) ?? 0
@@ -58,6 +58,7 @@ struct DatabaseSimulationTests {
             generator = StepGenerator(seed: seed)
             sizes.indexes = generator.indexes()
             host = SimulatedHost(sizes: sizes)
+            host.hasFailed = withFaults
         }
 
         mutating func failure(of steps: [Step]) -> String? {
@@ -162,7 +163,7 @@ struct DatabaseSimulationTests {
     static func check(seed: UInt64, withFaults: Bool) {
         let steps = steps(seed: seed, withFaults: withFaults)
         func failure(_ steps: [Step]) -> String? {
-            var simulation = Simulation(seed: seed)
+            var simulation = Simulation(seed: seed, withFaults: withFaults)
             return simulation.failure(of: steps)
         }
         guard failure(steps) != nil else { return }

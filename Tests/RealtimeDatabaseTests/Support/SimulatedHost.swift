@@ -85,6 +85,8 @@ final class SimulatedHost {
     /// What a client knew that is gone.
     private var lastSeen: NaiveDatabase?
     private(set) var failure: String?
+    /// Something was made to fail.
+    var hasFailed = false
     /// Events that were handled.
     private(set) var eventCount = 0
     private(set) var requestCount = 0
@@ -425,6 +427,15 @@ final class SimulatedHost {
         expect(database.changedBytes == 0, "something is left over")
     }
 
+    /// The threads rest and nothing is in the mailbox, so only a tick could go on with what waits. That is for what has
+    /// failed, and nothing else.
+    private func checkNothingIsForgotten() {
+        if hasFailed || database.refusal != nil || database.tornBy != nil { return }
+        expect(scheduler.waitingCount == 0, "\(scheduler.waitingCount) requests wait, and nobody goes on")
+        expect(!database.hasReadyTurns, "a turn is durable, and nobody is told")
+        expect(!database.isTelling, "a commit is told half, and nobody goes on")
+    }
+
     /// All threads work until nothing is left to do.
     private func work() {
         for _ in 0..<1000 where failure == nil {
@@ -432,7 +443,10 @@ final class SimulatedHost {
             commit(.max, .succeeds)
             while !process.storeJobs.isEmpty { store(.succeeds) }
             while !process.preparations.isEmpty { prepare() }
-            if process.mailbox.isEmpty { tick() }
+            if process.mailbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty {
+                checkNothingIsForgotten()
+                tick()
+            }
             if process.mailbox.isEmpty, process.commitJobs.isEmpty, process.storeJobs.isEmpty,
                 process.preparations.isEmpty, !database.hasChanges
             {
