@@ -7,8 +7,9 @@ package import RealtimeDatabase
 /// connection are processed in the order in which they came, whatever each of them waits for.
 ///
 /// The first request of a line waits for one thing at a time: for the history that a listener needs to resume, for the
-/// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn, the clients that have had the least time first
-/// (``TimeShares``). A large one lets those of other connections go first, and one at a time is prepared.
+/// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn; the
+/// clients that have had the least time go first (``TimeShares``). A large request lets the small ones go first, and
+/// one at a time is prepared.
 package struct Admission {
     private enum Wait {
         /// For the log to be read.
@@ -33,13 +34,11 @@ package struct Admission {
     private struct Line {
         var entries = Queue<Entry>()
         var wait = Wait.largeRead
-        /// The first request has waited for its scan.
-        var isScanned = false
     }
 
     private var lines: [ConnectionID: Line] = [:]
-    /// Connections whose first request waits for its turn. The next one is that of the client that has had the least time
-    /// of late.
+    /// Connections whose first request waits for its turn. The next one is that of the client that has had the least
+    /// time of late.
     private var small = FairLine()
     private var large = FairLine()
     private var shares = TimeShares()
@@ -47,8 +46,6 @@ package struct Admission {
     private var largeCount = 0
     /// The connection whose first request, a large one, is being prepared.
     private var begun: ConnectionID?
-    /// Lines whose first request has waited for its scan and not left yet.
-    private var scannedCount = 0
 
     private var questions: [HistoryQuestion] = []
     private var questionsMade: UInt64 = 0
@@ -70,8 +67,6 @@ package struct Admission {
     package var hasSmall: Bool { smallCount > 0 }
     /// A large request can be begun.
     package var hasLarge: Bool { begun == nil && largeCount > 0 }
-    /// Results of scans are needed.
-    package var needsScans: Bool { scannedCount > 0 }
 
     // MARK: Arriving
 
@@ -202,10 +197,6 @@ package struct Admission {
         for request in (waiting + requests).reversed() {
             let connection = request.connection
             if lines[connection] == nil { lines[connection] = Line() } else { leaveTurn(connection) }
-            if lines[connection]?.isScanned == true {
-                lines[connection]?.isScanned = false
-                scannedCount -= 1
-            }
             lines[connection]?.entries.prepend(Entry(request: request))
             lines[connection]?.wait = .largeRead
             count += 1
@@ -215,8 +206,8 @@ package struct Admission {
         for connection in ready.reversed() where seen.insert(connection).inserted { lineUp(connection) }
     }
 
-    /// Takes what can be refused: requests that wait for nothing but their turn, up to the first of each connection that
-    /// must not be refused, because it ends something.
+    /// Takes what can be refused: requests that wait for nothing but their turn, up to the first of each connection
+    /// that must not be refused, because it ends something.
     ///
     /// - parameter excluded: connections that wait for answers to earlier requests.
     package mutating func takeRefusable(except excluded: Set<ConnectionID>, _ gate: some AdmissionGate) -> [Request] {
@@ -236,10 +227,6 @@ package struct Admission {
     private mutating func take(from connection: ConnectionID, _ gate: some AdmissionGate) -> Request? {
         guard let entry = lines[connection]?.entries.takeFirst() else { return nil }
         count -= 1
-        if lines[connection]?.isScanned == true {
-            lines[connection]?.isScanned = false
-            scannedCount -= 1
-        }
         advance(connection, gate)
         return entry.request
     }
@@ -293,10 +280,7 @@ package struct Admission {
 
     /// The scan that a connection's request has waited for is done.
     package mutating func scanEnded(for connection: ConnectionID) {
-        guard case .scan? = lines[connection]?.wait else { return }
-        lines[connection]?.isScanned = true
-        scannedCount += 1
-        lineUp(connection)
+        if case .scan? = lines[connection]?.wait { lineUp(connection) }
     }
 
     /// A large read of a connection has ended.
@@ -359,11 +343,10 @@ package struct Admission {
 
     /// Traps if the counts and the lines contradict each other. O(requests that wait).
     package func checkInvariants() {
-        var (entries, smallLines, largeLines, scanned) = (0, 0, 0, 0)
+        var (entries, smallLines, largeLines) = (0, 0, 0)
         for (connection, line) in lines {
             precondition(!line.entries.isEmpty, "a line is empty")
             entries += line.entries.count
-            if line.isScanned { scanned += 1 }
             switch line.wait {
             case .turn(let isLarge):
                 if isLarge { largeLines += 1 } else { smallLines += 1 }
@@ -380,7 +363,7 @@ package struct Admission {
         }
         precondition(small.isEmpty == (smallCount == 0) && large.isEmpty == (largeCount == 0), "a turn does not come")
         precondition(
-            entries == count && smallLines == smallCount && largeLines == largeCount && scanned == scannedCount,
+            entries == count && smallLines == smallCount && largeLines == largeCount,
             "the counts of requests that wait are wrong")
         if let begun, case .preparation? = lines[begun]?.wait {} else { precondition(begun == nil) }
     }

@@ -4,8 +4,8 @@ package import StorageErrors
 /// Where the records of a database become durable, in one order. The committer's thread uses it, and calls may block.
 ///
 /// ``append(_:)`` is all-or-nothing. When it returns, nothing can undo the records. When it throws, the log has all of
-/// them or none, and ``forEachRecord(after:_:)`` tells which; nothing more is appended until the database has been taken
-/// back to what the log has.
+/// them or none, and ``forEachRecord(after:_:)`` tells which; nothing more is appended until the database has been
+/// taken back to what the log has.
 package protocol CommitLog: AnyObject, Sendable {
     /// Appends records, whose numbers follow those that the log has.
     func append(_ records: [LogRecord]) throws(CommitFailure)

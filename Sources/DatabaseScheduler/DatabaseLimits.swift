@@ -32,8 +32,8 @@ package struct DatabaseLimits: Sendable {
     package var changedBytesSoft = 24 << 20
     /// The same while large requests wait, which are let in at the pace of the applier.
     package var changedBytesBulk = 8 << 20
-    /// Changed rows and index entries in memory that are put aside for the applier at once, even if it is busy: with more,
-    /// that would take longer than others should wait.
+    /// Changed rows and index entries in memory that are put aside for the applier at once, even if it is busy: with
+    /// more, that would take longer than others should wait.
     package var changedRowsMax = 8192
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 40 << 20

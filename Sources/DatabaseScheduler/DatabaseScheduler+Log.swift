@@ -70,12 +70,13 @@ extension DatabaseScheduler {
         emit(.failLargeReads(error))
     }
 
-    /// Nothing can be read at the moment, and nobody knows for how long: clients are told so. Requests that end something
-    /// wait, and so do those after a request that waits: each connection is answered in order.
+    /// Nothing can be read at the moment, and nobody knows for how long: clients are told so. Requests that end
+    /// something wait, and so do those after a request that waits: each connection is answered in order.
     private mutating func refuseWaiting(because error: StorageError) {
         largeWrite = .none
         let requests = admission.takeRefusable(except: database.connectionsWithPendingTurns, gate)
         if requests.isEmpty { return }
+        for request in requests { database.endScanUse(by: request) }
         emit(
             .deliver([
                 requests.map { .reply($0.connection, number: $0.number, .failed(.unavailable(error))) }

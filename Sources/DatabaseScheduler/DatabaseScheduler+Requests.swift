@@ -186,8 +186,8 @@ extension DatabaseScheduler {
 
     // MARK: Steps
 
-    /// Asks for a step of what is done bit by bit, which comes after the requests that have arrived. Ticks ask again where
-    /// it was left.
+    /// Asks for a step of what is done bit by bit, which comes after the requests that have arrived. Ticks ask again
+    /// where it was left.
     mutating func postStep() {
         guard !isStepDue else { return }
         guard

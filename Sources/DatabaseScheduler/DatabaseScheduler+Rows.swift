@@ -26,8 +26,8 @@ extension DatabaseScheduler {
         applyNext()
     }
 
-    /// Hands over what there is to do: rows to write, and in turns as much to remove of what was deleted, which keeps in
-    /// memory what is written in its place.
+    /// Hands over what there is to do: rows to write, and in turns as much to remove of what was deleted, which keeps
+    /// in memory what is written in its place.
     mutating func applyNext() {
         guard !recovery.isUnderWay else { return }
         switch applying {

@@ -2,13 +2,13 @@ package import RealtimeDatabase
 
 /// Decides when the requests of one database are processed, committed, applied, answered, refused and resumed.
 ///
-/// A pure value: events come in, actions go out (``handle(_:at:into:)``). It knows no thread and no file, it is handed the
-/// time, and its database does no I/O but reads from a row store. A host carries the actions out, by threads in the server and
-/// step by step in the simulator, and returns their results as events.
+/// A pure value: events come in, actions go out (``handle(_:at:into:)``). It knows no thread and no file, it is handed
+/// the time, and its database does no I/O but reads from a row store. A host carries the actions out, by threads in the
+/// server and step by step in the simulator, and returns their results as events.
 ///
 /// Requests are held back while memory must not change or grow: when so many changed rows wait that the applier has to
-/// catch up, when as much waits for the log or the event loops as may, and between a failed commit and the recovery from
-/// it, which needs the committer and the applier at rest. All that wait do so in ``Admission``.
+/// catch up, when as much waits for the log or the event loops as may, and between a failed commit and the recovery
+/// from it, which needs the committer and the applier at rest. All that wait do so in ``Admission``.
 package struct DatabaseScheduler: ~Copyable {
     package let database: Database
     let limits: DatabaseLimits
@@ -137,8 +137,8 @@ package struct DatabaseScheduler: ~Copyable {
         payOrphans()
     }
 
-    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while writes
-    /// were refused.
+    /// Makes the writes of connections that ended while they could not be made: with an earlier process, or while
+    /// writes were refused.
     mutating func payOrphans() {
         if database.hasOrphans, !admission.hasReady, mayRun { runTurn([]) }
     }

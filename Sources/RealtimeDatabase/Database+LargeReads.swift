@@ -1,8 +1,8 @@
 import JSONTree
 
 /// Values that are streamed from a snapshot of the store. A connection has at most ``largeReadsMax`` of them under way:
-/// they go out one after the other, and each keeps a snapshot open. Its next read has to wait until one of them ends, and
-/// so do the requests after that (``process(_:now:readBytesMax:)``).
+/// they go out one after the other, and each keeps a snapshot open. Its next read has to wait until one of them ends,
+/// and so do the requests after that (``process(_:now:readBytesMax:)``).
 extension Database {
     /// That a large read is under way. It ends with the last reference to its place.
     package final class LargeReadPlace: Sendable {
@@ -26,8 +26,8 @@ extension Database {
         largeReads[connection] = count > 1 ? count - 1 : nil
     }
 
-    /// Whether a request has to wait for the end of a large read. `waiting` are the indices of the requests of this turn
-    /// that have to.
+    /// Whether a request has to wait for the end of a large read. `waiting` are the indices of the requests of this
+    /// turn that have to.
     func mustWait(_ request: Request, after waiting: [Int], of requests: [Request]) -> Bool {
         let connection = request.connection
         guard let underWay = largeReads[connection] else { return false }

@@ -20,8 +20,9 @@ extension Database {
     /// Some query is being scanned.
     package var isScanning: Bool { !scanning.isEmpty }
 
-    /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)`` names
-    /// its connection when that is done, and ``endScans()`` must be called after the request was processed.
+    /// Whether a request has to wait until the children of its node are visited. If so, ``scanSome(childrenMax:)``
+    /// names its connection when that is done. What was found is kept until the request is processed or refused
+    /// (``endScanUse(by:)``).
     package func mustScan(for request: Request, now: Int64) -> Bool {
         guard request.operation.asksQuery, tornBy == nil, let live = observedScan(for: request, now: now) else {
             return false
@@ -51,7 +52,9 @@ extension Database {
         scanning.removeFirst()
         scanned.append(live)
         let connections = waiting(for: live)
-        for connection in connections { scanWaiters[connection] = nil }
+        for connection in connections {
+            if let waiter = scanWaiters.removeValue(forKey: connection) { keepScan(live, for: waiter.request) }
+        }
         return connections
     }
 
@@ -73,8 +76,8 @@ extension Database {
         }
     }
 
-    /// A request was processed, and with it what its connection has asked before.
-    func endScanUse(by request: Request) {
+    /// A request was processed or refused, and with it what its connection has asked before.
+    package func endScanUse(by request: Request) {
         if scanned.isEmpty { return }
         scanUses[ObjectIdentifier(request)] = nil
         if case .disconnect = request.operation {

@@ -4,8 +4,8 @@ import RealtimeDatabase
 import TreeStorage
 import StorageErrors
 
-/// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler wants
-/// done to the other threads.
+/// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler
+/// wants done to the other threads.
 final class HostedDatabase {
     let name: String
     private let index: UInt32
