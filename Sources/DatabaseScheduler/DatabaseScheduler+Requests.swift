@@ -101,7 +101,8 @@ extension DatabaseScheduler {
         if !denials.isEmpty { report(.denials(denials)) }
         release()
         if let error = database.tornBy { recover(because: error) }
-        let isMany = database.changedCount >= limits.changedRowsMax
+        // The next large write waits until the rows of this one are frozen.
+        let isMany = database.changedCount >= limits.changedRowsMax || !database.rows.canAttach
         let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
         if isMany || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
         applyNext()
@@ -144,8 +145,6 @@ extension DatabaseScheduler {
             largeWrite = .none
             admission.takeBegun(gate)
             if database.sequence == sequence { emit(.dropParts) }
-            // What it has changed is not to wait for more: the next one waits for it.
-            postFreeze(behindOthers: true)
         } else if mayRunLarge, let request = admission.beginLarge() {
             let preparation = database.preparation
             if preparation.isWorthIt(for: request) {
