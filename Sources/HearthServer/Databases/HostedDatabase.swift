@@ -146,7 +146,9 @@ final class HostedDatabase {
             streams = [:]
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
-        case .report(let news): host.report(news, of: name)
+        case .report(let news):
+            host.report(news, of: name)
+            if case .indexesBuilt = news { host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name) }
         }
     }
 
