@@ -52,6 +52,9 @@ static const unsigned char json_js[] = {
 static const unsigned char keys_js[] = {
 #embed "assets/keys.js"
 };
+static const unsigned char known_tree_js[] = {
+#embed "assets/known-tree.js"
+};
 static const unsigned char log_page_js[] = {
 #embed "assets/log-page.js"
 };
@@ -140,6 +143,7 @@ static const struct console_asset assets[] = {
     ASSET("index.html", index_html),
     ASSET("json.js", json_js),
     ASSET("keys.js", keys_js),
+    ASSET("known-tree.js", known_tree_js),
     ASSET("log-page.js", log_page_js),
     ASSET("main.js", main_js),
     ASSET("metrics-page.js", metrics_page_js),

@@ -215,6 +215,16 @@ class History(ConsoleCase):
         self.assertEqual(cells[0], ["ann", "/seats", "12", "11"])
         self.assertEqual(cells[1][3], "12")
 
+    def test_values_before_come_from_changes_above_and_below(self):
+        self.server.put("/room", {"seats": 12, "name": "Blue"})
+        self.server.put("/room/seats", 11)
+        self.server.put("/room/door/open", True)
+        self.server.put("/room", None)
+        self.open("room", screen="history")
+        self.page.wait_text("4 commits shown", "#main")
+        before = self.page.evaluate("[...document.querySelectorAll('tbody tr')].map((r) => r.cells[4].textContent)")
+        self.assertEqual(before, ['{"door":{"open":true},"name":"Blue","seats":11}', "null", "12", "not in what is shown"])
+
     def test_pages(self):
         for number in range(60):
             self.server.put("/count", number)
@@ -297,12 +307,25 @@ class Metrics(ConsoleCase):
         self.open(screen="metrics")
         for number in range(30):
             self.server.put("/count", number)
-        self.page.wait("document.querySelectorAll('.chart').length === 12")
+        self.page.wait("document.querySelectorAll('.chart').length === 15")
         self.page.wait("document.querySelector('.chart .line').getAttribute('d').includes('L')")
         labels = self.page.evaluate("[...document.querySelectorAll('.chart svg')].map((s) => s.getAttribute('aria-label'))")
-        self.assertTrue(all(": now " in label for label in labels), labels)
+        self.assertTrue(all(": now " in label or ": nothing yet" in label for label in labels), labels)
+        self.page.wait("[...document.querySelectorAll('.chart svg')].some((s) => /^Commit time, 99 %: now .* ms/.test(s.getAttribute('aria-label')))")
         self.page.choose("select[aria-label=Time]", "60")
         self.page.wait_text("60 min")
+
+    def test_a_share_of_a_histogram(self):
+        self.open(screen="metrics")
+        shares = self.page.evaluate("""import('./metrics-page.js').then(({ quantile }) => {
+          const bounds = [0.001, 0.01, 0.1];
+          const before = { bounds, counts: [5, 5, 5, 5] };
+          const now = { bounds, counts: [15, 15, 5, 6] };
+          return [quantile(now, before, 0.25), quantile(now, before, 0.75), quantile(now, before, 1), quantile(now, now, 0.5)];
+        })""")
+        self.assertAlmostEqual(shares[0], 0.525)
+        self.assertAlmostEqual(shares[1], 6.175)
+        self.assertEqual(shares[2:], [100, None])
 
     def test_figures_go_on_behind_other_screens(self):
         self.open(screen="metrics")

@@ -182,6 +182,9 @@ struct AdministrationTests {
         try desk.ask("p", #"{"p":"a","d":1}"#)
         let figures = try desk.admin(#"{"c":"stats"}"#)
         #expect(figures["sessions"]?.integer == 1 && (figures["memory"]?.integer ?? 0) > 1 << 20)
+        let commits = try #require(figures["commits"]?.object)
+        #expect(commits["counts"]?.array?.count == (commits["bounds"]?.array?.count ?? 0) + 1)
+        #expect(commits["counts"]?.array?.compactMap(\.integer).reduce(0, +) == 1 && figures["pushes"]?.integer == 0)
         let database = try #require(figures["databases"]?.array?.first?.object)
         #expect(database["name"]?.text == "example" && database["sequence"]?.integer == 1)
         let names = try desk.admin(#"{"c":"databases"}"#)["databases"]?.array?.compactMap { $0.object?["name"]?.text }

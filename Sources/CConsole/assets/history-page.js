@@ -3,6 +3,7 @@ import { foreign, guarded, h } from './dom.js';
 import { bytes, time } from './format.js';
 import { stringify } from './json.js';
 import { pathText, readPath, visible } from './keys.js';
+import { KnownTree } from './known-tree.js';
 
 const page = 50;
 const text = (change) => (change.has('value') ? stringify(change.get('value')) : change.has('bytes') ? bytes(change.get('bytes').value) : '');
@@ -48,18 +49,20 @@ export class HistoryPage {
   }
 
   draw() {
-    const last = new Map();
+    const known = new KnownTree();
     const rows = [];
-    // From the oldest on: what a change has found is what the one before it has left.
+    // From the oldest on: what a change has found is what those before it have left.
     for (const entry of [...this.entries].reverse()) {
       for (const change of entry.get('changes')) {
         const path = change.get('path');
+        const keys = readPath(path);
+        const before = known.get(keys);
         rows.push(h('tr', {}, h('th', { scope: 'row' }, entry.get('seq').text), h('td', {}, time(entry.get('time').value)),
           h('td', {}, entry.has('uid') ? foreign(visible(entry.get('uid'))) : h('span.muted', {}, 'administrator, or nobody')),
-          h('td.mono', {}, h('a', { href: this.app.address('data', readPath(path)) }, foreign(visible(path)))),
-          h('td', {}, last.has(path) ? foreign(visible(last.get(path)), { className: 'v' }) : h('span.muted', {}, 'not in what is shown')),
+          h('td.mono', {}, h('a', { href: this.app.address('data', keys) }, foreign(visible(path)))),
+          h('td', {}, before !== undefined ? foreign(visible(stringify(before)), { className: 'v' }) : h('span.muted', {}, 'not in what is shown')),
           h('td', {}, foreign(visible(text(change)), { className: 'v' }))));
-        last.set(path, text(change));
+        known.set(keys, change.get('value'));
       }
       if (entry.has('more')) rows.push(h('tr', {}, h('td', { colSpan: 6 }, `and ${entry.get('more').text} more places`)));
     }

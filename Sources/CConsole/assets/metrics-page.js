@@ -9,12 +9,16 @@ const interval = 2000;
 const kept = 3_600_000;
 const perSecond = (value) => `${count(value)}/s`;
 const percent = (value) => `${value.toFixed(value < 10 ? 1 : 0)} %`;
+const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 const sum = (stats, name) => stats.databases.reduce((total, database) => total + database[name], 0);
 
 /** Name, how it is written, and its value, from the present figures or from the difference to those before. */
 const figures = [
   ['Operations', perSecond, (now, before, seconds) => rate(sum(now, 'requests') - sum(before, 'requests'), seconds)],
   ['Commits', perSecond, (now, before, seconds) => rate(sum(now, 'sequence') - sum(before, 'sequence'), seconds)],
+  ['Commit time, median', milliseconds, (now, before) => quantile(now.commits, before.commits, 0.5)],
+  ['Commit time, 99 %', milliseconds, (now, before) => quantile(now.commits, before.commits, 0.99)],
+  ['Deliveries', perSecond, (now, before, seconds) => rate(now.pushes - before.pushes, seconds)],
   ['Waiting for the disk', count, (now) => sum(now, 'sequence') - sum(now, 'durable')],
   ['Requests held', count, (now) => sum(now, 'held')],
   ['Connections', count, (now) => now.connections], ['Sessions', count, (now) => now.sessions + now.eventStreams],
@@ -26,6 +30,23 @@ const figures = [
 
 /** A figure that has become smaller was begun anew: a gap. */
 const rate = (difference, seconds, factor = 1) => (difference < 0 ? null : (difference / seconds) * factor);
+
+/** What was added between two histograms of seconds, at a share of it, in milliseconds; null where nothing was. */
+export function quantile(now, before, share) {
+  const added = now.counts.map((value, index) => value - before.counts[index]);
+  const total = added.reduce((all, value) => all + value, 0);
+  if (total <= 0) return null;
+  let below = 0;
+  for (let index = 0; index < added.length; index += 1) {
+    if (below + added[index] >= share * total) {
+      const low = index === 0 ? 0 : now.bounds[index - 1];
+      const high = now.bounds[index] ?? low;
+      return 1000 * (low + (high - low) * ((share * total - below) / added[index]));
+    }
+    below += added[index];
+  }
+  return null;
+}
 
 export class MetricsPage {
   title = 'Metrics';

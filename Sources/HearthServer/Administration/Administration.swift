@@ -95,9 +95,11 @@ struct Administration: Sendable {
     private func tellStatistics(_ then: @escaping Completion) {
         let services = services
         context.askAllLoops {
-            $0.report(limit: 0)
-        } then: { reports in
+            ($0.report(limit: 0), pushes: $0.metricsReport.metrics.pushes)
+        } then: { loops in
             services.databases.ask { databases in
+                let reports = loops.map(\.0)
+                let commits = services.metrics.values.commits
                 let usage = ProcessUsage.current
                 let figures = JSONObject([
                     "project": .text(services.identity?.accounts.projects.current ?? services.configuration.project),
@@ -108,6 +110,8 @@ struct Administration: Sendable {
                     "requestBytes": .integer(Int64(services.requestMemory.bytesUsed)),
                     "memory": .integer(usage.memory), "cpu": .double(usage.seconds),
                     "loops": .integer(Int64(reports.count)),
+                    "pushes": .integer(loops.reduce(0) { $0 + $1.pushes }),
+                    "commits": .object(commits.json),
                     "databases": .array(databases.figures.map { .object($0.json) }),
                 ])
                 then(.success(figures.bytes))
@@ -125,5 +129,17 @@ struct Administration: Sendable {
                 ]))
         }
         return JSONObject(["databases": .array(list)])
+    }
+}
+
+extension Histogram {
+    /// Upper bounds in the unit of the exported metric, and how many values are at most each of them and above the one
+    /// before; the last count is of those beyond all.
+    fileprivate var json: JSONObject {
+        JSONObject([
+            "sum": .double(Double(sum) / bounds.unitsPerValue),
+            "bounds": .array(bounds.values.map { .double(Double($0) / bounds.unitsPerValue) }),
+            "counts": .array(counts.map { .integer($0) }),
+        ])
     }
 }
