@@ -33,8 +33,9 @@ package struct DatabaseLimits: Sendable {
     /// The same while large requests wait, which are let in at the pace of the applier.
     package var changedBytesBulk = 8 << 20
     /// Changed rows and index entries in memory that are put aside for the applier at once, even if it is busy: with
-    /// more, that would take longer than others should wait.
-    package var changedRowsMax = 8192
+    /// more, that would take longer than others should wait. With fewer, rows that change again and again would be
+    /// written to the tree file more often.
+    package var changedRowsMax = 65_536
     /// Changed rows in memory at which further requests wait for the applier, in bytes.
     package var changedBytesHard = 40 << 20
     /// Changed rows are written to the tree file at least this often, in ticks of 200 ms.
