@@ -311,7 +311,13 @@ class Metrics(ConsoleCase):
         self.page.wait("document.querySelector('.chart .line').getAttribute('d').includes('L')")
         labels = self.page.evaluate("[...document.querySelectorAll('.chart svg')].map((s) => s.getAttribute('aria-label'))")
         self.assertTrue(all(": now " in label or ": nothing yet" in label for label in labels), labels)
-        self.page.wait("[...document.querySelectorAll('.chart svg')].some((s) => /^Commit time, 99 %: now .* ms/.test(s.getAttribute('aria-label')))")
+        # Times of commits are those between two looks at the figures.
+        shown = "[...document.querySelectorAll('.chart svg')].some((s) => /^Commit time, 99 %: now .* ms/.test(s.getAttribute('aria-label')))"
+        for number in range(3000):
+            self.server.put("/count", number)
+            if number % 50 == 49 and self.page.evaluate(shown):
+                break
+        self.page.wait(shown)
         self.page.choose("select[aria-label=Time]", "60")
         self.page.wait_text("60 min")
 
