@@ -1,7 +1,7 @@
 package import JSONTree
 package import RealtimeDatabase
 
-/// Requests that cannot be processed yet, whatever they wait for.
+/// All requests that cannot be processed yet.
 ///
 /// Each connection has one line, and its requests leave the line only from the front. Therefore the requests of a
 /// connection are processed in the order in which they came, whatever each of them waits for.

@@ -54,7 +54,8 @@ package struct DatabaseArchive: Sendable {
     }
 
     /// Archives everything that is in the log. A new archive, and one whose end the log does not have, begins with a
-    /// copy. Costs two calls of `stat` when nothing has changed.
+    /// copy. Costs a look at the folder and two calls of
+    /// `stat` when nothing has changed.
     package mutating func advance() throws(BackupError) -> Progress {
         let now = clock()
         let files = DatabaseFiles(name: name, folder: data)

@@ -23,7 +23,7 @@ final class ThreadsServer: Sendable {
     private let group: EventLoopGroup
     private let listener: Listener
 
-    /// - throws: `AdminError`, `AuthError` for a URL that is none; `SystemError`.
+    /// - throws: `AdminError`; `AuthError` for an invalid URL; `SystemError`.
     init(_ configuration: Configuration) throws {
         let api = try ThreadsAPI(
             url: configuration.url, projectID: configuration.projectID, limits: configuration.users)
