@@ -42,6 +42,8 @@ package struct DatabaseLimits: Sendable {
     package var applyIntervalTicks = 10
     /// What is read of the commit log for listeners that resume, in bytes; those that need more begin anew.
     package var resumeBytesMax = 64 << 20
+    /// A database that nobody has used for so long is closed, in milliseconds.
+    package var idleMillisecondsMax: Int64 = 300_000
     /// How long the commit log reaches back, in milliseconds.
     package var logWindowMilliseconds: Int64 = 24 * 3_600_000
     /// Size at which the commit log loses its oldest rows even within the window, in bytes.

@@ -31,6 +31,10 @@ package struct DatabaseScheduler: ~Copyable {
     var isStepDue = false
     /// The same for a freeze.
     var isFreezeDue = false
+    /// Actions whose answer has to come before the database may be closed, and has not come.
+    var unanswered = 0
+    /// When requests last came, in milliseconds of uptime.
+    private var lastUse: Int64
     /// The last operation that the store includes.
     package internal(set) var appliedSequence: UInt64
     var ticksSinceFreeze = 0
@@ -61,6 +65,7 @@ package struct DatabaseScheduler: ~Copyable {
         self.conditions = conditions
         self.nanoseconds = nanoseconds
         now = conditions.wall
+        lastUse = conditions.uptime
     }
 
     /// Requests that wait for their turn.
@@ -78,7 +83,9 @@ package struct DatabaseScheduler: ~Copyable {
         if let jump { report(.clockJumped(jump)) }
         switch event {
         case .opened: open()
-        case .requests(let requests): arrive(requests)
+        case .requests(let requests):
+            lastUse = conditions.uptime
+            arrive(requests)
         case .delivered: break
         case .largeReadEnded(let connection): endLargeRead(of: connection)
         case .rules(let program, let explainsDenials):
@@ -98,15 +105,21 @@ package struct DatabaseScheduler: ~Copyable {
         case .commitsDropped: commitsDropped()
         case .logRead(let result): logRead(result)
         case .probed(let failure): probed(failure)
-        case .pruned(let isMore): hasMoreToPrune = isMore
-        case .stored(let parts, let serial, let failure): stored(parts, serial, failure)
+        case .pruned(let isMore):
+            unanswered -= 1
+            hasMoreToPrune = isMore
+        case .stored(let parts, let serial, let failure):
+            unanswered -= 1
+            stored(parts, serial, failure)
         case .history(let result): historyRead(result)
         case .filesVerified(let problem): filesVerified(problem)
         case .wroteSome(let frozen): wroteSome(of: frozen)
         case .written(let frozen, let error, let isClearing): written(frozen, error, isClearing)
         case .cleared(let error, let isClearing): cleared(error, isClearing)
         case .swept(let next, let error): swept(next: next, error)
-        case .prepared(let request, let serial): prepared(request, serial)
+        case .prepared(let request, let serial):
+            unanswered -= 1
+            prepared(request, serial)
         }
         postStep()
         #if DEBUG
@@ -114,7 +127,13 @@ package struct DatabaseScheduler: ~Copyable {
         #endif
     }
 
-    mutating func emit(_ action: Action) { actions.append(action) }
+    mutating func emit(_ action: Action) {
+        switch action {
+        case .prune, .storePart, .prepare: unanswered += 1
+        default: break
+        }
+        actions.append(action)
+    }
 
     mutating func report(_ news: Report) { actions.append(.report(news)) }
 
@@ -159,6 +178,17 @@ package struct DatabaseScheduler: ~Copyable {
         if case .unreadable = recovery { return true }
         guard !recovery.isUnderWay, database.durableSequence == database.sequence else { return false }
         return database.refusal != nil || !database.hasChanges && !database.isTelling && admission.isEmpty
+    }
+
+    /// Whether the database can be closed and opened again without anybody noticing: nothing was asked for a time,
+    /// nobody listens or is owed a write, nothing is under way, and the store has everything.
+    package func mayClose(at uptime: Int64) -> Bool {
+        guard uptime - lastUse >= limits.idleMillisecondsMax, life == .serving, admission.isEmpty else { return false }
+        guard case .none = recovery, case .idle = probing, case .none = largeWrite, case .possible = building,
+            case .idle = sweeping, clearing.state == .idle, applying.isIdle
+        else { return false }
+        guard !isReplaced, !hasMoreToPrune, !isStepDue, !isFreezeDue, unanswered == 0 else { return false }
+        return appliedSequence == database.sequence && database.isAtRest
     }
 
     // MARK: Time

@@ -26,6 +26,18 @@ extension Database {
     /// There is something to freeze.
     package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty || catalogChanged }
 
+    /// Nobody listens or is owed a write, nothing waits to be said, and the store has everything.
+    package var isAtRest: Bool {
+        guard sessions.isEmpty, listenCount == 0, largeReads.isEmpty, scanWaiters.isEmpty, scanning.isEmpty,
+            scanned.isEmpty, pending.isEmpty, telling == nil, tornBy == nil, refusal == nil
+        else { return false }
+        guard owed.isEmpty, orphans.isEmpty, paid.isEmpty, forfeited.isEmpty, frozen.isEmpty, !hasChanges else {
+            return false
+        }
+        return durableSequence == sequence && !isBuildingIndex && droppedIndexes.isEmpty && sweepableLater == nil
+            && rows.trimBacklog == 0
+    }
+
     /// Puts the rows that changed aside, to be written to the store. Called when the applier has nothing to do.
     package func freeze() throws(StorageError) {
         let bytes = changedBytes

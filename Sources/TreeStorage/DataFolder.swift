@@ -103,6 +103,14 @@ package final class DataFolder: Sendable {
         return [files.tree, files.log, files.restoring].contains { (file: String) in access(file, F_OK) == 0 }
     }
 
+    /// The files of a database as they are now; nil if one is missing.
+    package func filesInPlace(of name: String) -> FilesInPlace? {
+        precondition(Self.isValidName(name))
+        let files = DatabaseFiles(name: name, folder: path)
+        let identities = [files.log, files.tree].compactMap(FileIdentity.init)
+        return identities.count == 2 ? FilesInPlace(identities: identities) : nil
+    }
+
     /// Bytes that the files of a database take.
     package func byteCount(of name: String) -> Int64 {
         precondition(Self.isValidName(name))
@@ -166,6 +174,14 @@ package final class DataFolder: Sendable {
         default: .inputOutput(detail)
         }
     }
+}
+
+/// Which files a database had when it was closed.
+package struct FilesInPlace: Sendable {
+    fileprivate let identities: [FileIdentity]
+
+    /// Throws if they are not under their names any more.
+    package func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
 }
 
 /// Where the files of a database are.

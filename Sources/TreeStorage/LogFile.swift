@@ -210,6 +210,12 @@ package final class LogFile: @unchecked Sendable {
         return rows == rowsMax || parts.hasStrays
     }
 
+    /// Whether there are rows that ``prune(before:now:keepingBytes:appliedSequence:rowsMax:)`` may remove, sooner or
+    /// later.
+    package func hasHistory() throws(StorageError) -> Bool {
+        (try connection.integer("SELECT count(*) FROM (SELECT 1 FROM log LIMIT 2)") ?? 0) > 1
+    }
+
     /// When the last record was made, in milliseconds since 1970; 0 for an empty log.
     package func lastTime() throws(StorageError) -> Int64 {
         try connection.integer("SELECT time FROM log ORDER BY first DESC LIMIT 1") ?? 0

@@ -54,6 +54,7 @@ struct DatabaseSimulationTests {
             sizes.limits.changedRowsMax = [3, 8192].randomElement(using: &random) ?? 0
             sizes.limits.scannedPerStepMax = 2
             sizes.limits.applyIntervalTicks = 2
+            sizes.limits.idleMillisecondsMax = [0, 50].randomElement(using: &random) ?? 0
             sizes.limits.residentBytesMax = sizes.residentBytesMax
             generator = StepGenerator(seed: seed)
             sizes.indexes = generator.indexes()
@@ -175,6 +176,28 @@ struct DatabaseSimulationTests {
     private static func seeds(_ group: UInt64) -> [UInt64] {
         if let seed = TestScale.seed { return group == 0 ? [seed] : [] }
         return Array(group * 10..<group * 10 + 10)
+    }
+
+    @Test("is closed while nobody uses it, and opened again as it was")
+    func closing() {
+        var closeCount = 0
+        for seed in Self.seeds(0) {
+            var random = SeededRandom(seed: seed)
+            var steps: [Step] = []
+            for _ in 0..<30 {
+                steps.append(.connect(random.next()))
+                for _ in 0..<Int.random(in: 1...3, using: &random) {
+                    steps.append(.requests(random.next()))
+                    if Bool.random(using: &random) { steps += [.commit(9, .succeeds), .store(.succeeds), .tick] }
+                }
+                if Bool.random(using: &random) { steps += Array(repeating: .disconnect(0), count: 4) }
+                for _ in 0..<4 { steps += [.prepare, .commit(9, .succeeds), .store(.succeeds), .news(20), .tick] }
+            }
+            var simulation = Simulation(seed: seed, withFaults: false)
+            if let failure = simulation.failure(of: steps) { Issue.record("HEARTH_SEED=\(seed): \(failure)") }
+            closeCount += simulation.host.closeCount
+        }
+        #expect(closeCount > 10)
     }
 
     @Test("answers as the model does while its threads lag behind", arguments: 0..<(4 * TestScale.factor))

@@ -14,6 +14,8 @@ final class Applier: Sendable {
         case clear(database: UInt32, TreeFile, rows: Int)
         /// Removes some entries of indexes that are gone.
         case sweep(database: UInt32, TreeFile, indexes: Set<UInt32>, from: [UInt8])
+        /// Closes the files of a database, which nobody else uses any more.
+        case close(database: UInt32, FilesToClose)
     }
 
     private let worker: Worker<Job>
@@ -49,6 +51,8 @@ final class Applier: Sendable {
                         } catch {
                             report(.event(database, .swept(next: start, error)))
                         }
+                    case .close(let database, let files):
+                        report(.closed(database, hasHistory: files.close()))
                     case .clear(let database, let tree, let rows):
                         do throws(StorageError) {
                             var cleared = 0

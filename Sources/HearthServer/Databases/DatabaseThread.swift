@@ -18,6 +18,8 @@ package final class DatabaseThread: Sendable {
         case event(UInt32, Event)
         /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
+        /// The files of a database that nobody used are closed. `hasHistory` if its log can be pruned later.
+        case closed(UInt32, hasHistory: Bool)
         /// Some databases have other rules now.
         case rulesChanged
         /// The loops have passed on so much that there is room for more.
@@ -141,6 +143,7 @@ extension DatabaseThread.Message {
         case .requests: "requests"
         case .event(_, let event): event.name
         case .wroteSome: "wroteSome"
+        case .closed: "closed"
         case .rulesChanged: "rulesChanged"
         case .delivered: "delivered"
         case .released: "released"

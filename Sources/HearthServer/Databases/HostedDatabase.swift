@@ -116,6 +116,12 @@ final class HostedDatabase {
         host.committer.post(.close(log))
     }
 
+    /// Whether nobody has used it for a while, and nothing is lost when it is closed.
+    var mayClose: Bool { scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
+
+    /// Its files, for whom they are to be closed by once this object is gone.
+    func takeFiles() -> FilesToClose { FilesToClose(logFile, tree) }
+
     // MARK: Actions
 
     /// - parameter next: events that come before all others.

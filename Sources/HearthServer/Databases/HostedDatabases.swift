@@ -19,6 +19,7 @@ final class HostedDatabases {
     private var tails: [UInt32: CommitTail] = [:]
     /// Why databases that have files could not be opened, until they can.
     private var failures: [UInt32: StorageError] = [:]
+    private var closed = ClosedDatabases()
     private let damage: DamageLog
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
@@ -78,6 +79,7 @@ final class HostedDatabases {
         case .wroteSome(let index, let frozen, let streams):
             open[index]?.takeBack(streams)
             open[index]?.handle(.wroteSome(frozen))
+        case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
         case .delivered: for database in openInOrder { database.handle(.delivered) }
         case .rulesChanged:
             for database in openInOrder { database.takeRules() }
@@ -87,7 +89,11 @@ final class HostedDatabases {
         case .ask(let question): question(self)
         case .tick:
             ticks += 1
-            if ticks.isMultiple(of: 5) { lookAtFiles() }
+            if ticks.isMultiple(of: 5) {
+                lookAtFiles()
+                pruneClosed()
+            }
+            closeIdle()
             for database in openInOrder { database.handle(.tick(ticks)) }
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
@@ -107,8 +113,9 @@ final class HostedDatabases {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
         guard finished == nil else { return refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
+        if closed.hold(requests, of: index) { return }
         let name = directory.name(of: index)
-        let isUnwritten = unwritten[index] != nil || !folder.hasDatabase(name)
+        let isUnwritten = unwritten[index] != nil || !closed.has(index) && !folder.hasDatabase(name)
         if isUnwritten {
             let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
             unwritten[index] = database
@@ -179,6 +186,8 @@ final class HostedDatabases {
     /// Opens the files of a database, or makes them.
     private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
         let name = directory.name(of: index)
+        // Files that went while it was closed are missed, as they are while it is open.
+        try closed.verify(index)
         // All that SQLite says of a lack of descriptors is that it cannot open a file.
         guard FileDescriptors.areFree(Self.descriptorsNeeded) else { throw Self.withoutDescriptors }
         // Who was told of positions before there were files need not begin anew.
@@ -189,6 +198,7 @@ final class HostedDatabases {
             damage.report(error, in: name)
         }
         let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
+        closed.remove(index)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
         failures[index] = nil
@@ -229,6 +239,7 @@ final class HostedDatabases {
             do throws(StorageError) { try folder.verifyWritable() } catch { problem = error }
         }
         host.readiness.folder(problem)
+        if problem == nil { for (index, error) in closed.missing() { fail(index, error) } }
         for index in failures.keys.sorted() {
             do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
         }
@@ -238,11 +249,46 @@ final class HostedDatabases {
         guard let finished else { return }
         var isIdle = true
         for database in openInOrder where !database.settle() { isIdle = false }
-        guard isIdle else { return }
+        guard isIdle, !closed.isClosing else { return }
         for database in openInOrder { database.close() }
         open = [:]
         isOver = true
         finished()
+    }
+
+    // MARK: Databases that nobody uses
+
+    /// Closes databases that nobody has used for a while, but for the default one.
+    private func closeIdle() {
+        guard finished == nil else { return }
+        for (index, database) in open.sorted(by: { $0.key < $1.key })
+        where index != 0 && profilers[index] == nil && tails[index] == nil && database.mayClose {
+            guard let files = folder.filesInPlace(of: database.name) else { continue }
+            close(index, files)
+        }
+    }
+
+    private func close(_ index: UInt32, _ place: FilesInPlace) {
+        guard let database = open.removeValue(forKey: index) else { return }
+        closed.begin(index, place)
+        host.log.info("database.closed", [("database", database.name), ("reason", "nobody uses it")])
+        host.applier.post(.close(database: index, database.takeFiles()))
+    }
+
+    private func filesClosed(_ index: UInt32, hasHistory: Bool) {
+        let window = host.limits.logWindowMilliseconds
+        let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
+        let requests = closed.end(index, pruneAt: pruneAt)
+        if requests.isEmpty { return }
+        // They came before the end was announced, if it is by now.
+        open(index, directory.name(of: index), for: requests)
+        if finished != nil { open[index]?.handle(.endSessions) }
+    }
+
+    /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.
+    private func pruneClosed() {
+        guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds) else { return }
+        do throws(StorageError) { try openDatabase(index).handle(.tick(0)) } catch { fail(index, error) }
     }
 
     // MARK: For administrators

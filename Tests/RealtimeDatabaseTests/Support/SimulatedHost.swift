@@ -90,6 +90,8 @@ final class SimulatedHost {
     /// Events that were handled.
     private(set) var eventCount = 0
     private(set) var requestCount = 0
+    /// How often the database was closed because nobody used it.
+    private(set) var closeCount = 0
 
     private var database: Database { scheduler.database }
     var clients: [ConnectionID: SimulatedClient] {
@@ -218,6 +220,27 @@ final class SimulatedHost {
     func tick() {
         process.ticks += 1
         handle(.tick(process.ticks))
+        if store.readsLeft == nil, log.isReadable, scheduler.mayClose(at: now) { closeAndOpen() }
+    }
+
+    /// Nobody uses the database: it is closed, and opened again while the clients stay.
+    private func closeAndOpen() {
+        closeCount += 1
+        for job in process.commitJobs {
+            if case .dropParts = job { continue }
+            return expect(false, "it is closed before \(job) is done")
+        }
+        commit(process.commitJobs.count, .succeeds)
+        expect(process.storeJobs.isEmpty && process.preparations.isEmpty, "it is closed while threads work for it")
+        expect(process.mailbox.isEmpty, "it is closed before it has heard everything")
+        expect(process.reads.isEmpty && storedSequence == log.last, "it is closed before the store has everything")
+        for client in process.clients.values {
+            expect(client.waiting.isEmpty, "it is closed while \(client.connection.raw) waits for answers")
+            expect(client.listening.isEmpty && client.queries.isEmpty, "it is closed while somebody listens")
+        }
+        expect(log.tree.owed.isEmpty, "it is closed while somebody is owed a write")
+        scheduler = Self.makeScheduler(sizes, store, storedSequence, now, process.mailbox)
+        begin()
     }
 
     func setBacklog(isFull: Bool) {

@@ -1,0 +1,209 @@
+import DatabaseScheduler
+import Glibc
+import JSONTree
+import JSONWebTokens
+import RealtimeDatabase
+import TestSupport
+import Testing
+import TreeStorage
+
+@testable import HearthServer
+
+/// A server that closes databases as soon as nobody uses them.
+@Suite("Databases that nobody uses", .timeLimit(.minutes(10)))
+struct IdleDatabaseTests {
+    private let folder = TemporaryFolder()
+    private var data: String { folder.path + "/data" }
+
+    private func start(_ configure: (inout ServerConfiguration) -> Void = { _ in }) throws -> RealtimeTestServer {
+        try RealtimeTestServer {
+            $0.dataFolder = data
+            $0.databaseLimits.idleMillisecondsMax = 0
+            $0.databaseLimits.applyIntervalTicks = 1
+            configure(&$0)
+        }
+    }
+
+    /// The files of databases that this process has open in the data folder, by the names of the databases.
+    private var openNames: Set<String> {
+        var names: Set<String> = []
+        for descriptor in 0..<Int32(4096) {
+            var target = [UInt8](repeating: 0, count: 4096)
+            let count = target.withUnsafeMutableBytes { bytes in
+                bytes.baseAddress.map { readlink("/proc/self/fd/\(descriptor)", $0, bytes.count) } ?? 0
+            }
+            guard count > 0 else { continue }
+            let path = String(decoding: target[..<count], as: UTF8.self)
+            guard path.hasPrefix(data + "/"), let file = path.split(separator: "/").last else { continue }
+            let parts = file.split(separator: ".")
+            if parts.count > 1, ["log", "tree", "log-wal", "tree-wal"].contains(parts[1]) {
+                names.insert("\(parts[0])")
+            }
+        }
+        return names
+    }
+
+    private func wait(_ what: String, until isTrue: () throws -> Bool) rethrows {
+        for _ in 0..<6_000 {
+            if try isTrue() { return }
+            usleep(10_000)
+        }
+        Issue.record("\(what): never")
+    }
+
+    @Test("leave no file open, and are there again with the next request")
+    func files() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        #expect(try client.ask("PUT", "/x.json", [], "0").status == 200)
+        for number in 1...40 { #expect(try client.ask("PUT", "/x.json?ns=n\(number)", [], "\(number)").status == 200) }
+        // The default database stays open, so that readiness says whether it is well.
+        wait("all others are closed") { openNames == ["default"] }
+        #expect(try client.ask("GET", "/readyz").status == 200)
+        for number in 1...40 {
+            #expect(try client.ask("GET", "/x.json?ns=n\(number)").text == "\(number)")
+            #expect(try client.ask("PUT", "/y.json?ns=n\(number)", [], "1").status == 200)
+        }
+        wait("all others are closed again") { openNames == ["default"] }
+        let names = try client.ask("GET", "/.inspect/databases.json", RESTClient.owner)
+        #expect(try JSONValue(parsing: names.body).array?.count == 41)
+    }
+
+    @Test("lose no request that comes while they are being closed")
+    func requests() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        let peers = try (0..<8).map { number in
+            let peer = try server.connect("/.ws?v=5&ns=busy\(number)")
+            _ = try peer.receiveMessage()
+            return peer
+        }
+        var closed = 0
+        for round in 1...12 {
+            for (number, peer) in peers.enumerated() {
+                try peer.send(round, "p", #"{"p":"m","d":\#(round)}"#)
+                #expect(try peer.receiveMessage() == RealtimePeer.response(round))
+                // The server looks every 200 ms whether a database is used.
+                usleep(UInt32(round * 5_000))
+                let target = "/n.json?ns=busy\((number + 3) % 8)"
+                #expect(try client.ask("PUT", target, [], "\(round)").text == "\(round)")
+            }
+            closed += 8 - openNames.count
+        }
+        for number in 0..<8 { #expect(try client.ask("GET", "/.json?ns=busy\(number)").text == #"{"m":12,"n":12}"#) }
+        #expect(closed > 0, "none was ever closed")
+    }
+
+    @Test("get the requests that waited once their files are closed, in order")
+    func waitingRequests() throws {
+        let data = try DataFolder(path: data, durability: .process)
+        _ = try data.open("a", newEpoch: 1)
+        let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+        func request(_ number: Int64, _ operation: RealtimeDatabase.Operation) -> Request {
+            Request(connection: connection, number: number, operation: operation)
+        }
+        let read = RealtimeDatabase.Operation.get(.root, query: nil, needsIndex: false)
+        var databases = ClosedDatabases()
+        var isHeld = databases.hold([request(1, read)], of: 7)
+        #expect(!isHeld)
+        databases.begin(7, try #require(data.filesInPlace(of: "a")))
+        #expect(databases.isClosing)
+        isHeld = databases.hold([request(2, read)], of: 7)
+        #expect(isHeld)
+        isHeld = databases.hold([request(3, .disconnect)], of: 7)
+        #expect(isHeld)
+        let waiting = databases.end(7, pruneAt: 100)
+        #expect(waiting.map(\.number) == [2, 3])
+        #expect(!databases.isClosing && databases.has(7))
+        // A connection that ends has left nothing in a database that was closed, which stays closed.
+        isHeld = databases.hold([request(4, .disconnect)], of: 7)
+        #expect(isHeld)
+        isHeld = databases.hold([request(5, .disconnect), request(6, read)], of: 7)
+        #expect(!isHeld)
+        #expect(databases.duePruning(at: 99) == nil && databases.duePruning(at: 100) == 7)
+        databases.remove(7)
+        #expect(!databases.has(7) && databases.duePruning(at: 100) == nil)
+    }
+
+    @Test("are not those with a listener, or with a write for the end of a connection")
+    func uses() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        for name in ["heard", "owed", "free"] {
+            #expect(try client.ask("PUT", "/x.json?ns=\(name)", [], "1").status == 200)
+        }
+        let listener = try server.connect("/.ws?v=5&ns=heard")
+        _ = try listener.receiveMessage()
+        try listener.send(1, "q", #"{"p":"/x","h":""}"#)
+        _ = try listener.receiveMessage()
+        _ = try listener.receiveMessage()
+        let leaving = try server.connect("/.ws?v=5&ns=owed")
+        _ = try leaving.receiveMessage()
+        try leaving.send(1, "o", #"{"p":"/gone","d":true}"#)
+        _ = try leaving.receiveMessage()
+        wait("only those in use are open") { openNames == ["heard", "owed"] }
+        usleep(500_000)
+        #expect(openNames == ["heard", "owed"])
+        #expect(try client.ask("PUT", "/x.json?ns=heard", [], "2").status == 200)
+        #expect(try listener.receiveMessage()?.contains(#""d":2"#) == true)
+        leaving.hangUp()
+        listener.hangUp()
+        wait("nothing is open") { openNames == [] }
+        #expect(try client.ask("GET", "/gone.json?ns=owed").text == "true")
+    }
+
+    @Test("have their history, their backups and their place in the archive")
+    func copies() throws {
+        let archive = folder.path + "/archive"
+        let server = try start {
+            $0.archive = ArchiveConfiguration(folder: archive)
+            $0.archive?.interval = .milliseconds(50)
+        }
+        let client = try server.connectREST()
+        #expect(try client.ask("PUT", "/x.json?ns=quiet", [], "1").status == 200)
+        wait("it is closed") { !openNames.contains("quiet") }
+        let peer = try server.connect("/.ws?v=5&ns=quiet")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "gauth", #"{"cred":"owner"}"#)
+        _ = try peer.receiveMessage()
+        try peer.send(2, "admin", #"{"c":"history","p":"/x"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""changes":[{"path":"/x","value":1}]"#) == true)
+        try peer.send(3, "admin", #"{"c":"backup"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""sequence":1"#) == true)
+        wait("the archive has it") { access(archive + "/quiet", F_OK) == 0 }
+        #expect(try client.ask("PUT", "/x.json?ns=quiet", [], "2").text == "2")
+    }
+
+    @Test("are missed when their files go, and not made anew")
+    func lostFiles() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        #expect(try client.ask("PUT", "/x.json?ns=kept", [], "1").status == 200)
+        wait("it is closed") { openNames == [] }
+        for file in ["log", "tree"] { #expect(rename("\(data)/kept.\(file)", "\(data)/kept.\(file).away") == 0) }
+        #expect(try client.ask("GET", "/x.json?ns=kept").status == 503)
+        #expect(try client.ask("PUT", "/x.json?ns=kept", [], "2").status == 503)
+        try wait("the server is not ready") { try client.ask("GET", "/readyz").status == 503 }
+        for file in ["log", "tree"] { #expect(rename("\(data)/kept.\(file).away", "\(data)/kept.\(file)") == 0) }
+        try wait("the server is ready") { try client.ask("GET", "/readyz").status == 200 }
+        #expect(try client.ask("GET", "/x.json?ns=kept").text == "1")
+    }
+
+    @Test("lose what is too old from their logs")
+    func pruning() throws {
+        let server = try start { $0.databaseLimits.logWindowMilliseconds = 1 }
+        let client = try server.connectREST()
+        for number in 1...5 { #expect(try client.ask("PUT", "/x.json?ns=old", [], "\(number)").status == 200) }
+        let reader = try #require(server.server.services.logReader(of: "old"))
+        try wait("one record is left") {
+            var count = 0
+            try reader.forEachRecordBackwards(before: nil) { _ in
+                count += 1
+                return true
+            } end: {
+            }
+            return count == 1
+        }
+        #expect(try client.ask("GET", "/x.json?ns=old").text == "5")
+    }
+}
