@@ -236,18 +236,31 @@ extension DatabaseScheduler {
     /// The applier has to catch up first.
     private var mayBuildIndex: Bool {
         guard case .possible = building, life == .serving, !recovery.isUnderWay else { return false }
-        return database.isBuildingIndex && database.refusal == nil && database.changedBytes < limits.changedBytesSoft
+        return (database.isBuildingIndex || database.isCounting && mayRun) && database.refusal == nil
+            && database.changedBytes < limits.changedBytesSoft
     }
 
     mutating func buildIndex() {
         guard mayBuildIndex else { return }
         do throws(StorageError) {
-            try database.buildIndex()
+            if database.isBuildingIndex {
+                try database.buildIndex()
+                if !database.isBuildingIndex { report(.indexesBuilt) }
+            } else {
+                try count()
+            }
         } catch {
             building = .failed
             return report(.buildFailed(error))
         }
-        if !database.isBuildingIndex { report(.indexesBuilt) }
         if database.changedBytes >= limits.changedBytesSoft { postFreeze() }
+    }
+
+    /// A step of counting what was there before a counter.
+    private mutating func count() throws(StorageError) {
+        if let record = try database.countSome(now: now) { emit(.append(record)) }
+        release()
+        if let error = database.tornBy { recover(because: error) }
+        applyNext()
     }
 }

@@ -105,7 +105,10 @@ extension Database {
         while left > 0, let index = unfinishedIndex, refusal == nil, tornBy == nil {
             var build = indexBuild ?? IndexBuild(index)
             if build.index.number != index.number { build = IndexBuild(index) }
-            let isDone = try build.step(rows, childrenLeft: &left) { (collection, place) throws(StorageError) in
+            let isDone = try build.walk.step(rows, childrenLeft: &left) { (collection, child) throws(StorageError) in
+                guard let place = try rows.place(of: child, below: collection, in: index.definition.index) else {
+                    return
+                }
                 if index.isUnique { try findDuplicate(of: place, in: collection, index) }
                 if index.isComplete { return }
                 let key = IndexEntries.prefix(of: index.number, at: collection) + place.bytes
@@ -131,14 +134,15 @@ extension Database {
         catalogChanged = true
     }
 
-    /// Sets what is to be indexed, as the rules say, and what must be unique, as the settings say.
-    package func setIndexes(_ definitions: [IndexDefinition], uniques: [IndexDefinition] = []) {
+    /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
+    package func setIndexes(_ definitions: [IndexDefinition], _ settings: DatabaseSettings = DatabaseSettings()) {
         let before = catalog.stored
-        catalog.set(definitions, uniques: uniques)
+        catalog.set(definitions, uniques: settings.uniques, counters: settings.counters)
+        counterBuild = nil
         uniqueFindings = [:]
         duplicates = UniqueFindings()
         indexTrie = IndexTrie(catalog.indexes)
         if catalog.stored != before { catalogChanged = true }
-        (self.definitions, self.uniques) = (definitions, uniques)
+        (self.definitions, self.settings) = (definitions, settings)
     }
 }

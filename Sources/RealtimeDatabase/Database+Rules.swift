@@ -14,7 +14,7 @@ extension Database {
     package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
         judge = program.map(RulesJudge.init)
         explainsDenials = explains
-        setIndexes(program?.indexes ?? [], uniques: program?.settings.uniques ?? [])
+        setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
@@ -123,7 +123,7 @@ extension Database {
         do throws(RuleTreeError) {
             return try body()
         } catch {
-            throw .unavailable(error.reason as? StorageError ?? .damaged("\(error.reason)"))
+            throw .unavailable(error.storageError)
         }
     }
 

@@ -98,6 +98,8 @@ extension Database {
             if indexTrie.hasUniques { catalog.forgetProofs() }
             switch operation.content {
             case .change(let change):
+                // The same for totals, which the operation brings along if they were kept then.
+                if !catalog.counters.isEmpty, !keepsTotals(change.assignments) { catalog.forgetTotals() }
                 do throws(Failure) {
                     try apply(change.assignments)
                 } catch .unavailable(let error) {
@@ -136,6 +138,7 @@ extension Database {
         sequence = storeSequence
         entries = IndexEntries(store: rows.store.base)
         indexBuild = nil
+        counterBuild = nil
         try load()
         try replay(operations)
         // What was paid by turns that are lost is owed again.

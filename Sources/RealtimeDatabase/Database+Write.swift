@@ -26,6 +26,11 @@ extension Database {
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         try checkUnique([assignment], value.rows)
         turn.record.storedValue = value.stored
+        if !catalog.counters.isEmpty {
+            let assignments = try keepingTotals([assignment], by: turn.principal)
+            try commit(Change(assignments), value.rows, in: &turn)
+            return assignments.first { $0.target == target }?.value ?? stored
+        }
         if listeners.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
@@ -62,7 +67,8 @@ extension Database {
         let rows = entries.lazy.compactMap(\.value.rows).first
         try checkUnique(assignments, rows)
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
-        try commit(.merge(base: base, assignments), rows, in: &turn)
+        let kept = catalog.counters.isEmpty ? assignments : try keepingTotals(assignments, by: turn.principal)
+        try commit(.merge(base: Change.base(of: kept, atOrAbove: base), kept), rows, in: &turn)
     }
 
     private func denial(of assignment: Assignment, in turn: borrowing Turn) -> Failure {
@@ -92,7 +98,7 @@ extension Database {
     }
 
     /// Applies a change, writes it into the turn's record, and tells whoever listens.
-    private func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
+    func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
         // A request may make several commits, of which each is told as a whole.
         if telling != nil { try tellOn(in: &turn, costMax: .max) }
         let assignments = change.assignments

@@ -58,7 +58,8 @@ package final class Database {
     var forfeited: Set<UInt64> = []
     /// What the rules want indexed, nil until they have said it, the indexes there are, and their entries.
     var definitions: [IndexDefinition]?
-    var uniques: [IndexDefinition] = []
+    var settings = DatabaseSettings()
+    var counterBuild: CounterBuild?
     /// What is known of values that must be unique and are not: by the number of their index, once all children were
     /// looked at; and of the index that is being looked through.
     var uniqueFindings: [UInt32: UniqueFindings] = [:]
@@ -161,7 +162,7 @@ package final class Database {
         owed = try rows.store.owedWrites()
         owedChanged = []
         indexTrie = IndexTrie(catalog.indexes)
-        if let definitions { setIndexes(definitions, uniques: uniques) }
+        if let definitions { setIndexes(definitions, settings) }
     }
 
     // MARK: Turns
@@ -269,7 +270,7 @@ package final class Database {
     }
 
     /// What a request has to say behind what its commit has yet to tell, waits for that.
-    private func keepRest(of turn: inout Turn) {
+    func keepRest(of turn: inout Turn) {
         guard let count = telling?.outputCount else { return }
         telling?.rest = Array(turn.outputs[count...])
         turn.outputs.removeSubrange(count...)

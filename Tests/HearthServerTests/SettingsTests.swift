@@ -39,6 +39,38 @@ import HearthServer
         #expect(try client.ask("POST", "/users.json", [], #"{"name":"z"}"#).status == 200)
     }
 
+    @Test("totals of what was there before come by themselves, and clients see them as data that they cannot write")
+    func totals() throws {
+        let server = try RealtimeTestServer()
+        let rest = try server.connectREST()
+        _ = try rest.ask("PUT", "/rooms/a/messages.json?ns=example", [], #"{"m1":{"price":1.5},"m2":{"price":2}}"#)
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(2, "q", #"{"p":"/rooms/a/total","h":""}"#)
+        // It begins with nothing.
+        _ = try peer.receiveMessage()
+        let settings = """
+            {"settings":{"rooms":{"$room":{
+              ".count":{"of":"messages","into":"count"},".sum":{"of":"messages","value":"price","into":"total"}}}}}
+            """
+        _ = try rest.ask("PUT", "/.settings/settings.json?ns=example", RESTClient.owner, settings)
+        #expect(try peer.receiveMessage()?.contains(#""p":"rooms/a/total","d":3.5"#) == true)
+        #expect(try rest.ask("PUT", "/rooms/a/messages/m3.json?ns=example", [], #"{"price":-0.2}"#).status == 200)
+        #expect(try peer.receiveMessage()?.contains(#""d":3.3"#) == true)
+        #expect(try rest.ask("GET", "/rooms/a/count.json?ns=example").text == "3")
+        let refused = try rest.ask("PUT", "/rooms/a/count.json?ns=example", [], "7")
+        #expect(refused.status == 409 && refused.text.contains("The server keeps the value"), "\(refused.text)")
+        try peer.send(3, "p", #"{"p":"/rooms/a/count","d":7}"#)
+        #expect(try peer.receiveMessage()?.contains(#""s":"permission_denied""#) == true)
+        try peer.send(4, "gauth", #"{"cred":"owner"}"#)
+        _ = try peer.receiveMessage()
+        try peer.send(5, "admin", #"{"c":"stats"}"#)
+        let stats = try peer.receiveMessage() ?? ""
+        #expect(
+            stats.contains(#"{"path":"/rooms/$/total","of":"/rooms/$/messages","value":"price","state":"kept"}"#),
+            "\(stats)")
+    }
+
     @Test("a client of the realtime protocol gets a denial that says why, and administrators see the duplicates")
     func realtime() throws {
         let server = try RealtimeTestServer()

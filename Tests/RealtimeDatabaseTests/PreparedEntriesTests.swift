@@ -104,3 +104,33 @@ struct PreparedEntriesTests {
         #expect(found.count == 2 && found.allSatisfy { $0.starts(with: prefix) })
     }
 }
+
+@Suite("The index catalog")
+struct IndexCatalogTests {
+    @Test("of the version that left out entries below wildcards is built again there, once")
+    func version() throws {
+        let old = "4\n1\t1\tusers\tname\n2\t2\trooms/$/members\t.value\n3"
+        let catalog = IndexCatalog(stored: Array(old.utf8))
+        #expect(catalog.indexes.map(\.isComplete) == [true, false])
+        #expect(catalog.indexes.map(\.isProven) == [false, false])
+        #expect(catalog.dropped == [3])
+        var rebuilt = catalog
+        rebuilt.complete(2, isProven: true)
+        let again = IndexCatalog(stored: rebuilt.stored)
+        #expect(again.indexes.map(\.isComplete) == [true, true] && again.indexes[1].isProven)
+        #expect(again.stored == rebuilt.stored)
+    }
+
+    @Test("names counters, and whether their totals are right")
+    func counters() throws {
+        var catalog = IndexCatalog()
+        let pattern = try #require(IndexPattern(text: "rooms/$"))
+        let count = CounterDefinition(pattern: pattern, collection: "a b/c", target: "n")
+        let sum = CounterDefinition(pattern: pattern, collection: "a b/c", target: "s", summed: .child("price"))
+        catalog.set([], counters: [count, sum])
+        catalog.complete(sum)
+        let again = IndexCatalog(stored: catalog.stored)
+        #expect(again.counters.map(\.definition) == [count, sum])
+        #expect(again.counters.map(\.isComplete) == [false, true])
+    }
+}

@@ -1,4 +1,5 @@
 import JSONTree
+import TestSupport
 import Testing
 
 @testable import SecurityRules
@@ -32,7 +33,7 @@ struct SettingsTests {
             ("{\"rules\":{}}", "1:2: Unknown property 'rules': the top level has 'settings' only."),
             ("{\"settings\":{}} x", "1:17: Unexpected text behind the settings."),
             ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
-            ("{\"settings\":{\".owner\":1}}", "1:14: Unknown setting '.owner': there are .unique."),
+            ("{\"settings\":{\".owner\":1}}", "1:14: Unknown setting '.owner': there are .count, .sum, .unique."),
             ("{\"settings\":{\".read\":true}}", "1:14: '.read' belongs in the rules file."),
             ("{\"settings\":{\".unique\":5}}", "1:24: '.unique' is the path of a child, '.value', or a list of these."),
             (
@@ -47,11 +48,54 @@ struct SettingsTests {
                 "1:18: Expected '{': what stands at 'a' is an object of settings, such as "
                     + "{\".unique\": \"name\"}."
             ),
+            (
+                "{\"settings\":{\".count\":\"a\"}}",
+                #"1:23: '.count' is an object such as {"of": "messages", "into": "stats/messages"}, or a list of these."#
+            ),
+            (
+                #"{"settings":{".count":{"of":"a"}}}"#,
+                #"1:23: '.count' needs all properties of {"of": "messages", "into": "stats/messages"}."#
+            ),
+            (
+                #"{"settings":{".sum":{"of":"a","into":"b"}}}"#,
+                #"1:21: '.sum' needs all properties of {"of": "orders", "value": "price", "into": "stats/turnover"}."#
+            ),
+            (#"{"settings":{".count":{"off":"a"}}}"#, "1:24: Unknown property of '.count': 'off': did you mean 'of'?"),
+            (#"{"settings":{".count":{"of":"","into":"b"}}}"#, "1:29: '' is not the path of a child."),
+            (#"{"settings":{".count":{"of":1,"into":"b"}}}"#, "1:29: 'of' of '.count' is the path of a child."),
+            (#"{"settings":{".count":{"of":"a","into":"a/b"}}}"#, "1:40: 'into' must lie outside of 'of'."),
+            (
+                #"{"settings":{".count":[{"of":"a","into":"b"},{"of":"c","into":"b/d"}]}}"#,
+                "1:63: Another total stands at 'into', above it, or below it."
+            ),
+            (
+                #"{"settings":{".count":[{"of":"a","into":"b/c"},{"of":"b","into":"d"}]}}"#,
+                "1:41: The total at 'into' would change what a setting looks at in '/b'."
+            ),
+            (
+                #"{"settings":{"u":{".unique":"n","$u":{".count":{"of":"p","into":"n"}}}}}"#,
+                "1:65: The total at 'into' would change what a setting looks at in '/u'."
+            ),
             ("{\"settings\":{\"$a\":{},\"$b\":{}}}", "1:22: There can be one wildcard at a place."),
             ("{\"settings\":{\"$a\":{\"$a\":{}}}}", "1:20: The variable '$a' has a meaning here already."),
             ("{\"settings\":{\"a.b\":{}}}", "1:14: String can't contain \".\", \"#\", \"$\", \"/\", \"[\", or \"]\""),
         ] as [(String, String)])
     func refused(file: String, message: String) { #expect(reading(file) == message) }
+
+    @Test("lets a total stand in a child of a collection that is counted or has unique values elsewhere")
+    func totals() throws {
+        let file = """
+            {"settings":{
+              ".count": {"of": "users", "into": "userCount"},
+              "users": {".unique": "name", "$u": {".sum": {"of": "orders", "value": "price", "into": "spent"}}},
+            }}
+            """
+        let settings = try DatabaseSettings(parsing: Array(file.utf8))
+        #expect(settings.summary == "1 .unique, 1 .count, 1 .sum")
+        let written = [Assignment(target: WriteTarget(path: "users/u/spent"), value: "1")]
+        let refusal = try settings.refusal(of: written, in: MemoryTree(.null))
+        #expect(refusal == #"The server keeps the value at "/users/u/spent": it cannot be written"#)
+    }
 
     @Test("is told from a rules file by its first key")
     func kind() {

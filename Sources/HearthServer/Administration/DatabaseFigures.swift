@@ -2,6 +2,7 @@ import StorageErrors
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
+import SecurityRules
 import StorageErrors
 
 /// What an open database says of itself.
@@ -22,6 +23,8 @@ struct DatabaseFigures: Sendable {
     var refusal: StorageError?
     /// The values that must be unique.
     var unique: [UniqueStatus] = []
+    /// The totals that are kept.
+    var counters: [CounterStatus] = []
 
     var json: JSONObject {
         JSONObject([
@@ -30,6 +33,7 @@ struct DatabaseFigures: Sendable {
             "resident": .integer(Int64(residentBytes)), "changed": .integer(Int64(changedBytes)),
             "held": .integer(Int64(heldRequests)), "refuses": refusal.map { .text($0.message) },
             "unique": unique.isEmpty ? nil : .array(unique.map { .object($0.json) }),
+            "totals": counters.isEmpty ? nil : .array(counters.map { .object($0.json) }),
         ])
     }
 }
@@ -47,6 +51,15 @@ extension UniqueStatus {
             "path": .text("/\(pattern)"), "child": .text(index.description), "state": .text(state.rawValue),
             "duplicates": duplicates.isEmpty ? nil : .array(pairs),
             "count": duplicates.isEmpty ? nil : .integer(Int64(duplicateCount)),
+        ])
+    }
+}
+
+extension CounterStatus {
+    fileprivate var json: JSONObject {
+        JSONObject([
+            "path": .text("/\(definition.targets.text)"), "of": .text("/\(definition.collections.text)"),
+            "value": (definition.summed?.description).map { .text($0) }, "state": .text(state.rawValue),
         ])
     }
 }

@@ -203,6 +203,6 @@ final class HostedDatabase {
             durableSequence: database.durableSequence, appliedSequence: scheduler.appliedSequence,
             listeners: database.listenCount, residentBytes: database.rows.residentBytes,
             changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal,
-            unique: (try? database.uniqueStatus()) ?? [])
+            unique: (try? database.uniqueStatus()) ?? [], counters: database.counterStatus())
     }
 }

@@ -340,7 +340,7 @@ extension Failure {
         case .nothingThere: "invalid_argument"
         case .noIndex: "no_index"
         case .tooLarge: "too_big"
-        case .denied, .notUnique: "permission_denied"
+        case .denied, .notUnique, .refusedBySetting: "permission_denied"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
         }

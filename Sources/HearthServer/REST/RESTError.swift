@@ -129,7 +129,7 @@ extension RESTError {
         case .denied:
             self.init(.unauthorized, failure.message)
             denialReason = failure.denialReason
-        case .notUnique: self.init(.conflict, failure.message)
+        case .notUnique, .refusedBySetting: self.init(.conflict, failure.message)
         case .tooLarge:
             self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
         case .nothingThere, .noIndex, .refused: self.init(failure.message)

@@ -16,22 +16,39 @@ struct IndexCatalog {
         var isProven = false
     }
 
+    /// A count or a sum beside the data.
+    struct Counter {
+        let definition: CounterDefinition
+        /// All totals are those of the children; else they are being counted.
+        var isComplete: Bool
+    }
+
     private(set) var indexes: [Index] = []
+    private(set) var counters: [Counter] = []
     /// Numbers of indexes whose definition has gone, and of which a store may still have entries.
     private(set) var dropped: [UInt32] = []
     private var next: UInt32 = 1
 
+    /// How entries are made. Version 1 left some out in collections below wildcards, so what a store has of those is
+    /// made again.
+    private static let version = 2
+
     init() {}
 
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
-    /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique.
+    /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique. Of a
+    /// counter, a line is `count TAB complete TAB pattern TAB collection TAB target TAB summed`; `version TAB number`
+    /// tells how the entries were made, which is 1 if no line does.
     init(stored: [UInt8]) {
         let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
+        var version = 1
         for (place, line) in lines.enumerated() {
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
             if fields.count == 1, let number = UInt32(line) {
                 if place == 0 { next = number } else { dropped.append(number) }
             }
+            if fields.count == 2, fields[0] == "version" { version = Int(fields[1]) ?? version }
+            if fields.count == 6, let counter = Counter(fields) { counters.append(counter) }
             guard fields.count == 4, let number = UInt32(fields[0]),
                 let pattern = IndexPattern(text: String(fields[2])),
                 let index = QueryIndex(description: String(fields[3]))
@@ -43,10 +60,20 @@ struct IndexCatalog {
                     number: number, definition: definition, isComplete: isProven || fields[1] == "1",
                     isProven: isProven))
         }
+        guard version < 2 else { return }
+        for place in indexes.indices where indexes[place].definition.pattern.segments.contains(nil) {
+            indexes[place].isComplete = false
+            indexes[place].isProven = false
+        }
     }
 
     /// Keeps those that are defined, and adds what is missing. `uniques` are those whose values must be unique.
-    mutating func set(_ definitions: [IndexDefinition], uniques: [IndexDefinition] = []) {
+    mutating func set(
+        _ definitions: [IndexDefinition], uniques: [IndexDefinition] = [], counters: [CounterDefinition] = []
+    ) {
+        self.counters = counters.map { definition in
+            self.counters.first { $0.definition == definition } ?? Counter(definition: definition, isComplete: false)
+        }
         let known = Dictionary(indexes.map { ($0.definition, $0) }) { first, _ in first }
         indexes = []
         for definition in definitions + uniques where !indexes.contains(where: { $0.definition == definition }) {
@@ -70,7 +97,9 @@ struct IndexCatalog {
         let lines = indexes.map {
             "\($0.number)\t\($0.isComplete ? $0.isProven ? 2 : 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
         }
-        return Array(([String(next)] + lines + dropped.map { String($0) }).joined(separator: "\n").utf8)
+        let head = [String(next), "version\t\(Self.version)"]
+        let all = head + lines + counters.map(\.line) + dropped.map { String($0) }
+        return Array(all.joined(separator: "\n").utf8)
     }
 
     /// The indexes whose values must be unique.
@@ -89,5 +118,32 @@ struct IndexCatalog {
             indexes[place].isComplete = true
             indexes[place].isProven = isProven
         }
+    }
+
+    /// All totals of a counter are right.
+    mutating func complete(_ counter: CounterDefinition) {
+        for place in counters.indices where counters[place].definition == counter { counters[place].isComplete = true }
+    }
+
+    /// All totals are to be counted again.
+    mutating func forgetTotals() { for place in counters.indices { counters[place].isComplete = false } }
+}
+
+extension IndexCatalog.Counter {
+    /// Reads what ``line`` gives, split at its tabs.
+    fileprivate init?(_ fields: [Substring]) {
+        guard fields[0] == "count", let pattern = IndexPattern(text: String(fields[2])),
+            let collection = try? Path(parsing: String(fields[3])), let target = try? Path(parsing: String(fields[4]))
+        else { return nil }
+        definition = CounterDefinition(
+            pattern: pattern, collection: collection, target: target,
+            summed: QueryIndex(description: String(fields[5])))
+        isComplete = fields[1] == "1"
+    }
+
+    fileprivate var line: String {
+        let paths = [definition.collection, definition.target].map { String(decoding: $0.text, as: UTF8.self) }
+        let summed = definition.summed?.description ?? ""
+        return "count\t\(isComplete ? 1 : 0)\t\(definition.pattern.text)\t\(paths[0])\t\(paths[1])\t\(summed)"
     }
 }

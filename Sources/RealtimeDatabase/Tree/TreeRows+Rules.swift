@@ -40,3 +40,8 @@ extension TreeRows: RuleTree {
         if let failure { throw failure }
     }
 }
+
+extension RuleTreeError {
+    /// Why rows could not be read.
+    var storageError: StorageError { reason as? StorageError ?? .damaged("\(reason)") }
+}

@@ -20,4 +20,22 @@ package enum Change: Hashable, Sendable {
         case .merge(_, let assignments): assignments
         }
     }
+
+    /// An atomic update of one place or several.
+    init(_ assignments: [Assignment]) {
+        if assignments.count == 1 {
+            self = .set(assignments[0])
+        } else {
+            self = .merge(base: Self.base(of: assignments, atOrAbove: assignments[0].target.path), assignments)
+        }
+    }
+
+    /// The deepest place at or above `path` that no assignment lies outside of.
+    static func base(of assignments: [Assignment], atOrAbove path: Path) -> Path {
+        var base = path
+        for assignment in assignments {
+            while !base.contains(assignment.target.path), let parent = base.parent { base = parent }
+        }
+        return base
+    }
 }

@@ -71,6 +71,8 @@ package enum Failure: Error, Hashable, Sendable {
     case tooLarge
     /// Two children of a collection would share a value that the settings want unique.
     case notUnique(UniqueConflict)
+    /// A setting does not allow it: a word for which one, and a text for people.
+    case refusedBySetting(why: StaticText, String)
     /// The rules do not allow it. The text says why, for developers; empty where clients are not to know.
     case denied(String)
     /// Storage refuses writes, or could not be read.
@@ -84,6 +86,7 @@ package enum Failure: Error, Hashable, Sendable {
         switch self {
         case .denied(let reason) where !reason.isEmpty: reason
         case .notUnique: "unique"
+        case .refusedBySetting(let why, _): why.text.description
         default: nil
         }
     }
@@ -99,7 +102,7 @@ package enum Failure: Error, Hashable, Sendable {
         case .denied: "Permission denied"
         case .notUnique(let conflict): conflict.message
         case .unavailable(let error): error.summary
-        case .refused(_, let text): text
+        case .refused(_, let text), .refusedBySetting(_, let text): text
         }
     }
 }

@@ -106,7 +106,7 @@ extension Failure {
     package var outcome: RequestTally.Outcome {
         switch self {
         case .denied: .denied
-        case .stale, .notUnique: .conflict
+        case .stale, .notUnique, .refusedBySetting: .conflict
         case .unavailable: .unavailable
         case .nothingThere, .noIndex, .tooLarge: .invalid
         case .refused(let status, _):

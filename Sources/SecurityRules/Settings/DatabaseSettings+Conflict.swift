@@ -1,6 +1,23 @@
 package import JSONTree
 
 extension DatabaseSettings {
+    /// Why the settings refuse a write of somebody who is no administrator; nil if they do not. For tools that have a
+    /// whole tree in memory.
+    package func refusal(of assignments: [Assignment], in tree: any RuleTree) throws(RuleTreeError) -> String? {
+        if let path = keptPath(amongTargetsOf: assignments) { return Self.refusalText(ofKept: path) }
+        return try conflict(of: assignments, in: tree)?.message
+    }
+
+    /// The first place at or below a total that the server keeps.
+    package func keptPath(amongTargetsOf assignments: [Assignment]) -> Path? {
+        if counters.isEmpty { return nil }
+        return assignments.first { written in counters.contains { $0.keeps(written.target.path) } }?.target.path
+    }
+
+    package static func refusalText(ofKept path: Path) -> String {
+        "The server keeps the value at \"\(path)\": it cannot be written"
+    }
+
     /// The first conflict that a write makes, for tools that have a whole tree in memory: looks at every child of every
     /// collection. Server values in the assignments are resolved.
     package func conflict(of assignments: [Assignment], in tree: any RuleTree) throws(RuleTreeError) -> UniqueConflict?

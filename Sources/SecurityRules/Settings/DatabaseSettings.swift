@@ -5,11 +5,14 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let file: [UInt8]
     /// Values that no two children of a collection may share, in the order of the file.
     package let uniques: [IndexDefinition]
+    /// Counts and sums that the server keeps, in the order of the file.
+    package let counters: [CounterDefinition]
 
     /// Nothing is switched on.
     package init() {
         file = []
         uniques = []
+        counters = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -23,16 +26,24 @@ package struct DatabaseSettings: Hashable, Sendable {
             try parser.parse()
             self.file = file
             uniques = parser.uniques
+            counters = parser.counters.map(\.definition)
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
         }
     }
 
-    package var isEmpty: Bool { uniques.isEmpty }
+    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty }
 
     /// What there is, for people.
-    package var summary: String { "\(uniques.count) .unique" }
+    package var summary: String {
+        let sums = counters.count { $0.summed != nil }
+        let counts = [
+            (uniques.count, ".unique"), (counters.count - sums, ".count"), (sums, ".sum"),
+        ]
+        let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")
+    }
 
     /// Whether a file says by its first key that it holds settings, not rules.
     package static func isSettings(_ file: [UInt8]) -> Bool {

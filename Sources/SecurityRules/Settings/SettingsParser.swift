@@ -4,15 +4,17 @@ import JSONTree
 struct SettingsParser: PlaceFileParser {
     var reader: RulesReader
     private(set) var uniques: [IndexDefinition] = []
+    var counters: [NamedCounter] = []
     /// The names of the wildcards on the way to the place at hand.
     private var wildcards: [[UInt8]] = []
 
-    private static let known = [".unique"]
+    private static let known = [".count", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
     mutating func parse() throws(Mistake) {
         try parseFile("settings") { (parser) throws(Mistake) in try parser.place(IndexPattern()) }
+        try checkTargets()
     }
 
     private mutating func place(_ pattern: IndexPattern) throws(Mistake) {
@@ -22,7 +24,10 @@ struct SettingsParser: PlaceFileParser {
         var hasWildcard = false
         try forEachMember { (parser, key, offset) throws(Mistake) in
             switch key.string {
-            case ".unique": try parser.uniques(pattern)
+            case ".unique":
+                try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
+            case ".count": try parser.counters(pattern, isSum: false)
+            case ".sum": try parser.counters(pattern, isSum: true)
             default: try parser.child(key, offset, pattern, &hasWildcard)
             }
         }
@@ -60,28 +65,33 @@ struct SettingsParser: PlaceFileParser {
 
     // MARK: Settings
 
-    /// `"name"`, or `["name", "address/email"]`.
-    private mutating func uniques(_ pattern: IndexPattern) throws(Mistake) {
+    /// Reads a value, or each of a list of them.
+    mutating func forEachOfOneOrMore(_ body: (inout Self) throws(Mistake) -> Void) throws(Mistake) {
         if try reader.peek() == UInt8(ascii: "[") {
-            try forEachElement(UInt8(ascii: "["), UInt8(ascii: "]")) { (parser) throws(Mistake) in
-                try parser.appendUnique(pattern)
-            }
+            try forEachElement(UInt8(ascii: "["), UInt8(ascii: "]"), body)
         } else {
-            try appendUnique(pattern)
+            try body(&self)
         }
     }
 
+    /// `"name"`, or `"address/email"`.
     private mutating func appendUnique(_ pattern: IndexPattern) throws(Mistake) {
         let offset = reader.offset
         guard try reader.peek() == UInt8(ascii: "\"") else {
             throw Mistake("'.unique' is the path of a child, '.value', or a list of these.", at: offset)
         }
+        let unique = IndexDefinition(pattern: pattern, index: try comparedValue())
+        if uniques.contains(unique) { throw Mistake("'\(unique.index)' is named twice.", at: offset) }
+        uniques.append(unique)
+    }
+
+    /// `".value"`, or the path of a child.
+    mutating func comparedValue() throws(Mistake) -> QueryIndex {
+        let offset = reader.offset
         let text = try reader.string().string
         guard let index = QueryIndex(description: text), index != .key, index != .priority else {
             throw Mistake("'\(text)' is neither '.value' nor the path of a child.", at: offset)
         }
-        let unique = IndexDefinition(pattern: pattern, index: index)
-        if uniques.contains(unique) { throw Mistake("'\(text)' is named twice.", at: offset) }
-        uniques.append(unique)
+        return index
     }
 }

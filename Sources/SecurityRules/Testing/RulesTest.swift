@@ -60,7 +60,7 @@ extension RulesProgram {
         let explanation = try? judge.explain(test.operation, context, in: tree)
         var result = RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
         if case .write(let assignments) = test.operation, result.explanation.verdict.isAllowed {
-            result.refusal = try? settings.conflict(of: assignments, in: tree)?.message
+            result.refusal = try? settings.refusal(of: assignments, in: tree)
         }
         return result
     }

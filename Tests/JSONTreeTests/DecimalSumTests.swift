@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+
+@testable import JSONTree
+
+@Suite("Sums of decimal numbers")
+struct DecimalSumTests {
+    private func sum(_ numbers: [Double]) -> Double? {
+        var sum = DecimalSum()
+        for number in numbers { sum.add(JSONNumber(number)) }
+        return sum.number?.double
+    }
+
+    @Test("are exact, and independent of the order")
+    func exact() {
+        #expect(sum([0.1, 0.2]) == 0.3)
+        #expect(sum([0.1, 0.2, -0.3]) == 0)
+        #expect(sum([1e15, 0.25, -1e15]) == 0.25)
+        #expect(sum([1e-7, 1e22]) == 1e22)
+        #expect(sum([1.5e300, -1.5e300]) == 0)
+        #expect(sum([1e308, 1e308]) == nil)
+        var whole = DecimalSum(.integer(.max))
+        whole.subtract(.integer(1))
+        #expect(whole.number == .integer(.max - 1))
+        whole.add(.integer(.max))
+        #expect(whole.number == .double(1.8446744073709552e19))
+    }
+
+    @Test("agree with whole numbers of hundredths", arguments: 0..<20)
+    func model(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var sum = DecimalSum()
+        var hundredths: Int64 = 0
+        for _ in 0..<1000 {
+            let value = Int64.random(in: -1_000_000_000...1_000_000_000, using: &random)
+            let number = JSONNumber(Double(value) / 100)
+            if Bool.random(using: &random) {
+                sum.add(number)
+                hundredths += value
+            } else {
+                // As a total that is stored between two writes.
+                var stored = DecimalSum(sum.number ?? .integer(0))
+                stored.subtract(number)
+                sum = stored
+                hundredths -= value
+            }
+        }
+        #expect(sum.number?.double == Double(hundredths) / 100, "seed \(seed)")
+    }
+}
+
+@Suite("Many edits of a value")
+struct EditsTests {
+    @Test("give what they give one by one", arguments: 0..<(50 * TestScale.factor))
+    func model(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        func pick<Element>(_ list: [Element]) -> Element { list[Int.random(in: 0..<list.count, using: &random)] }
+        func value(_ depth: Int) -> String {
+            switch depth == 0 ? 0 : Int.random(in: 0..<4, using: &random) {
+            case 0: return pick(["1", "null", #""x""#, #"{".priority":2,".value":3}"#])
+            case 1: return #"{".priority":"p","a":\#(value(depth - 1)),"1":\#(value(depth - 1))}"#
+            default:
+                let keys = ["1", "10", "2", "a", "b\\\"", "ü"].filter { _ in Bool.random(using: &random) }
+                return "{\(keys.map { "\"\($0)\":\(value(depth - 1))" }.joined(separator: ","))}"
+            }
+        }
+        for _ in 0..<50 {
+            let tree = try CanonicalJSON.parse(Array(value(3).utf8)).value
+            var edits: [CanonicalJSON.Edit] = []
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                let keys = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                    pick(["1", "10", "2", "a", "b\"", "ü"])
+                }
+                let path = Path(try keys.map { try Key(validating: $0) })
+                if edits.contains(where: { $0.path.contains(path) || path.contains($0.path) }) { continue }
+                edits.append(.init(path: path, value: try CanonicalJSON.parse(Array(value(1).utf8)).value))
+            }
+            // A removal that empties a node removes it, and with it its priority: which may then come back without.
+            let removals = edits.filter(\.value.isNull)
+            let order = edits.filter { !$0.value.isNull } + removals
+            let expected = order.reduce(tree) { $0.setting($1.value, at: $1.path) }
+            #expect(tree.setting(edits) == expected, "seed \(seed): \(tree), \(edits)")
+        }
+    }
+}
