@@ -10,7 +10,7 @@ package import RealtimeDatabase
 /// scan of a query, for the end of a large read, or for its turn. Small requests of all connections share a turn; the
 /// clients that have had the least time go first (``TimeShares``). A large request lets the small ones go first, and
 /// one at a time is prepared.
-package struct Admission {
+package struct Admission: ~Copyable {
     private enum Wait {
         /// For the log to be read.
         case history
@@ -30,10 +30,12 @@ package struct Admission {
         var question: UInt64?
     }
 
-    /// Never empty.
-    private struct Line {
+    /// Never empty while it is one of the lines. An object, so that it is looked up once for each step.
+    private final class Line {
         var entries = Queue<Entry>()
-        var wait = Wait.largeRead
+        var wait: Wait
+
+        init(_ wait: Wait = .largeRead) { self.wait = wait }
     }
 
     private var lines: [ConnectionID: Line] = [:]
@@ -83,7 +85,7 @@ package struct Admission {
                     passing?.append(request)
                     continue
                 }
-                open(Line(), with: request, need, need == nil ? .scan : .history)
+                open(with: request, need, need == nil ? .scan : .history)
             } else {
                 append(request, gate)
             }
@@ -96,33 +98,34 @@ package struct Admission {
     package mutating func append(_ request: Request, _ gate: some AdmissionGate) {
         let connection = request.connection
         let need = gate.history(for: request)
-        guard let wait = lines[connection]?.wait else {
+        guard let line = lines[connection] else {
             let wait: Wait = need != nil ? .history : gate.mustScan(request) ? .scan : .largeRead
-            open(Line(), with: request, need, wait)
-            if case .largeRead = wait { lineUp(connection) }
+            let line = open(with: request, need, wait)
+            if case .largeRead = wait { lineUp(connection, line) }
             return
         }
         let question = need.map { ask($0, for: connection) }
-        lines[connection]?.entries.append(Entry(request: request, question: question))
+        line.entries.append(Entry(request: request, question: question))
         count += 1
-        switch wait {
+        switch line.wait {
         case .scan: gate.waitsBehindScan(request)
         case .history, .largeRead, .turn, .preparation: break
         }
         if case .disconnect = request.operation { dropReads(of: connection, gate) }
     }
 
-    private mutating func open(_ line: Line, with request: Request, _ need: HistoryNeed?, _ wait: Wait) {
-        var line = line
+    @discardableResult
+    private mutating func open(with request: Request, _ need: HistoryNeed?, _ wait: Wait) -> Line {
+        let line = Line(wait)
         line.entries.append(Entry(request: request, question: need.map { ask($0, for: request.connection) }))
-        line.wait = wait
         lines[request.connection] = line
         count += 1
+        return line
     }
 
     /// The client is gone: what it has asked to be done is done, but nobody waits for data any more.
     private mutating func dropReads(of connection: ConnectionID, _ gate: some AdmissionGate) {
-        guard var line = lines[connection] else { return }
+        guard let line = lines[connection] else { return }
         switch line.wait {
         case .turn, .preparation: return
         case .scan: gate.endScan(for: connection)
@@ -131,8 +134,7 @@ package struct Admission {
         count -= line.entries.count
         line.entries.removeAll { $0.request.operation.asksData }
         count += line.entries.count
-        lines[connection] = line
-        advance(connection, gate)
+        advance(connection, line, gate)
     }
 
     // MARK: Leaving
@@ -171,8 +173,9 @@ package struct Admission {
         guard begun == nil, let connection = large.takeFirst(&shares) else { return nil }
         largeCount -= 1
         begun = connection
-        lines[connection]?.wait = .preparation
-        return lines[connection]?.entries.first?.request
+        let line = lines[connection]
+        line?.wait = .preparation
+        return line?.entries.first?.request
     }
 
     /// Takes the large request that was begun.
@@ -186,24 +189,37 @@ package struct Admission {
     package mutating func cancelBegun() {
         guard let connection = begun else { return }
         begun = nil
-        lineUp(connection)
+        if let line = lines[connection] { lineUp(connection, line) }
     }
 
     /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
     /// first, wait for the end of a large read.
     package mutating func giveBack(_ requests: ArraySlice<Request>, waiting: [Request]) {
-        let blocked = Set(waiting.map(\.connection))
-        var ready: [ConnectionID] = []
-        for request in (waiting + requests).reversed() {
-            let connection = request.connection
-            if lines[connection] == nil { lines[connection] = Line() } else { leaveTurn(connection) }
-            lines[connection]?.entries.prepend(Entry(request: request))
-            lines[connection]?.wait = .largeRead
-            count += 1
-            if !blocked.contains(connection) { ready.append(connection) }
+        var blocked: Set<ConnectionID> = []
+        for request in requests.reversed() { putBack(request) }
+        for request in waiting.reversed() {
+            putBack(request)
+            blocked.insert(request.connection)
         }
-        var seen: Set<ConnectionID> = []
-        for connection in ready.reversed() where seen.insert(connection).inserted { lineUp(connection) }
+        // In the order of their first requests. Those that have lined up do not wait for a read any more.
+        for request in requests where blocked.isEmpty || !blocked.contains(request.connection) {
+            if let line = lines[request.connection], case .largeRead = line.wait { lineUp(request.connection, line) }
+        }
+    }
+
+    private mutating func putBack(_ request: Request) {
+        let connection = request.connection
+        let line: Line
+        if let known = lines[connection] {
+            line = known
+            leaveTurn(connection, line)
+        } else {
+            line = Line()
+            lines[connection] = line
+        }
+        line.entries.prepend(Entry(request: request))
+        line.wait = .largeRead
+        count += 1
     }
 
     /// Takes what can be refused: requests that wait for nothing but their turn, up to the first of each connection
@@ -214,10 +230,9 @@ package struct Admission {
         cancelBegun()
         var taken: [Request] = []
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) where !excluded.contains(connection) {
-            while case .turn? = lines[connection]?.wait, let request = lines[connection]?.entries.first?.request,
-                request.operation.canBeRefused
-            {
-                leaveTurn(connection)
+            guard let line = lines[connection] else { continue }
+            while case .turn = line.wait, let request = line.entries.first?.request, request.operation.canBeRefused {
+                leaveTurn(connection, line)
                 if let request = take(from: connection, gate) { taken.append(request) }
             }
         }
@@ -225,33 +240,35 @@ package struct Admission {
     }
 
     private mutating func take(from connection: ConnectionID, _ gate: some AdmissionGate) -> Request? {
-        guard let entry = lines[connection]?.entries.takeFirst() else { return nil }
+        guard let line = lines[connection], let entry = line.entries.takeFirst() else { return nil }
         count -= 1
-        advance(connection, gate)
+        advance(connection, line, gate)
         return entry.request
     }
 
     // MARK: Going on
 
     /// Finds out what the first request of a line waits for.
-    private mutating func advance(_ connection: ConnectionID, _ gate: some AdmissionGate) {
-        guard let head = lines[connection]?.entries.first else {
+    private mutating func advance(_ connection: ConnectionID, _ line: Line, _ gate: some AdmissionGate) {
+        guard let head = line.entries.first else {
+            // Its turn does not come any more.
+            line.wait = .largeRead
             lines[connection] = nil
             return
         }
         if head.question != nil {
-            lines[connection]?.wait = .history
+            line.wait = .history
         } else if gate.mustScan(head.request) {
-            lines[connection]?.wait = .scan
+            line.wait = .scan
         } else {
-            lineUp(connection)
+            lineUp(connection, line)
         }
     }
 
-    private mutating func lineUp(_ connection: ConnectionID) {
-        guard let request = lines[connection]?.entries.first?.request else { return }
+    private mutating func lineUp(_ connection: ConnectionID, _ line: Line) {
+        guard let request = line.entries.first?.request else { return }
         let isLarge = isLarge(request)
-        lines[connection]?.wait = .turn(isLarge: isLarge)
+        line.wait = .turn(isLarge: isLarge)
         if isLarge {
             largeCount += 1
             large.append(connection, of: request.sharer, shares)
@@ -264,10 +281,8 @@ package struct Admission {
     private func isLarge(_ request: Request) -> Bool { request.isLarge || request.byteCount > largeBytesMin }
 
     /// The line does not wait for its turn any more.
-    private mutating func leaveTurn(_ connection: ConnectionID) {
-        guard case .turn(let isLarge)? = lines[connection]?.wait,
-            let request = lines[connection]?.entries.first?.request
-        else { return }
+    private mutating func leaveTurn(_ connection: ConnectionID, _ line: Line) {
+        guard case .turn(let isLarge) = line.wait, let request = line.entries.first?.request else { return }
         if isLarge {
             largeCount -= 1
             large.remove(connection, of: request.sharer)
@@ -275,28 +290,29 @@ package struct Admission {
             smallCount -= 1
             small.remove(connection, of: request.sharer)
         }
-        lines[connection]?.wait = .largeRead
+        line.wait = .largeRead
     }
 
     /// The scan that a connection's request has waited for is done.
     package mutating func scanEnded(for connection: ConnectionID) {
-        if case .scan? = lines[connection]?.wait { lineUp(connection) }
+        if let line = lines[connection], case .scan = line.wait { lineUp(connection, line) }
     }
 
     /// A large read of a connection has ended.
     package mutating func largeReadEnded(of connection: ConnectionID) {
-        if case .largeRead? = lines[connection]?.wait { lineUp(connection) }
+        if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
     }
 
     /// Nothing waits for scans and large reads any more.
     package mutating func releaseAll(_ gate: some AdmissionGate) {
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
-            switch lines[connection]?.wait {
+            guard let line = lines[connection] else { continue }
+            switch line.wait {
             case .scan:
                 gate.endScan(for: connection)
-                lineUp(connection)
-            case .largeRead: lineUp(connection)
-            case .history, .turn, .preparation, nil: break
+                lineUp(connection, line)
+            case .largeRead: lineUp(connection, line)
+            case .history, .turn, .preparation: break
             }
         }
     }
@@ -326,8 +342,9 @@ package struct Admission {
     package mutating func answered(_ answers: [UInt64: MissedChanges.Found], _ gate: some AdmissionGate) {
         guard let asking else { return }
         self.asking = nil
-        for connection in asking.sorted(by: { $0.raw < $1.raw }) where lines[connection] != nil {
-            lines[connection]?.entries.update { entry in
+        for connection in asking.sorted(by: { $0.raw < $1.raw }) {
+            guard let line = lines[connection] else { continue }
+            line.entries.update { entry in
                 guard let serial = entry.question, serial <= lastAsked else { return }
                 if case .listen(let path, let known, let since, _) = entry.request.operation {
                     entry.request = entry.request.asking(
@@ -335,7 +352,7 @@ package struct Admission {
                 }
                 entry.question = nil
             }
-            if case .history? = lines[connection]?.wait { advance(connection, gate) }
+            if case .history = line.wait { advance(connection, line, gate) }
         }
     }
 

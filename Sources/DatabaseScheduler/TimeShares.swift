@@ -20,7 +20,9 @@ struct TimeShares {
     func time(of client: ClientNumber) -> Int64 { max(used[client] ?? 0, floor) }
 
     mutating func charge(_ client: ClientNumber, nanoseconds: Int64) {
-        used[client] = time(of: client) + nanoseconds
+        let floor = floor
+        func charge(_ time: inout Int64) { time = max(time, floor) + nanoseconds }
+        charge(&used[client, default: 0])
         guard used.count >= forgettingCount else { return }
         used = used.filter { $0.value > floor }
         forgettingCount = max(Self.forgettingCountMin, 2 * used.count)
@@ -40,17 +42,23 @@ struct TimeShares {
 }
 
 /// Connections that wait, of clients that share time. Those of one client take turns.
-struct FairLine {
+struct FairLine: ~Copyable {
+    /// Those of one client. Not empty while it has a place.
+    private final class Connections {
+        var queue = Queue<ConnectionID>()
+    }
+
     private struct Place {
         let time: Int64
         /// Who came first is served first if all else is equal.
         let serial: Int64
         let client: TimeShares.ClientNumber
+        let connections: Connections
 
         func isBehind(_ other: Place) -> Bool { (time, serial) > (other.time, other.serial) }
     }
 
-    private var connections: [TimeShares.ClientNumber: Queue<ConnectionID>] = [:]
+    private var clients: [TimeShares.ClientNumber: Connections] = [:]
     /// One for each client, the next one last.
     private var places: [Place] = []
     private var serial: Int64 = 0
@@ -58,8 +66,14 @@ struct FairLine {
     var isEmpty: Bool { places.isEmpty }
 
     mutating func append(_ connection: ConnectionID, of client: TimeShares.ClientNumber, _ shares: TimeShares) {
-        if connections[client] == nil { enter(client, shares) }
-        connections[client, default: Queue()].append(connection)
+        if let connections = clients[client] {
+            connections.queue.append(connection)
+        } else {
+            let connections = Connections()
+            connections.queue.append(connection)
+            clients[client] = connections
+            enter(client, connections, at: shares.time(of: client))
+        }
     }
 
     /// The next connection of the client that has had the least time.
@@ -67,17 +81,16 @@ struct FairLine {
         while let place = places.popLast() {
             let time = shares.time(of: place.client)
             // It has had some since it took its place.
-            if time > place.time, !places.isEmpty {
-                enter(place.client, shares)
-                if places.last?.client != place.client { continue }
-                places.removeLast()
+            if time > place.time, let next = places.last, (time, serial + 1) > (next.time, next.serial) {
+                enter(place.client, place.connections, at: time)
+                continue
             }
             shares.serve(at: time)
-            let connection = connections[place.client]?.takeFirst()
-            if connections[place.client]?.isEmpty ?? true {
-                connections[place.client] = nil
+            let connection = place.connections.queue.takeFirst()
+            if place.connections.queue.isEmpty {
+                clients[place.client] = nil
             } else {
-                enter(place.client, shares)
+                enter(place.client, place.connections, at: time)
             }
             if let connection { return connection }
         }
@@ -86,14 +99,16 @@ struct FairLine {
 
     /// Takes a connection out, wherever it is. O(connections of the client).
     mutating func remove(_ connection: ConnectionID, of client: TimeShares.ClientNumber) {
-        guard connections[client]?.remove(connection) == true, connections[client]?.isEmpty ?? true else { return }
-        connections[client] = nil
+        guard let connections = clients[client], connections.queue.remove(connection), connections.queue.isEmpty else {
+            return
+        }
+        clients[client] = nil
         places.removeAll { $0.client == client }
     }
 
-    private mutating func enter(_ client: TimeShares.ClientNumber, _ shares: TimeShares) {
+    private mutating func enter(_ client: TimeShares.ClientNumber, _ connections: Connections, at time: Int64) {
         serial += 1
-        let place = Place(time: shares.time(of: client), serial: serial, client: client)
+        let place = Place(time: time, serial: serial, client: client, connections: connections)
         places.insert(place, at: places.partitioningIndex { !$0.isBehind(place) })
     }
 }

@@ -96,7 +96,7 @@ struct AdmissionTests {
         admission.cancelBegun()
         #expect(admission.beginLarge()?.number == 20)
         admission.takeBegun(gate)
-        #expect(admission.isEmpty)
+        #expect(admission.count == 0)
     }
 
     @Test("connections take turns, and a turn has only so many bytes")
@@ -153,7 +153,7 @@ struct AdmissionTests {
         #expect(numbers(&admission) == [11, 12, 13])
         admission.scanEnded(for: Self.connection(3))
         #expect(numbers(&admission) == [30, 31])
-        #expect(admission.isEmpty)
+        #expect(admission.count == 0)
     }
 
     @Test("questions that come while others are answered are asked next")
@@ -280,7 +280,7 @@ struct AdmissionTests {
         }
         for number in 100..<103 { admission.append(set(Int64(number), by: 100, of: 2), gate) }
         #expect((0..<5).compactMap { _ in takeOne()?.number } == [100, 101, 102, 2, 3])
-        #expect(admission.isEmpty)
+        #expect(admission.count == 0)
         // Nobody waits: what was used is forgotten.
         admission.endTurn()
         admission.append(set(4, by: 0, of: 1), gate)

@@ -172,7 +172,7 @@ final class HostedDatabases {
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         for request in requests {
-            if let kind = request.operation.kind { host.metrics.requests.add(kind, .unavailable) }
+            if let kind = request.kind { host.metrics.requests.add(kind, .unavailable) }
             switch request.operation {
             case .forfeit, .disconnect: continue
             default: break

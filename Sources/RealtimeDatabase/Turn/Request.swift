@@ -34,6 +34,8 @@ package final class Request: Sendable {
     package let number: Int64
     package let principal: Principal
     package let operation: Operation
+    /// What it is counted as; nil for what no client has asked for.
+    package let kind: RequestTally.Kind?
     /// The client that makes it, which may have several connections; 0 if that does not matter.
     package let client: UInt64
     /// Bytes of the values that it sets.
@@ -53,6 +55,7 @@ package final class Request: Sendable {
         self.operation = operation
         self.client = client
         self.claim = claim
+        kind = operation.kind
         byteCount = operation.byteCount
         isLarge = byteCount > Self.largeBytes || byteCount >= Self.demandingBytes && operation.isDemanding
     }

@@ -64,8 +64,8 @@ package final class RequestTally: Sendable {
     }
 
     /// A request is done; `outputs` ends with what it had to say.
-    func add(_ operation: borrowing Operation, _ outputs: [Output], from start: Int) {
-        guard let kind = operation.kind else { return }
+    func add(_ request: Request, _ outputs: [Output], from start: Int) {
+        guard let kind = request.kind else { return }
         var outcome = Outcome.ok
         if outputs.count > start, case .reply(_, _, .failed(let failure)) = outputs[outputs.count - 1] {
             outcome = failure.outcome

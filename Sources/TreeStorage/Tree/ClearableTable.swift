@@ -37,7 +37,7 @@ final class ClearableTable {
         countRange = try connection.prepare(
             "SELECT count(*) FROM (SELECT 1 FROM \(name) WHERE key >= ?1 AND key < ?2 LIMIT ?3)")
         deleteRange = try connection.prepare("DELETE FROM \(name) WHERE key >= ?1 AND key < ?2 RETURNING checksum")
-        deleteRow = try connection.prepare("DELETE FROM \(name) WHERE key = ?1 RETURNING checksum")
+        deleteRow = try connection.prepare("DELETE FROM \(name) WHERE key = ?1")
         findChecksum = try connection.prepare("SELECT checksum FROM \(name) WHERE key = ?1")
         let parameters = (1...columns).map { "?\($0)" }.joined(separator: ", ")
         upsert = try connection.prepare("INSERT OR REPLACE INTO \(name) VALUES (\(parameters))")
@@ -76,13 +76,15 @@ final class ClearableTable {
     }
 
     func delete(_ key: [UInt8]) throws(StorageError) {
-        deleteRow.bind(1, key)
-        try runDeletion(deleteRow)
+        findChecksum.bind(1, key)
+        if let before = try findChecksum.firstInteger() { try delete(key, withChecksum: before) }
     }
 
-    private func runDeletion(_ statement: Statement) throws(StorageError) {
-        defer { statement.reset() }
-        while try statement.step() { total.remove(statement.integer(0)) }
+    /// Deletes a row that is there. To ask for its checksum with RETURNING would cost a temporary table for each row.
+    private func delete(_ key: [UInt8], withChecksum checksum: Int64) throws(StorageError) {
+        deleteRow.bind(1, key)
+        try deleteRow.run()
+        total.remove(checksum)
     }
 
     private func insertCleared(_ range: KeyRange, _ sequence: UInt64) throws(StorageError) {
@@ -103,7 +105,8 @@ final class ClearableTable {
         if count <= deletedAtOnceMax {
             deleteRange.bind(1, range.lower)
             deleteRange.bind(2, range.upper)
-            try runDeletion(deleteRange)
+            defer { deleteRange.reset() }
+            while try deleteRange.step() { total.remove(deleteRange.integer(0)) }
         } else {
             // Readers must look out for dead rows before there are any.
             clearing.insert(range.lower)
@@ -158,21 +161,22 @@ final class ClearableTable {
         var from = lower
         if let progress, progress.lower == lower, progress.sequence == before { from = progress.next }
         let select = try connection.prepare(
-            "SELECT key, sequence FROM \(name) WHERE key >= ? AND key < ? ORDER BY key LIMIT ?")
+            "SELECT key, sequence, checksum FROM \(name) WHERE key >= ? AND key < ? ORDER BY key LIMIT ?")
         select.bind(1, from)
         select.bind(2, upper)
         select.bind(3, clearedPerStep)
-        var dead: [[UInt8]] = []
+        var dead: [(key: [UInt8], checksum: Int64)] = []
         var last: [UInt8]?
         var count = 0
         while try select.step() {
             count += 1
-            last = select.blob(0)
-            if select.integer(1) < before { dead.append(last ?? []) }
+            let key = select.blob(0)
+            if select.integer(1) < before { dead.append((key, select.integer(2))) }
+            last = key
         }
         select.reset()
         try transaction { () throws(StorageError) in
-            for key in dead { try delete(key) }
+            for row in dead { try delete(row.key, withChecksum: row.checksum) }
             if last == nil {
                 let done = try connection.prepare("DELETE FROM \(clearedName) WHERE lower = ?")
                 done.bind(1, lower)
