@@ -53,6 +53,31 @@ package enum Action: Sendable {
     case report(Report)
 }
 
+extension Action {
+    /// For those who look for long steps.
+    package var name: StaticString {
+        switch self {
+        case .append: "append"
+        case .storePart: "storePart"
+        case .dropParts: "dropParts"
+        case .resumeLog: "resumeLog"
+        case .probe: "probe"
+        case .prune: "prune"
+        case .readLog: "readLog"
+        case .readHistory: "readHistory"
+        case .write: "write"
+        case .clear: "clear"
+        case .sweep: "sweep"
+        case .prepare: "prepare"
+        case .deliver: "deliver"
+        case .failLargeReads: "failLargeReads"
+        case .step: "step"
+        case .freeze: "freeze"
+        case .report: "report"
+        }
+    }
+}
+
 /// News for operators.
 package enum Report: Sendable {
     case commitFailed(CommitFailure)

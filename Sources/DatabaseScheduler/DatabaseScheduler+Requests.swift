@@ -67,12 +67,15 @@ extension DatabaseScheduler {
 
     // MARK: Turns
 
-    /// A turn of small requests that wait, and one of a large one; the rest comes with the next step.
-    private mutating func runReady() {
+    /// A turn of small requests that wait. One of a large one comes after it, and the rest with the next step.
+    private mutating func runReadySmall() {
         guard mayRunReady else { return }
         let turn = admission.takeSmall(bytesMax: limits.turnBytesMax, gate)
         if !turn.isEmpty { runTurn(turn) }
-        if mayRun { runLarge() }
+    }
+
+    private mutating func runReadyLarge() {
+        if mayRunReady { runLarge() }
     }
 
     mutating func runTurn(_ requests: [Request]) {
@@ -200,19 +203,34 @@ extension DatabaseScheduler {
     /// A scan comes before the making of an index: a request waits for it.
     mutating func step() {
         isStepDue = false
-        release()
+        var longest: Int64 = 0
+        measure("release", &longest) { $0.release() }
         if mayTell {
-            tell()
+            measure("tell", &longest) { $0.tell() }
         } else if mayScan {
-            for connection in database.scanSome(childrenMax: limits.scannedPerStepMax) {
-                admission.scanEnded(for: connection)
-            }
+            measure("scan", &longest) { $0.scan() }
         } else if mayBuildIndex {
-            buildIndex()
+            measure("index", &longest) { $0.buildIndex() }
         }
-        database.rows.trim(looks: Self.looksPerStep)
-        runReady()
+        measure("trim", &longest) { $0.database.rows.trim(looks: Self.looksPerStep) }
+        measure("turn", &longest) { $0.runReadySmall() }
+        measure("large", &longest) { $0.runReadyLarge() }
         endScans()
+    }
+
+    private mutating func scan() {
+        for connection in database.scanSome(childrenMax: limits.scannedPerStepMax) {
+            admission.scanEnded(for: connection)
+        }
+    }
+
+    private mutating func measure(
+        _ part: StaticString, _ longest: inout Int64, _ body: (inout DatabaseScheduler) -> Void
+    ) {
+        let start = nanoseconds()
+        body(&self)
+        let took = nanoseconds() - start
+        if took >= longest { (longest, longestPart) = (took, part) }
     }
 
     private static var looksPerStep: Int { 2000 }

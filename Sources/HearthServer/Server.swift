@@ -85,14 +85,16 @@ package final class Server: Sendable {
             let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
                 contexts.deliver(piece, of: stream)
             }
-            let databases = try DatabaseThread(
-                folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
-                denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
-                readers: readers, readiness: readiness, metrics: metrics, outbound: outbound
-            ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
             }
+            let sessions = identity.map { StoredSessions(accounts: $0.accounts, trust: trust) }
+            let databases = try DatabaseThread(
+                folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
+                denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
+                readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
+                isRevoked: { sessions?.isRevoked($0) ?? false }
+            ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
                 identity: identity, trust: trust, rules: rules, denials: denials, readiness: readiness,

@@ -72,6 +72,16 @@ extension Database {
     /// Another process began: all connections that are owed something have ended.
     package func orphanAll() { orphans = owed.keys.sorted() }
 
+    /// What is owed in the name of some principals is not to be written. Asks about each of them once.
+    package func forfeitOwed(where isRevoked: (Principal) -> Bool) {
+        var known: [Principal: Bool] = [:]
+        for (connection, writes) in owed {
+            let answer = known[writes.principal] ?? isRevoked(writes.principal)
+            known[writes.principal] = answer
+            if answer { forfeited.insert(connection) }
+        }
+    }
+
     /// Makes the writes of connections that have ended, each as one commit (Protocol.md 17). While writes are
     /// refused they wait.
     func payOrphans(in turn: inout Turn) {

@@ -139,7 +139,6 @@ extension Database {
         entries = IndexEntries(store: rows.store.base)
         indexBuild = nil
         counterBuild = nil
-        childCounts = ChildCounts()
         try load()
         try replay(operations)
         // What was paid by turns that are lost is owed again.

@@ -115,6 +115,49 @@ import Testing
         #expect(try watcher.receiveMessage() == RealtimePeer.response(2, "ok", #"{"other":true}"#))
     }
 
+    @Test(
+        "what a user has left is not done either when the server ends before its log says that the account is lost",
+        arguments: ["disabled", "deleted", "revoked"])
+    func owedWritesAfterACrash(loss: String) throws {
+        let (folder, crashed) = (TemporaryFolder(), TemporaryFolder())
+        let rules = #"{"rules":{".read":true,".write":"auth != null"}}"#
+        do {
+            let client = try IdentityClient(isDevelopment: false, folder: folder.path, rules: rules)
+            let identity = try #require(client.server.server.services.identity)
+            let realm = Realm(project: "hearth")
+            let (a, b) = (try Self.signUp(client, "a@example.com"), try Self.signUp(client, "b@example.com"))
+            for (user, place) in [(a, "lost"), (b, "other")] {
+                let peer = try client.server.connect("/.ws?v=5&ns=default")
+                _ = try peer.receiveMessage()
+                try peer.send(1, "auth", #"{"cred":"\#(user.token)"}"#)
+                try peer.send(2, "o", #"{"p":"/\#(place)","d":true}"#)
+                _ = try peer.receiveMessage()
+                #expect(try peer.receiveMessage() == RealtimePeer.response(2))
+            }
+            // The log as it is on the disk when the account is lost, and the accounts as they are after that.
+            for file in ["default.log", "default.log-wal"] {
+                TemporaryFolder.write(
+                    TemporaryFolder.contents(of: "\(folder.path)/\(file)"), to: "\(crashed.path)/\(file)")
+            }
+            var change = UserChange()
+            switch loss {
+            case "deleted": try identity.accounts.delete(user: a.id, in: realm)
+            case "disabled":
+                change.isDisabled = true
+                _ = try identity.accounts.update(.user(a.id), change, in: realm)
+            default:
+                change.validSince = WallClock.milliseconds / 1000 + 1
+                _ = try identity.accounts.update(.user(a.id), change, in: realm)
+            }
+        }
+        for file in TemporaryFolder.files(in: folder.path) where !file.hasPrefix("default.") && file != "lock" {
+            TemporaryFolder.write(
+                TemporaryFolder.contents(of: "\(folder.path)/\(file)"), to: "\(crashed.path)/\(file)")
+        }
+        let client = try IdentityClient(isDevelopment: false, folder: crashed.path, rules: rules)
+        #expect(try client.rest.ask("GET", "/.json").text == #"{"other":true}"#)
+    }
+
     @Test("what an administrator's key has opened ends with it")
     func removedKey() throws {
         let folder = TemporaryFolder()

@@ -60,6 +60,9 @@ struct IdleDatabaseTests {
         // The default database stays open, so that readiness says whether it is well.
         wait("all others are closed") { openNames == ["default"] }
         #expect(try client.ask("GET", "/readyz").status == 200)
+        // A write that changes nothing keeps none open.
+        #expect(try client.ask("DELETE", "/none.json?ns=n1").status == 200)
+        wait("it is closed again") { openNames == ["default"] }
         for number in 1...40 {
             #expect(try client.ask("GET", "/x.json?ns=n\(number)").text == "\(number)")
             #expect(try client.ask("PUT", "/y.json?ns=n\(number)", [], "1").status == 200)

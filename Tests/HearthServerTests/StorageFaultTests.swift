@@ -96,6 +96,28 @@ struct StorageFaultTests {
         #expect(try server.connectREST().ask("PUT", "/a.json", [], "1").status == 200)
     }
 
+    @Test("is not ready when the log has lost its end while the server was stopped")
+    func lostEnd() throws {
+        do {
+            let client = try start().connectREST()
+            for number in 1...3 { #expect(try client.ask("PUT", "/a.json", [], "\(number)").status == 200) }
+            for file in ["log", "log-wal"] {
+                let copy = TemporaryFolder.contents(of: "\(data)/default.\(file)")
+                TemporaryFolder.write(copy, to: "\(disk.path)/\(file)")
+            }
+            for number in 4...6 { #expect(try client.ask("PUT", "/a.json", [], "\(number)").status == 200) }
+        }
+        // A clean stop leaves all that the log has in the tree file, which therefore knows how far it reached.
+        for file in ["log", "log-wal"] {
+            #expect(rename("\(disk.path)/\(file)", "\(data)/default.\(file)") == 0)
+        }
+        let server = try start()
+        let ready = try server.connectREST().ask("GET", "/readyz")
+        #expect(ready.status == 503 && ready.text.contains("default.tree is ahead of default.log"), "\(ready.text)")
+        #expect(try server.connectREST().ask("GET", "/a.json").status == 503)
+        #expect(try server.connectREST().ask("PUT", "/a.json", [], "7").status == 503)
+    }
+
     @Test("acknowledges nothing once its folder was moved, and goes on when it is back")
     func movedFolder() throws {
         let server = try start()

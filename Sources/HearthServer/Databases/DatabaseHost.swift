@@ -14,6 +14,8 @@ struct DatabaseHost: Sendable {
     let loops: Int
     let log: Log
     let stepTimes: StepTimes
+    /// Of what steps are made of.
+    let partTimes: StepTimes
     let committer: Committer
     let applier: Applier
     let history: HistoryReader
@@ -23,6 +25,8 @@ struct DatabaseHost: Sendable {
     let metrics: ServerMetrics
     let backlog: DeliveryBacklog
     let outbound: OutboundMemory
+    /// Whether a user has lost the account, or its tokens. Waits for the thread of the accounts.
+    let isRevoked: @Sendable (Principal) -> Bool
     /// Puts news into the mailbox of the database thread.
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Hands a loop what it must send.

@@ -49,7 +49,7 @@ package final class DatabaseThread: Sendable {
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
-        metrics: ServerMetrics, outbound: OutboundMemory,
+        metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -67,9 +67,10 @@ package final class DatabaseThread: Sendable {
         self.preparer = preparer
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
-            stepTimes: log.stepTimes(of: "database"), committer: committer, applier: applier, history: history,
+            stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
+            committer: committer, applier: applier, history: history,
             preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
-            outbound: outbound, report: report
+            outbound: outbound, isRevoked: isRevoked, report: report
         ) { loop, delivery in
             backlog.add(delivery.backlogBytes)
             deliver(loop, delivery)

@@ -58,7 +58,12 @@ final class HostedDatabase {
             ])
     }
 
-    func begin() { handle(.opened) }
+    /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
+    /// tokens: that process may have ended before it could drop their writes.
+    func begin() {
+        database.forfeitOwed(where: host.isRevoked)
+        handle(.opened)
+    }
 
     /// Decides by the rules that are in force now.
     func takeRules() { handle(.rules(host.rules.program(for: name), explainsDenials: host.explainsDenials)) }
@@ -69,9 +74,15 @@ final class HostedDatabase {
     // MARK: Events
 
     func handle(_ event: Event) {
+        var time = MonotonicTime.current
         scheduler.handle(event, at: host.conditions, into: &actions)
+        let isStep = if case .step = event { true } else { false }
+        time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
         var next: [Event] = []
-        for action in actions { carryOut(action, &next) }
+        for action in actions {
+            carryOut(action, &next)
+            time = host.partTimes.ended(action.name, since: time)
+        }
         actions.removeAll(keepingCapacity: true)
         if let tail { tell(tail, of: event) }
         for event in next { handle(event) }

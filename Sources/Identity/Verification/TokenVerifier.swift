@@ -26,6 +26,13 @@ package final class TokenVerifier: Sendable {
         accessTokens = AccessTokens(authority: authority, accounts: accounts)
     }
 
+    /// Whether another issuer has the name that this server has as the issuer of ID tokens for a project: the service
+    /// from which the project moved here has it.
+    package func hasForeignIssuer(ofProject project: String) -> Bool {
+        let own = TokenAuthority.idTokenIssuer(project)
+        return issuers.contains { $0.issuer.utf8.elementsEqual(own.utf8) }
+    }
+
     /// Checks a credential. Never waits: calls `answer` at once, or, if the keys of another issuer have to be fetched
     /// first, later and on another thread. Takes about 50 µs when the keys are there.
     ///
