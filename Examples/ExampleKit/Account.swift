@@ -49,8 +49,12 @@ public final class Account {
 
     /// Keeps all this up to date until the task is cancelled.
     public func follow() async {
-        async let _ = database.followConnection { self.isOnline = $0 }
+        async let _ = followConnection()
         for await user in auth.stateChanges { person = user.map(Person.init) }
+    }
+
+    private func followConnection() async {
+        for await state in database.connectionStates { isOnline = state == .connected }
     }
 
     // MARK: Signing up and in
@@ -123,15 +127,6 @@ public final class Account {
         let parts = email.split(separator: "@", omittingEmptySubsequences: false)
         let isOne = parts.count == 2 && !parts.contains("") && !email.contains { $0.isWhitespace }
         return isOne ? nil : "This is no email address."
-    }
-}
-
-extension Database {
-    /// Tells whether there is a connection, now and whenever that changes, until the task is cancelled.
-    @MainActor
-    public func followConnection(_ changed: @MainActor (_ isOnline: Bool) -> Void) async {
-        let connected = reference(withPath: ".info/connected").values(as: Bool.self)
-        do { for try await isOnline in connected { changed(isOnline ?? false) } } catch { changed(false) }
     }
 }
 

@@ -26,7 +26,7 @@ let studyPlacesProgram = Program(
             }
         },
         .init("watch", "prints the free seats of each place now and whenever they change") { call in
-            try await session(call).places.live.follow { say("\($0.name): \($0.seats)") }
+            try await session(call).places.follow { say("\($0.name): \($0.seats)") }
         },
         .init("check-in PLACE", "takes a seat") { call in
             let session = try session(call)

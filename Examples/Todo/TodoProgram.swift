@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// A list of things to do: what the command line can do, and where the screen begins.
 let todoProgram = Program(

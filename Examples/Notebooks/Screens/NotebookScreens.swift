@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// The notebooks of whoever is signed in, until they sign out.
 @MainActor

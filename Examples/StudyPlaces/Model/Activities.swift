@@ -5,7 +5,7 @@ import HearthClient
 @MainActor
 final class Activities {
     /// The newest first.
-    let live: LiveItems<Activity>
+    let live: LiveList<Activity>
 
     private let reference: DatabaseReference
     private let places: DatabaseReference
@@ -17,11 +17,11 @@ final class Activities {
         places = database.reference(withPath: "locations")
         connected = database.reference(withPath: ".info/connected")
         self.now = now
-        live = LiveItems(reference, Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
+        live = LiveList(reference, Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
     }
 
     /// The newest first.
-    var activities: [Activity] { live.items }
+    var activities: [Activity] { live.items ?? [] }
 
     /// Where the user is.
     var current: Activity? { activities.first(where: \.isOpen) }
@@ -66,7 +66,7 @@ final class Activities {
     private func begin(at place: Place) async throws -> Bool {
         let id = reference.childByAutoId().key ?? ""
         let new: DatabaseValue = ["location": .string(place.id), "start": .int(Int64(try await now()))]
-        return try await reference.committing(isMade: { $0[id] != .null }) { value in
+        return try await reference.repeatingTransaction(isMade: { $0[id] != .null }) { value in
             var all = value.object ?? [:]
             guard !all.contains(where: { Activity($0.key, $0.value)?.isOpen == true }) else { return false }
             all[id] = new
@@ -78,7 +78,8 @@ final class Activities {
     /// Enters how long an activity took: only one of several terminals of a user succeeds.
     private func end(_ activity: Activity) async throws -> Bool {
         let duration = DatabaseValue.int(Int64(max(try await now() - activity.start, 0)))
-        return try await reference.child(activity.id).child("duration").committing(isMade: { $0 == duration }) {
+        return try await reference.child(activity.id).child("duration").repeatingTransaction(isMade: { $0 == duration })
+        {
             value in
             guard value.isNull else { return false }
             value = duration
@@ -91,7 +92,7 @@ final class Activities {
     private func changeSeats(of place: String, by change: Int) async throws -> Bool {
         let seats = places.child(place).child("seats")
         let total = try await seats.child("total").getData().value.int ?? 0
-        return try await seats.child("available").committing { value in
+        return try await seats.child("available").repeatingTransaction { value in
             guard let available = value.int, total >= 0, (0...total).contains(available &+ change) else { return false }
             value = .int(Int64(available &+ change))
             return true

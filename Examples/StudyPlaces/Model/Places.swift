@@ -4,17 +4,17 @@ import HearthClient
 @MainActor
 final class Places {
     /// By name.
-    let live: LiveItems<Place>
+    let live: LiveList<Place>
 
     private let reference: DatabaseReference
 
     init(_ database: Database) {
         reference = database.reference(withPath: "locations")
-        live = LiveItems(reference, Place.init) { ($0.name, $0.id) < ($1.name, $1.id) }
+        live = LiveList(reference, Place.init) { ($0.name, $0.id) < ($1.name, $1.id) }
     }
 
     /// By name.
-    var places: [Place] { live.items }
+    var places: [Place] { live.items ?? [] }
 
     /// Nil for one that is not there, or not any more.
     func place(_ id: String) -> Place? { places.first { $0.id == id } }
@@ -22,13 +22,24 @@ final class Places {
     /// What a place is called; of one that is no more, its key.
     func name(of id: String) -> String { place(id)?.name ?? id }
 
+    /// Keeps the places up to date until the task is cancelled.
+    ///
+    /// - parameter changed: called with each place, and again whenever something of it has changed.
+    func follow(changed: @MainActor (Place) -> Void) async throws {
+        var known: Set<Place> = []
+        try await live.follow { places in
+            for place in places where !known.contains(place) { changed(place) }
+            known = Set(places)
+        }
+    }
+
     /// Enters the places that the program knows, unless there are some already.
     ///
     /// - returns: whether it did.
     @discardableResult
     func seed() async throws -> Bool {
         let seed = try DatabaseValue(json: PackageResources.seed_json)["locations"]
-        return try await reference.committing { places in
+        return try await reference.repeatingTransaction { places in
             guard places.isNull else { return false }
             places = seed
             return true

@@ -1,6 +1,9 @@
 import ExampleKit
 import HearthClient
 
+/// Says what time it is, in milliseconds since 1970.
+typealias Clock = @MainActor () async throws -> Int
+
 /// What a user who is signed in works with.
 @MainActor
 struct Session {
@@ -10,7 +13,7 @@ struct Session {
     let friends: Friends
 
     init(_ database: Database, of person: Person, now: Clock? = nil) {
-        let now = now ?? serverClock(database)
+        let now = now ?? { Int(database.serverTime) }
         self.person = person
         places = Places(database)
         activities = Activities(database, of: person, now: now)

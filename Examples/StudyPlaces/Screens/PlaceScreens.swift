@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// The places, until the user signs out.
 @MainActor

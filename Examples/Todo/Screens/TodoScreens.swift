@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// The list of whoever is signed in, until they make room for somebody else.
 @MainActor

@@ -56,7 +56,7 @@ extension DatabaseCore {
             the server has refused a write\(isRestored ? " of an earlier process" : "") \
             at \(paths.map(\.description).joined(separator: ", ")): \(error)
             """)
-        refusedWrites.add(RefusedWrites.Refusal(paths: paths, error: error, isRestored: isRestored))
+        refusedWrites.send(WriteRefusal(paths: paths, error: error, isRestored: isRestored))
     }
 
     /// Calls `completion` when all writes are settled that were made before.
@@ -109,4 +109,11 @@ extension DatabaseCore {
     func onDisconnect(_ request: ClientRequest, completion: @escaping WriteCompletion) {
         outgoing.add(request, .onDisconnect) { completion($0.map { _ in }) }
     }
+}
+
+/// A write that the server has refused.
+struct WriteRefusal: Sendable {
+    let paths: [Path]
+    let error: DatabaseError
+    let isRestored: Bool
 }

@@ -10,6 +10,9 @@ import WireProtocol
 final class DatabaseCore: @unchecked Sendable {
     // Safe because: other threads only carry a reference into `loop.execute`.
 
+    /// Refused writes that wait for a program that does not ask for them yet.
+    static let keptRefusalsMax = 1000
+
     let loop: EventLoop
     let options: DatabaseOptions
     let tree = SyncTree()
@@ -30,9 +33,10 @@ final class DatabaseCore: @unchecked Sendable {
     let callers: WaitingCallers
     let flushes = Flushes()
     // Any thread may read these.
-    let connectionState = SharedState(Database.ConnectionState.offline)
-    let pendingWriteCount = SharedState(0)
-    let refusedWrites = RefusedWrites()
+    let connectionState = Broadcast(state: Database.ConnectionState.offline)
+    let pendingWriteCount = Broadcast(state: 0)
+    /// Writes of an earlier process may be refused before the program begins to listen.
+    let refusedWrites = Broadcast<WriteRefusal>(keptMax: DatabaseCore.keptRefusalsMax)
     /// Milliseconds that the server's clock is ahead. Any thread may read it.
     let sharedClockOffset = Atomic<Int64>(0)
 

@@ -16,6 +16,27 @@ public enum DatabaseDataStrategy: Hashable, Sendable {
     case deferredToData
 }
 
+/// How ``DatabaseEncoder`` and ``DatabaseDecoder`` write and read types that have several forms. Both take the same
+/// options, so that what one writes the other reads.
+public struct DatabaseCodingOptions: Sendable {
+    /// How dates are written.
+    public var dateStrategy: DatabaseDateStrategy
+    /// How `Data` is written.
+    public var dataStrategy: DatabaseDataStrategy
+    /// For the types that are encoded and decoded.
+    public var userInfo: [CodingUserInfoKey: any Sendable]
+
+    /// All options with their defaults.
+    public init(
+        dateStrategy: DatabaseDateStrategy = .millisecondsSince1970, dataStrategy: DatabaseDataStrategy = .base64,
+        userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    ) {
+        self.dateStrategy = dateStrategy
+        self.dataStrategy = dataStrategy
+        self.userInfo = userInfo
+    }
+}
+
 /// Types of Foundation that have a form of their own in a database. They are known by name, since this library does
 /// not use Foundation.
 enum FoundationType {
@@ -38,23 +59,20 @@ enum FoundationType {
 
 /// What all levels of one value that is being coded share.
 final class CodingContext {
-    let dateStrategy: DatabaseDateStrategy
-    let dataStrategy: DatabaseDataStrategy
+    let options: DatabaseCodingOptions
     let userInfo: [CodingUserInfoKey: Any]
     /// Finding out a type's name costs more than coding a small value.
     private var known: [ObjectIdentifier: FoundationType?] = [:]
 
-    init(_ date: DatabaseDateStrategy, _ data: DatabaseDataStrategy, _ userInfo: [CodingUserInfoKey: any Sendable]) {
-        (dateStrategy, dataStrategy, self.userInfo) = (date, data, userInfo)
-    }
+    init(_ options: DatabaseCodingOptions) { (self.options, userInfo) = (options, options.userInfo) }
 
     /// Nil for other types, and for those that are to code themselves.
     func foundationType(_ type: Any.Type) -> FoundationType? {
         let id = ObjectIdentifier(type)
         if let found = known[id] { return found }
         var found = FoundationType(type)
-        if found == .date, dateStrategy == .deferredToDate { found = nil }
-        if found == .data, dataStrategy == .deferredToData { found = nil }
+        if found == .date, options.dateStrategy == .deferredToDate { found = nil }
+        if found == .data, options.dataStrategy == .deferredToData { found = nil }
         known[id] = .some(found)
         return found
     }

@@ -59,7 +59,7 @@ extension Database {
     /// (``DatabaseOptions/persistenceFile``), which have no completion, are told as well. Until the first loop over
     /// this sequence begins, the last 1000 are kept for it. Ends when the database is closed.
     public var refusedWrites: some AsyncSequence<RefusedWrite, Never> & Sendable {
-        core.refusedWrites.refusals().map { [self] refusal in
+        core.refusedWrites.values().map { [self] refusal in
             let references = refusal.paths.map { path in
                 DatabaseReference(database: self, place: .success(DatabasePlace(path: path)))
             }

@@ -10,24 +10,13 @@ import JSONWebTokens
 /// - A whole number may be read as a number with a fraction, and the reverse if nothing is lost.
 /// - `Date`, `Data` and `URL` of Foundation are read as ``DatabaseEncoder`` writes them.
 ///
-/// A database decodes with ``DatabaseOptions/decoder``.
+/// A database decodes with ``DatabaseOptions/coding``.
 public struct DatabaseDecoder: Sendable {
-    /// How dates were written.
-    public var dateStrategy: DatabaseDateStrategy
-    /// How `Data` was written.
-    public var dataStrategy: DatabaseDataStrategy
-    /// For the types that are decoded.
-    public var userInfo: [CodingUserInfoKey: any Sendable]
+    /// The forms of types that have several.
+    public var options: DatabaseCodingOptions
 
-    /// All options with their defaults.
-    public init(
-        dateStrategy: DatabaseDateStrategy = .millisecondsSince1970, dataStrategy: DatabaseDataStrategy = .base64,
-        userInfo: [CodingUserInfoKey: any Sendable] = [:]
-    ) {
-        self.dateStrategy = dateStrategy
-        self.dataStrategy = dataStrategy
-        self.userInfo = userInfo
-    }
+    /// A decoder with these options.
+    public init(_ options: DatabaseCodingOptions = DatabaseCodingOptions()) { self.options = options }
 
     /// - throws: `typeMismatch`, which names the member; `invalidValue` for a value that no database can hold.
     public func decode<Value: Decodable>(
@@ -42,7 +31,7 @@ public struct DatabaseDecoder: Sendable {
     func decode<Value: Decodable>(
         _ type: Value.Type, from node: Node, at key: String? = nil
     ) throws(DatabaseError) -> Value {
-        let context = CodingContext(dateStrategy, dataStrategy, userInfo)
+        let context = CodingContext(options)
         let path = key.map { [PlainCodingKey($0)] } ?? []
         do {
             return try Level(node: node, codingPath: path, context: context).decode(type)
@@ -114,7 +103,7 @@ public struct DatabaseDecoder: Sendable {
             switch (foundation, node.leaf) {
             case (.date, let leaf?):
                 guard let time = DatabaseValue(leaf).double else { throw mismatch("Date") }
-                let seconds = context.dateStrategy == .secondsSince1970 ? time : time / 1000
+                let seconds = context.options.dateStrategy == .secondsSince1970 ? time : time / 1000
                 guard let leaf = Leaf(number: seconds - FoundationType.referenceDate) else { throw mismatch("Date") }
                 own = Node(leaf)
             case (.data, .string(let text)?):

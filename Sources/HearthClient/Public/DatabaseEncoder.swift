@@ -8,30 +8,19 @@ import JSONWebTokens
 /// - `Date`, `Data` and `URL` of Foundation become numbers of milliseconds since 1970, Base64 text and text, unless the
 ///   strategies say otherwise.
 ///
-/// A database encodes with ``DatabaseOptions/encoder``.
+/// A database encodes with ``DatabaseOptions/coding``.
 public struct DatabaseEncoder: Sendable {
-    /// How dates are written.
-    public var dateStrategy: DatabaseDateStrategy
-    /// How `Data` is written.
-    public var dataStrategy: DatabaseDataStrategy
-    /// For the types that are encoded.
-    public var userInfo: [CodingUserInfoKey: any Sendable]
+    /// The forms of types that have several.
+    public var options: DatabaseCodingOptions
 
-    /// All options with their defaults.
-    public init(
-        dateStrategy: DatabaseDateStrategy = .millisecondsSince1970, dataStrategy: DatabaseDataStrategy = .base64,
-        userInfo: [CodingUserInfoKey: any Sendable] = [:]
-    ) {
-        self.dateStrategy = dateStrategy
-        self.dataStrategy = dataStrategy
-        self.userInfo = userInfo
-    }
+    /// An encoder with these options.
+    public init(_ options: DatabaseCodingOptions = DatabaseCodingOptions()) { self.options = options }
 
     /// - throws: `invalidValue`, which names the member, for a number that does not fit 64 bits, and for errors that
     ///   the type throws itself.
     public func encode(_ value: some Encodable) throws(DatabaseError) -> DatabaseValue {
         if let value = value as? DatabaseValue { return value }
-        let box = Box(context: CodingContext(dateStrategy, dataStrategy, userInfo))
+        let box = Box(context: CodingContext(options))
         do {
             try box.encode(value, [])
         } catch let error as DatabaseError {
@@ -102,7 +91,7 @@ public struct DatabaseEncoder: Sendable {
             switch type {
             case .date:
                 guard let time = own.value.double.map({ $0 + FoundationType.referenceDate }) else { break }
-                if context.dateStrategy == .secondsSince1970 { return set(.double(time)) }
+                if context.options.dateStrategy == .secondsSince1970 { return set(.double(time)) }
                 let milliseconds = (time * 1000).rounded()
                 return set(Int64(exactly: milliseconds).map { .int($0) } ?? .double(milliseconds))
             case .data:

@@ -41,10 +41,8 @@ public struct DatabaseOptions: Sendable {
     /// Bytes of values to keep there, up to twice as many at times. Those that were used longest ago go first.
     public var persistedBytesMax: Int
 
-    /// Turns values of other types into those of the database.
-    public var encoder: DatabaseEncoder
-    /// Turns values of the database into those of other types.
-    public var decoder: DatabaseDecoder
+    /// The forms of Codable types in the database.
+    public var coding: DatabaseCodingOptions
 
     /// Is told of connections, failed attempts, and refused tokens, listeners and writes. Called on the database's
     /// thread, which it must not block. Nil for no log.
@@ -57,7 +55,7 @@ public struct DatabaseOptions: Sendable {
         requestTimeout: Duration? = nil, pingInterval: Duration = .seconds(45), pingTimeout: Duration = .seconds(15),
         certificateAuthorityFile: String? = nil, startsOnline: Bool = true, waitingEventsMax: Int = 1 << 20,
         persistenceFile: String? = nil, persistedBytesMax: Int = 10 << 20,
-        encoder: DatabaseEncoder = DatabaseEncoder(), decoder: DatabaseDecoder = DatabaseDecoder(),
+        coding: DatabaseCodingOptions = DatabaseCodingOptions(),
         logger: (@Sendable (DatabaseLogEntry) -> Void)? = nil
     ) {
         self.auth = auth
@@ -73,8 +71,12 @@ public struct DatabaseOptions: Sendable {
         self.waitingEventsMax = waitingEventsMax
         self.persistenceFile = persistenceFile
         self.persistedBytesMax = persistedBytesMax
-        self.encoder = encoder
-        self.decoder = decoder
+        self.coding = coding
         self.logger = logger
     }
+}
+
+extension DatabaseOptions {
+    var encoder: DatabaseEncoder { DatabaseEncoder(coding) }
+    var decoder: DatabaseDecoder { DatabaseDecoder(coding) }
 }

@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 import TestSupport
 import Testing
 

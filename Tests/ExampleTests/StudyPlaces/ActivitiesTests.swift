@@ -84,7 +84,7 @@ struct ActivitiesTests {
         let guardian = try await server.student("Guardian")
         var seen: [Int] = []
         let watch: @MainActor () async throws -> Void = {
-            try await guardian.places.live.follow { if $0.id == place.id { seen.append($0.availableSeats) } }
+            try await guardian.places.follow { if $0.id == place.id { seen.append($0.availableSeats) } }
         }
         try await alongside(watch) {
             let arrivals = sessions.map { session in Task { try await session.activities.checkIn(at: place) } }

@@ -48,7 +48,7 @@ struct PlacesTests {
         let bob = try await server.student("Bob")
         var told: [Int] = []
         let watch: @MainActor () async throws -> Void = {
-            try await bob.places.live.follow { place in
+            try await bob.places.follow { place in
                 if place.id == "cafe-isar" { told.append(place.availableSeats) }
             }
         }

@@ -86,6 +86,17 @@ private func mixed(_ database: Database, _ title: String, _ seats: Int, _ messag
     ])
 }
 
+private func repeated(_ database: Database) async throws {
+    let visits = database.reference(withPath: "visits")
+    let key = database.makeKey()
+    let isEntered = try await visits.repeatingTransaction(isMade: { !$0[key].isNull }) { value in
+        guard (value.object ?? [:]).count < 10 else { return false }
+        value[key] = "ada"
+        return true
+    }
+    print(isEntered)
+}
+
 @MainActor
 private func observed(_ database: Database) {
     let notes = ObservedList(database.reference(withPath: "messages").queryLimited(toLast: 50), of: Message.self)

@@ -52,13 +52,15 @@ struct CodingTests {
             ])
         #expect(try encoded.decoded(as: Dated.self) == value)
 
-        let seconds = DatabaseEncoder(dateStrategy: .secondsSince1970, dataStrategy: .deferredToData)
+        let seconds = DatabaseEncoder(
+            DatabaseCodingOptions(dateStrategy: .secondsSince1970, dataStrategy: .deferredToData))
         let other = try seconds.encode(value)
         #expect(other["at"] == 1_700_000_000.25)
         #expect(other["bytes"] == [1, 2, 255])
-        let decoder = DatabaseDecoder(dateStrategy: .secondsSince1970, dataStrategy: .deferredToData)
+        let decoder = DatabaseDecoder(
+            DatabaseCodingOptions(dateStrategy: .secondsSince1970, dataStrategy: .deferredToData))
         #expect(try decoder.decode(Dated.self, from: other) == value)
-        let own = try DatabaseEncoder(dateStrategy: .deferredToDate).encode(value)
+        let own = try DatabaseEncoder(DatabaseCodingOptions(dateStrategy: .deferredToDate)).encode(value)
         #expect(own["at"].double == value.at.timeIntervalSinceReferenceDate)
         #expect(throws: DatabaseError.typeMismatch("Base64 text was expected at bytes")) {
             try (["at": 0, "bytes": "?", "link": "", "others": []] as DatabaseValue).decoded(as: Dated.self)
@@ -120,7 +122,9 @@ struct CodingTests {
             }
         }
         let key = try #require(Scaled.factor)
-        #expect(try DatabaseEncoder(userInfo: [key: 10]).encode(Scaled(n: 2)) == 20)
-        #expect(try DatabaseDecoder(userInfo: [key: 10]).decode(Scaled.self, from: 2) == Scaled(n: 20))
+        #expect(try DatabaseEncoder(DatabaseCodingOptions(userInfo: [key: 10])).encode(Scaled(n: 2)) == 20)
+        #expect(
+            try DatabaseDecoder(DatabaseCodingOptions(userInfo: [key: 10])).decode(Scaled.self, from: 2)
+                == Scaled(n: 20))
     }
 }

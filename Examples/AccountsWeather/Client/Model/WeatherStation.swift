@@ -51,11 +51,15 @@ final class WeatherStation {
         place = database.reference(withPath: "weather").child(city)
     }
 
+    private func followConnection() async {
+        for await state in database.connectionStates { isOnline = state == .connected }
+    }
+
     /// Keeps it up to date until the task is cancelled.
     ///
     /// - parameter changed: called with it, and again whenever it has changed.
     func follow(changed: @MainActor (Weather?) throws -> Void = { _ in }) async throws {
-        async let _ = database.followConnection { self.isOnline = $0 }
+        async let _ = followConnection()
         for try await snapshot in place.values() {
             weather = Weather(snapshot.value)
             try changed(weather)

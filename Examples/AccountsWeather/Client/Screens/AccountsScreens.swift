@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// Asks who is there, below the weather.
 ///

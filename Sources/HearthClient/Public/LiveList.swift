@@ -1,0 +1,62 @@
+public import Observation
+
+/// The children of a place or query as objects of the program's own, in an order of its own, kept up to date as long as
+/// a task follows them.
+///
+///     let notes = LiveList(database.reference(withPath: "notes"), Note.init, by: { $0.date > $1.date })
+///     async let _ = notes.follow()
+///
+/// For Codable types in the query's order there is ``ObservedList``, which needs no task.
+@MainActor
+@Observable
+public final class LiveList<Item: Identifiable> {
+    /// The items in their order; nil until it is known what there is.
+    public private(set) var items: [Item]?
+    /// Why the items are not kept up to date any more.
+    public private(set) var error: DatabaseError?
+
+    private let query: DatabaseQuery
+    private let make: @MainActor (DataSnapshot) -> Item?
+    private let isBefore: ((Item, Item) -> Bool)?
+
+    /// - parameter make: makes an item of a child; nil for a child that is to be left out.
+    /// - parameter isBefore: the order; nil for that of the query.
+    public init(
+        _ query: some DatabaseQueryable, _ make: @escaping @MainActor (DataSnapshot) -> Item?,
+        by isBefore: ((Item, Item) -> Bool)? = nil
+    ) {
+        (self.query, self.make, self.isBefore) = (query.query, make, isBefore)
+    }
+
+    /// The item with an ID; nil if there is none. O(items).
+    public func item(_ id: Item.ID) -> Item? { items?.first { $0.id == id } }
+
+    /// Keeps the items up to date until the task is cancelled. A task that is slow does not see every state, but always
+    /// the last. O(items) for each.
+    ///
+    /// - parameter changed: called with the items that are there, and again after each change.
+    /// - throws: as the loop over ``DatabaseQueryable/values()``; the same is in ``error``.
+    public func follow(changed: @MainActor ([Item]) -> Void = { _ in }) async throws(DatabaseError) {
+        error = nil
+        do throws(DatabaseError) {
+            for try await snapshot in query.values() { changed(take(snapshot)) }
+        } catch {
+            self.error = error
+            throw error
+        }
+    }
+
+    /// Reads the items once.
+    ///
+    /// - throws: as ``DatabaseQueryable/getData()``.
+    public func load() async throws(DatabaseError) { take(try await query.getData()) }
+
+    /// Takes the items from a snapshot of the place or query.
+    @discardableResult
+    public func take(_ snapshot: DataSnapshot) -> [Item] {
+        let made = snapshot.children.compactMap(make)
+        let sorted = isBefore.map { made.sorted(by: $0) } ?? made
+        items = sorted
+        return sorted
+    }
+}

@@ -1,0 +1,71 @@
+import HearthClient
+import Testing
+
+@Suite("A live list", .timeLimit(.minutes(15)))
+@MainActor
+struct LiveListTests {
+    private struct Note: Identifiable, Equatable {
+        let id: String
+        let text: String
+    }
+
+    private func note(_ snapshot: DataSnapshot) -> Note? {
+        guard let id = snapshot.key, let text = snapshot["text"].string else { return nil }
+        return Note(id: id, text: text)
+    }
+
+    private func list(_ query: some DatabaseQueryable) -> LiveList<Note> {
+        LiveList(query, note) { $0.text < $1.text }
+    }
+
+    @Test("is read once, in the program's order, without children of another shape")
+    func load() async throws {
+        let server = try TestDatabase()
+        let place = try server.client().reference(withPath: "notes")
+        try await place.setValue(["a": ["text": "Z"], "b": ["text": "Y"], "c": ["other": 1]])
+        let notes = list(place)
+        #expect(notes.items == nil)
+        try await notes.load()
+        #expect(notes.items == [Note(id: "b", text: "Y"), Note(id: "a", text: "Z")])
+        #expect(notes.item("a")?.text == "Z" && notes.item("c") == nil)
+        // Without an order, that of the query.
+        let first = LiveList(place.queryOrderedByKey().queryLimited(toFirst: 1), note)
+        try await first.load()
+        #expect(first.items?.map(\.id) == ["a"])
+    }
+
+    @Test("is kept up to date as long as a task follows it")
+    func follow() async throws {
+        let server = try TestDatabase()
+        let place = try server.client().reference(withPath: "notes")
+        let other = try server.client().reference(withPath: "notes")
+        let notes = list(place)
+        var told: [[String]] = []
+        let following = Task { try await notes.follow { told.append($0.map(\.text)) } }
+        while notes.items == nil { await Task.yield() }
+        #expect(notes.items == [])
+        try await other.setValue(["a": ["text": "Z"], "b": ["text": "Y"]])
+        while notes.items?.count != 2 { await Task.yield() }
+        try await other.child("a/text").setValue("A")
+        while notes.items?.first?.id != "a" { await Task.yield() }
+        #expect(told == [[], ["Y", "Z"], ["A", "Y"]])
+        following.cancel()
+        _ = await following.result
+        try await other.removeValue()
+        _ = try await place.getData()
+        #expect(notes.items?.count == 2 && notes.error == nil)
+    }
+
+    @Test("says why it is not kept up to date any more, until it is followed again")
+    func refused() async throws {
+        let server = try ScriptedServer(
+            .init(received: { peer, text in
+                peer.answer(to: text, #""no""#, status: text.contains(#""a":"q""#) ? "permission_denied" : "ok")
+            }))
+        let place = try Database(url: server.urlText, options: .patient).reference(withPath: "notes")
+        let notes = list(place)
+        let error = await #expect(throws: DatabaseError.self) { try await notes.follow() }
+        #expect(notes.error == error && error != nil)
+        #expect(notes.items == nil)
+    }
+}
