@@ -1,4 +1,5 @@
 # make run        build the server and start it in development mode with a sample database
+# make run-cluster  three members of etcd and three nodes on loopback
 # make test       build and run all tests
 # make test-asan  run the tests with hostile input under the address sanitizer, for at most ASAN_SECONDS (default 900)
 # make build      build the release binary: .build/release/hearth
@@ -25,11 +26,15 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run test test-asan build lint test-console smoke deb dist image installation-drill test-proxies
+.PHONY: .build/static/hearth run run-cluster test test-asan build lint test-console smoke deb dist image installation-drill test-proxies
 .PHONY: check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
+
+run-cluster: build
+	@scripts/install-etcd-for-tests
+	@scripts/run-cluster $(HEARTH)
 
 test: packages
 	@scripts/install-etcd-for-tests

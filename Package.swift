@@ -34,14 +34,20 @@ let rooms: [Room] = [
         uses: ["JSONTree", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "SQLite", "CSQLite"],
         testsUse: ["SecurityRules"]),
     Room(
+        name: "ClusterNode",
+        uses: [
+            "EventLoop", "EtcdMessages", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "ReplicatedLog", "TreeStorage",
+        ], testsUse: ["JSONTree"]),
+    Room(
         name: "Identity",
         uses: ["JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"], testsUse: ["JSONTree"]),
     Room(
         name: "HearthServer",
         uses: [
             "CLinux", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "Identity",
-            "CConsole", "CZlib",
+            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "ClusterNode", "Identity", "CConsole", "CZlib",
         ]),
     Room(
         name: "HearthClient",
@@ -182,8 +188,9 @@ let package = Package(
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "DatabaseScheduler",
-                "TreeStorage", "Identity", "HearthServer", "HearthClient", "HearthAdmin", "HearthShell", "HearthBench",
+                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
+                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "HearthServer", "HearthClient",
+                "HearthAdmin", "HearthShell", "HearthBench",
             ],
             swiftSettings: settings),
     ]

@@ -8,6 +8,8 @@ package enum Action: Sendable {
     // `resumeLog`.
 
     case append(LogRecord)
+    /// Keeps records that other nodes have appended. Answered like an append.
+    case storeArrived([LogRecord])
     /// Stores the next part of a large text. Answered by ``Event/stored(_:serial:_:)``.
     case storePart(TextParts, serial: UInt64)
     /// No record comes for the parts that were stored last.
@@ -38,6 +40,8 @@ package enum Action: Sendable {
 
     // The connections
 
+    /// Ends connections: what they want written when they end is not certain to be written any more.
+    case endConnections([ConnectionID])
     /// Says what turns have to say.
     case deliver([[Output]])
     /// All large reads that connections were told of, and that have not begun, fail.
@@ -58,6 +62,7 @@ extension Action {
     package var name: StaticString {
         switch self {
         case .append: "append"
+        case .storeArrived: "storeArrived"
         case .storePart: "storePart"
         case .dropParts: "dropParts"
         case .resumeLog: "resumeLog"
@@ -69,6 +74,7 @@ extension Action {
         case .clear: "clear"
         case .sweep: "sweep"
         case .prepare: "prepare"
+        case .endConnections: "endConnections"
         case .deliver: "deliver"
         case .failLargeReads: "failLargeReads"
         case .step: "step"
@@ -95,6 +101,8 @@ package enum Report: Sendable {
     case historyReadFailed(StorageError)
     /// The clock of the machine was set, by so many milliseconds.
     case clockJumped(Int64)
+    /// Which node takes the writes of the database.
+    case ownership(Ownership)
     /// Requests that the rules have denied.
     case denials([DeniedRequest])
 }

@@ -3,6 +3,8 @@ package import RealtimeDatabase
 /// Work for a thread that writes commit logs, which carries it out in order.
 package enum CommitJob: Sendable {
     case append(database: UInt32, any CommitLog, LogRecord)
+    /// Keeps what other nodes have appended.
+    case storeArrived(database: UInt32, any CommitLog, through: UInt64)
     /// Stores a part of a text for which a record comes later; what waits is committed first.
     case store(database: UInt32, any CommitLog, TextParts, serial: UInt64)
     /// No record comes for the text that was stored last.
@@ -36,6 +38,13 @@ package struct CommitGroup {
             case .append(let database, let log, let record):
                 if failed.contains(database) { continue }
                 waiting[database, default: (log, [])].records.append(record)
+            case .storeArrived(let database, let log, let sequence):
+                commit(database)
+                if failed.contains(database) { continue }
+                report(database) { () throws(CommitFailure) in
+                    try log.storeArrived(through: sequence)
+                    return sequence
+                }
             case .store(let database, let log, let text, let serial): storing.append((database, log, text, serial))
             case .dropParts(let log): log.dropParts()
             case .resume(let database):
@@ -70,9 +79,15 @@ package struct CommitGroup {
 
     private mutating func commit(_ database: UInt32) {
         guard let (log, records) = waiting.removeValue(forKey: database), let last = records.last else { return }
-        do throws(CommitFailure) {
+        report(database) { () throws(CommitFailure) in
             try log.append(records)
-            report(database, .committed(through: last.lastSequence))
+            return last.lastSequence
+        }
+    }
+
+    private mutating func report(_ database: UInt32, _ body: () throws(CommitFailure) -> UInt64) {
+        do throws(CommitFailure) {
+            report(database, .committed(through: try body()))
         } catch {
             failed.insert(database)
             report(database, .commitFailed(error))

@@ -10,6 +10,10 @@ package protocol CommitLog: AnyObject, Sendable {
     /// Appends records, whose numbers follow those that the log has.
     func append(_ records: [LogRecord]) throws(CommitFailure)
 
+    /// Keeps the records that other nodes have appended, up to a sequence number, in files of this node. For a log that
+    /// has one writer there is nothing to do.
+    func storeArrived(through sequence: UInt64) throws(CommitFailure)
+
     /// Stores the next part of a large text, which a later record will contain.
     ///
     /// - returns: the text with the part.
@@ -35,11 +39,14 @@ package protocol CommitLog: AnyObject, Sendable {
     func close()
 }
 
+extension CommitLog {
+    package func storeArrived(through sequence: UInt64) {}
+}
+
 /// Why a log did not take records.
 package enum CommitFailure: Error, Hashable, Sendable {
     case storage(StorageError)
-    /// Another process has taken the log over, so this one must never write to it again. The name is that of the other
-    /// one, if it is known.
+    /// This process does not own the log, or not any more. The name is that of the node that does, if it is known.
     case fenced(by: String?)
     /// Too few of the servers that keep the log can be reached.
     case noQuorum
@@ -48,7 +55,7 @@ package enum CommitFailure: Error, Hashable, Sendable {
     package var storageError: StorageError {
         switch self {
         case .storage(let error): error
-        case .fenced(let owner): .busy("\(owner ?? "another process") has taken over the commit log")
+        case .fenced(let owner): .ownedElsewhere(node: owner)
         case .noQuorum: .noQuorum
         }
     }

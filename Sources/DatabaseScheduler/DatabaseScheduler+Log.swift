@@ -11,8 +11,13 @@ extension DatabaseScheduler {
 
     mutating func commitFailed(_ failure: CommitFailure) {
         report(.commitFailed(failure))
-        if case .fenced = failure { probing = .pointless }
+        if isFinal(failure) { probing = .pointless }
         recover(because: failure.storageError)
+    }
+
+    /// Nodes that share a log may own it again later.
+    private func isFinal(_ failure: CommitFailure) -> Bool {
+        if case .fenced = failure { ownership == .alone } else { false }
     }
 
     /// - parameter problem: why the open files are no longer those in the data folder; nil if they are. What is written
@@ -60,10 +65,13 @@ extension DatabaseScheduler {
             try database.refuse(because: error, storeSequence: appliedSequence, replaying: try result.get())
         } catch {
             recovery = .unreadable(error)
-            report(.recoveryFailed(error))
+            if error != recoveryFailure { report(.recoveryFailed(error)) }
+            recoveryFailure = error
             return refuseWaiting(because: error)
         }
         recovery = .none
+        recoveryFailure = nil
+        ownSequence = database.durableSequence
         report(.writesRefused(error, isRecovered: true))
         releaseAll()
         // Also those that were told of just now: the states that they wait for are gone.
@@ -85,11 +93,8 @@ extension DatabaseScheduler {
 
     mutating func probed(_ failure: CommitFailure?) {
         guard case .underWay = probing else { return }
-        if case .fenced = failure {
-            probing = .pointless
-        } else {
-            probing = .idle
-        }
+        probing = .idle
+        if let failure, isFinal(failure) { probing = .pointless }
         guard failure == nil, database.refusal != nil, !recovery.isUnderWay, applying.mayAcceptWrites, !isReplaced
         else { return }
         database.accept()

@@ -99,17 +99,25 @@ extension DatabaseScheduler {
         }
         for (index, cost) in costly { admission.charge(requests[index], nanoseconds: cost) }
         requestCount += Int64(count - waiting.count)
-        if let record { emit(.append(record)) }
+        if let record {
+            ownSequence = record.lastSequence
+            emit(.append(record))
+        }
         let denials = database.takeDenials()
         if !denials.isEmpty { report(.denials(denials)) }
         release()
         if let error = database.tornBy { recover(because: error) }
+        freezeSoon()
+        applyNext()
+        return (count, waiting)
+    }
+
+    /// Freezes rows once enough of them have changed.
+    mutating func freezeSoon() {
         // The next large write waits until the rows of this one are frozen.
         let isMany = database.changedCount >= limits.changedRowsMax || !database.rows.canAttach
         let bytesMax = admission.hasReady ? limits.changedBytesBulk : limits.changedBytesSoft
         if isMany || database.changedBytes >= bytesMax { postFreeze(behindOthers: isMany) }
-        applyNext()
-        return (count, waiting)
     }
 
     var mayRun: Bool {
@@ -194,7 +202,7 @@ extension DatabaseScheduler {
         guard !isStepDue else { return }
         guard
             mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunReady
-                || database.hasReadyTurns
+                || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
         else { return }
         isStepDue = true
         emit(.step)
@@ -213,6 +221,7 @@ extension DatabaseScheduler {
             measure("index", &longest) { $0.buildIndex() }
         }
         measure("trim", &longest) { $0.database.rows.trim(looks: Self.looksPerStep) }
+        measure("follow", &longest) { $0.follow() }
         measure("turn", &longest) { $0.runReadySmall() }
         measure("large", &longest) { $0.runReadyLarge() }
         endScans()

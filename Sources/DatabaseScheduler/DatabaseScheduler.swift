@@ -1,4 +1,5 @@
 package import RealtimeDatabase
+import StorageErrors
 
 /// Decides when the requests of one database are processed, committed, applied, answered, refused and resumed.
 ///
@@ -17,12 +18,19 @@ package struct DatabaseScheduler: ~Copyable {
     var largeWrite = LargeWrite.none
     var largeWritesMade: UInt64 = 0
     var recovery = Recovery.none
+    /// Why memory could not be built anew the last time, as operators were told.
+    var recoveryFailure: StorageError?
     var probing = Probing.idle
     var applying = Applying.idle
     var clearing: Clearing
     var sweeping = Sweeping.idle
     var building = Building.possible
     var life = Life.serving
+    package internal(set) var ownership: Ownership
+    /// What has come of the shared log and is not applied yet.
+    var arrivals = Queue<Arrival>()
+    /// The last operation that was appended here.
+    var ownSequence: UInt64 = 0
     /// The files that are open are no longer those of the data folder.
     var isReplaced = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
@@ -42,7 +50,7 @@ package struct DatabaseScheduler: ~Copyable {
     package internal(set) var longestPart: StaticString = "step"
     /// Requests that were processed.
     package internal(set) var requestCount: Int64 = 0
-    private var clock: CommitClock
+    var clock: CommitClock
     let nanoseconds: () -> Int64
 
     /// Of the event that is handled.
@@ -53,15 +61,18 @@ package struct DatabaseScheduler: ~Copyable {
     /// - parameter database: not loaded yet, or only its ``Database/load()`` was called.
     /// - parameter lastTime: the time of the last commit, in milliseconds since 1970; 0 if there was none.
     /// - parameter isClearing: the store has obsolete rows.
+    /// - parameter isShared: other nodes append to the log as well: ``Arrival/ownership(_:)`` tells when this one may.
     /// - parameter nanoseconds: a clock that measures what requests cost.
     package init(
-        database: Database, limits: DatabaseLimits, lastTime: Int64, isClearing: Bool, at conditions: Conditions,
-        nanoseconds: @escaping () -> Int64
+        database: Database, limits: DatabaseLimits, lastTime: Int64, isClearing: Bool, isShared: Bool = false,
+        at conditions: Conditions, nanoseconds: @escaping () -> Int64
     ) {
         self.database = database
         self.limits = limits
         admission = Admission(largeBytesMin: limits.largeRequestBytesMin)
         appliedSequence = database.sequence
+        ownership = isShared ? .elsewhere(node: nil) : .alone
+        database.ownedElsewhere = isShared ? .ownedElsewhere(node: nil) : nil
         clearing = Clearing(state: isClearing ? .due : .idle)
         clock = CommitClock(last: lastTime, wall: conditions.wall, uptime: conditions.uptime)
         self.conditions = conditions
@@ -99,7 +110,8 @@ package struct DatabaseScheduler: ~Copyable {
             freeze(behindOthers: behindOthers)
         case .tick(let number): tick(number)
         case .endSessions:
-            database.orphanAll()
+            // What is owed elsewhere is owed to connections of the owner.
+            if database.ownedElsewhere == nil { database.orphanAll() }
             payOrphans()
         case .settle: settle()
         case .committed(let sequence): committed(through: sequence)
@@ -115,6 +127,9 @@ package struct DatabaseScheduler: ~Copyable {
             stored(parts, serial, failure)
         case .history(let result): historyRead(result)
         case .filesVerified(let problem): filesVerified(problem)
+        case .arrived(let new):
+            for arrival in new { arrivals.append(arrival) }
+            follow()
         case .wroteSome(let frozen): wroteSome(of: frozen)
         case .written(let frozen, let error, let isClearing): written(frozen, error, isClearing)
         case .cleared(let error, let isClearing): cleared(error, isClearing)
@@ -152,7 +167,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     private mutating func open() {
         // Their connections were those of an earlier process.
-        database.orphanAll()
+        if ownership == .alone { database.orphanAll() }
         // While there is little data, indexes are whole before the first request.
         buildIndex()
         payOrphans()
@@ -185,6 +200,8 @@ package struct DatabaseScheduler: ~Copyable {
     /// Whether the database can be closed and opened again without anybody noticing: nothing was asked for a time,
     /// nobody listens or is owed a write, nothing is under way, and the store has everything.
     package func mayClose(at uptime: Int64) -> Bool {
+        // A node follows all databases of its cluster, so that it can take them over.
+        guard ownership == .alone else { return false }
         guard uptime - lastUse >= limits.idleMillisecondsMax, life == .serving, admission.isEmpty else { return false }
         guard case .none = recovery, case .idle = probing, case .none = largeWrite, case .possible = building,
             case .idle = sweeping, clearing.state == .idle, applying.isIdle

@@ -45,6 +45,11 @@ package enum Event: Sendable {
     /// Whether the files that are open still are those in the data folder: nil, or what is wrong.
     case filesVerified(StorageError?)
 
+    // A log that several nodes append to
+
+    /// What comes of it, in the order of the log.
+    case arrived([Arrival])
+
     // The store of rows
 
     /// Answers ``Action/write(_:)`` when some rows of a large value are written and there are more.
@@ -82,6 +87,7 @@ extension Event {
         case .stored: "stored"
         case .history: "history"
         case .filesVerified: "filesVerified"
+        case .arrived: "arrived"
         case .wroteSome: "wroteSome"
         case .written: "written"
         case .cleared: "cleared"

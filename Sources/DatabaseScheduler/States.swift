@@ -1,4 +1,4 @@
-import RealtimeDatabase
+package import RealtimeDatabase
 import StorageErrors
 
 /// The way back from a commit that failed, or from memory that is half changed.
@@ -21,8 +21,28 @@ enum Recovery {
 enum Probing {
     case idle
     case underWay
-    /// Another process has the log: it never will.
+    /// Another process has the log of a server that is alone: it never will.
     case pointless
+}
+
+/// Which node takes the writes of a database.
+package enum Ownership: Hashable, Sendable {
+    /// The database has a log of its own.
+    case alone
+    /// This node does.
+    case owner
+    /// The node of this name does; nil while none does, or nobody knows.
+    case elsewhere(node: String?)
+}
+
+/// What comes of a log that several nodes append to.
+package enum Arrival: Sendable {
+    /// Another node has appended a record.
+    case record(LogRecord)
+    /// The database, which is empty, belongs to this history.
+    case began(epoch: UInt64)
+    /// Whoever owned the log before, its last record has arrived.
+    case ownership(Ownership)
 }
 
 /// The rows on their way to the store.

@@ -1,3 +1,5 @@
+import ClusterNode
+import EtcdGateway
 import EventLoop
 import Glibc
 import Identity
@@ -31,6 +33,7 @@ package struct ConfigurationCheck: Sendable {
         checkFolder()
         checkArchive()
         checkAddresses()
+        checkCluster()
     }
 
     package var hasErrors: Bool { findings.contains { $0.severity == .error } }
@@ -42,6 +45,13 @@ package struct ConfigurationCheck: Sendable {
     /// What the server itself would refuse at once.
     private mutating func checkStart() {
         do throws(Server.StartError) { try Server.check(configuration) } catch { self.error(error.message) }
+    }
+
+    private mutating func checkCluster() {
+        for member in configuration.cluster?.members ?? []
+        where !["127.0.0.1", "::1", "localhost"].contains(member.host) {
+            warn("\(member): connections to etcd are not encrypted, and it has all data")
+        }
     }
 
     private mutating func checkRules() {

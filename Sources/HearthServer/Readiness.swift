@@ -8,6 +8,8 @@ final class Readiness: Sendable {
     enum Trouble: Equatable {
         case refusesWrites(StorageError)
         case cannotBeOpened(StorageError)
+        /// Its files cannot follow the log of the cluster, for this reason.
+        case cannotFollow(String)
     }
 
     private struct State {
@@ -15,6 +17,8 @@ final class Readiness: Sendable {
         var databases: [String: Trouble] = [:]
         var folder: StorageError?
         var accounts: StorageError?
+        /// The server is a node of a cluster, and has no lease.
+        var lacksLease = false
         /// Bytes that are free, if these are too few.
         var scarceBytes: Int64?
     }
@@ -30,10 +34,15 @@ final class Readiness: Sendable {
     /// Why accounts cannot be read or written.
     func accounts(_ error: StorageError?) { state.withLock { $0.accounts = error } }
 
+    /// Whether the node of a cluster has its lease.
+    func lease(_ isHeld: Bool) { state.withLock { $0.lacksLease = !isHeld } }
+
     /// What is free on the disk of the data folder, and what has to be, in bytes.
     func disk(_ space: DiskSpace?, bytesMin: Int64) {
         state.withLock { $0.scarceBytes = space.flatMap { $0.available < bytesMin ? $0.available : nil } }
     }
+
+    private static let withoutLease = "this node of the cluster has no lease: etcd cannot be reached"
 
     /// The server ends.
     func stop() { state.withLock { $0.isStopping = true } }
@@ -47,8 +56,11 @@ final class Readiness: Sendable {
                 switch trouble {
                 case .refusesWrites(let error): return "the database '\(name)' refuses writes: \(error.message)"
                 case .cannotBeOpened(let error): return "the database '\(name)' cannot be opened: \(error.message)"
+                case .cannotFollow(let reason):
+                    return "the database '\(name)' cannot follow the cluster's log: \(reason)"
                 }
             }
+            if state.lacksLease { return Self.withoutLease }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.message)" }
             return state.scarceBytes.map { "the disk of the data folder is nearly full: \($0 >> 20) MiB are free" }
         }
@@ -63,8 +75,10 @@ final class Readiness: Sendable {
                 switch trouble {
                 case .refusesWrites(let error): return "a database refuses writes: \(error.summary)"
                 case .cannotBeOpened(let error): return "a database cannot be opened: \(error.summary)"
+                case .cannotFollow: return "a database cannot follow the cluster's log"
                 }
             }
+            if state.lacksLease { return Self.withoutLease }
             if let error = state.accounts { return "accounts cannot be read and written: \(error.summary)" }
             return state.scarceBytes.map { _ in "the disk is nearly full" }
         }

@@ -1,3 +1,4 @@
+import ClusterNode
 import DatabaseScheduler
 package import EventLoop
 import Glibc
@@ -23,6 +24,8 @@ package final class Server: Sendable {
     /// What became of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
+    /// Nil for a server that is alone.
+    private let cluster: ClusterNode?
     /// What waits to be sent.
     var outbound: OutboundMemory { services.outbound }
 
@@ -70,8 +73,11 @@ package final class Server: Sendable {
             trust.serviceAccounts.observe { before, now in trail.noteKeys(before, now) }
             var names = configuration.databaseNames
             if configuration.isDevelopment { names.allowsNew = true }
+            // All nodes have the same databases.
+            if configuration.cluster != nil { (names.allowsNew, names.areFixed) = (false, true) }
             let directory = DatabaseDirectory(defaultName: configuration.defaultDatabase, limits: names) {
-                folder.hasDatabase($0) || rules.hasOwn($0)
+                [isFixed = names.areFixed] in
+                !isFixed && (folder.hasDatabase($0) || rules.hasOwn($0))
             }
             let contexts = LoopContexts()
             let readiness = Readiness()
@@ -85,6 +91,13 @@ package final class Server: Sendable {
             let readers = SnapshotReaders(configuration.snapshotLimits) { stream, piece in
                 contexts.deliver(piece, of: stream)
             }
+            let cluster = try configuration.cluster.map {
+                try ClusterNode($0, address: configuration.advertisedHost ?? "\(configuration.address)") { news in
+                    readiness.take(news, log)
+                }
+            }
+            self.cluster = cluster
+            if cluster != nil { readiness.lease(false) }
             let identity = try configuration.identity.map {
                 try IdentityService($0, configuration, folder, trust, log: log, trail: trail)
             }
@@ -93,7 +106,8 @@ package final class Server: Sendable {
                 folder: folder, directory: directory, limits: configuration.databaseLimits, rules: rules,
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
-                isRevoked: { sessions?.isRevoked($0) ?? false }
+                isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
+                endConnection: { contexts.end($0, reason: "another node takes the writes now") }
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,
@@ -118,6 +132,7 @@ package final class Server: Sendable {
                 })
             // Clients find the databases open, and the seed in its place.
             databases.openServed()
+            if let reason = cluster?.awaitLogs(atMost: Self.clusterPatience) { throw StartError.configuration(reason) }
             seeding = try configuration.seedFile.map { try Self.seed(from: $0, services, contexts) }
             var options = Listener.Options()
             options.connectionsMax = configuration.connectionsMax
@@ -196,6 +211,7 @@ package final class Server: Sendable {
         if configuration.archive != nil, configuration.durability == .memory {
             throw .configuration("--archive needs data on disk, which --durability memory does not keep")
         }
+        try checkCluster(configuration)
         let names = [configuration.defaultDatabase] + configuration.databaseNames.names.sorted()
         if let name = names.first(where: { !DataFolder.isValidName($0) }) {
             throw .configuration("a database name has 1 to 64 letters, digits, - and _, unlike '\(name)'")
@@ -236,6 +252,28 @@ package final class Server: Sendable {
         }
     }
 
+    /// Without etcd the server starts all the same after this time, and is not ready.
+    private static let clusterPatience = Duration.seconds(10)
+
+    private static func checkCluster(_ configuration: ServerConfiguration) throws(StartError) {
+        guard let cluster = configuration.cluster else { return }
+        guard ClusterConfiguration.isValidName(cluster.node) else {
+            throw .configuration("--node must have 1 to 64 letters, digits, -, _ and ., unlike '\(cluster.node)'")
+        }
+        guard configuration.durability == .full else {
+            throw .configuration("a node of a cluster keeps what it says it has: --durability full")
+        }
+        guard configuration.identity == nil else {
+            throw .configuration("the nodes of a cluster do not share accounts yet: add --no-auth")
+        }
+        if configuration.seedFile != nil {
+            throw .configuration("--seed is for a server that is alone: import the file with 'hearth import' instead")
+        }
+        if configuration.databaseNames.allowsNew {
+            throw .configuration("all nodes of a cluster have the same databases: name them with --databases")
+        }
+    }
+
     private static let withoutRules = StartError.configuration(
         "without rules nobody may do anything: add --dev to develop, or --rules FILE")
 
@@ -272,6 +310,7 @@ package final class Server: Sendable {
         // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
         contexts.beginStopping()
         services.databases.finish()
+        cluster?.stop()
         group.shutDown(grace: .seconds(5))
         group.join()
         // They refer to the contexts, and those to the services.

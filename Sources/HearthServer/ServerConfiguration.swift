@@ -1,3 +1,4 @@
+package import ClusterNode
 package import DatabaseScheduler
 package import EventLoop
 package import TreeStorage
@@ -62,6 +63,8 @@ package struct ServerConfiguration: Sendable {
     package var freeBytesMin: Int64 = 64 << 20
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
+    /// The cluster that the server is a node of; nil for a server that is alone.
+    package var cluster: ClusterConfiguration?
     package var databaseLimits = DatabaseLimits()
     package var connectionLimits = ConnectionLimits()
     package var snapshotLimits = SnapshotLimits()

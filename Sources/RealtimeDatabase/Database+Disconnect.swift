@@ -37,7 +37,8 @@ extension Database {
     }
 
     func cancelOwed(_ path: Path, of connection: ConnectionID, in turn: inout Turn) throws(Failure) {
-        guard var writes = owed[connection.raw] else { return }
+        // What is owed to a connection of another node may have the same number.
+        guard ownedElsewhere == nil, var writes = owed[connection.raw] else { return }
         writes.cancel(path)
         if writes == owed[connection.raw] { return }
         try checkWritable()
@@ -48,7 +49,7 @@ extension Database {
 
     /// Drops what a connection has registered: now, or, while writes are refused, when they are not any more.
     func forfeit(_ connection: ConnectionID, in turn: inout Turn) {
-        if owed[connection.raw] == nil { return }
+        if ownedElsewhere != nil || owed[connection.raw] == nil { return }
         forfeited.insert(connection.raw)
         try? cancelOwed(.root, of: connection, in: &turn)
     }
@@ -58,6 +59,22 @@ extension Database {
         if paid.isEmpty { return }
         for entry in paid where entry.sequence <= durableSequence { forfeited.remove(entry.connection) }
         paid.removeAll { $0.sequence <= durableSequence }
+    }
+
+    /// What the log says of the writes of connections.
+    func takeOwed(_ content: LogRecord.Operation.Content) {
+        switch content {
+        case .change: break
+        case .owe(let assignments, let connection, by: let principal):
+            var writes = owed[connection] ?? OwedWrites()
+            writes.principal = principal
+            for assignment in assignments { writes.set(assignment) }
+            take(writes, of: connection)
+        case .cancelOwed(let path, let connection):
+            var writes = owed[connection] ?? OwedWrites()
+            writes.cancel(path)
+            take(writes, of: connection)
+        }
     }
 
     /// The state as the log says it.
@@ -85,7 +102,7 @@ extension Database {
     /// Makes the writes of connections that have ended, each as one commit (Protocol.md 17). While writes are
     /// refused they wait.
     func payOrphans(in turn: inout Turn) {
-        while let connection = orphans.first, refusal == nil, tornBy == nil, telling == nil {
+        while let connection = orphans.first, ownedElsewhere == nil, refusal == nil, tornBy == nil, telling == nil {
             if let writes = owed[connection] {
                 do throws(Failure) {
                     if !forfeited.contains(connection) { try pay(writes, in: &turn) }

@@ -128,6 +128,8 @@ extension Database {
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
         endListeners(of: connection)
+        // What is owed to a connection of another node may have the same number.
+        if ownedElsewhere != nil { return }
         if owed[connection.raw] == nil {
             forfeited.remove(connection.raw)
             return

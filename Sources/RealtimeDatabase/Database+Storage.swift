@@ -96,30 +96,27 @@ extension Database {
         for operation in operations where operation.sequence > sequence {
             // What the catalog says may be older than a time when the settings did not ask for it.
             if indexTrie.hasUniques { catalog.forgetProofs() }
-            switch operation.content {
-            case .change(let change):
-                // The same for totals, which the operation brings along if they were kept then.
-                if !catalog.counters.isEmpty, !keepsTotals(change.assignments) { catalog.forgetTotals() }
+            if case .change(let change) = operation.content {
+                forgetTotals(unlessKeptBy: change)
                 do throws(Failure) {
                     try apply(change.assignments)
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
-            case .owe(let assignments, let connection, by: let principal):
-                var writes = owed[connection] ?? OwedWrites()
-                writes.principal = principal
-                for assignment in assignments { writes.set(assignment) }
-                take(writes, of: connection)
-            case .cancelOwed(let path, let connection):
-                var writes = owed[connection] ?? OwedWrites()
-                writes.cancel(path)
-                take(writes, of: connection)
+            } else {
+                takeOwed(operation.content)
             }
             sequence = operation.sequence
         }
         durableSequence = sequence
         recent.forget(after: sequence)
         recent.removeAll(through: sequence)
+    }
+
+    /// Totals may be older than a time when the settings did not ask for them. An operation brings them along if they
+    /// were kept when it was made.
+    func forgetTotals(unlessKeptBy change: Change) {
+        if !catalog.counters.isEmpty, !keepsTotals(change.assignments) { catalog.forgetTotals() }
     }
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose

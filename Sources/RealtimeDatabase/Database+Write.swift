@@ -97,9 +97,16 @@ extension Database {
         }
     }
 
-    /// Applies a change, writes it into the turn's record, and tells whoever listens.
+    /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
-        // A request may make several commits, of which each is told as a whole.
+        try perform(change, rows, in: &turn)
+        turn.record.append(change, uid: turn.principal.uid)
+        sequence += 1
+    }
+
+    /// Applies the change that gets the next sequence number, and tells whoever listens.
+    func perform(_ change: Change, _ rows: PreparedRows? = nil, in turn: inout Turn) throws(Failure) {
+        // A turn may make several commits, of which each is told as a whole.
         if telling != nil { try tellOn(in: &turn, costMax: .max) }
         let assignments = change.assignments
         let places = try concernedPlaces(by: assignments)
@@ -119,8 +126,6 @@ extension Database {
             turn.outputs.removeSubrange(outputs...)
             throw error
         }
-        turn.record.append(change, uid: turn.principal.uid)
-        sequence += 1
     }
 
     /// The places that get a value, in path order.
@@ -196,7 +201,7 @@ extension Database {
     }
 
     func checkWritable() throws(Failure) {
-        if let error = tornBy ?? refusal { throw .unavailable(error) }
+        if let error = tornBy ?? ownedElsewhere ?? refusal { throw .unavailable(error) }
     }
 
     private func push(_ change: Change, at position: Position, in turn: inout Turn) {

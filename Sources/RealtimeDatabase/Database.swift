@@ -16,7 +16,7 @@ package import StorageErrors
 package final class Database {
     package let index: UInt32
     /// What positions there are.
-    package let epochs: Epochs
+    package internal(set) var epochs: Epochs
     /// Values up to this many bytes are assembled in memory; larger ones are streamed from a snapshot of the store.
     package static let assembledBytesMax = 1 << 20
     let assembledBytesMax: Int
@@ -39,6 +39,8 @@ package final class Database {
     package internal(set) var durableSequence: UInt64
     /// Why writes are refused at the moment, if they are.
     package internal(set) var refusal: StorageError?
+    /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
+    package var ownedElsewhere: StorageError?
 
     var listeners: ListenerTrie
     var sessions: [ConnectionID: SessionListens] = [:]

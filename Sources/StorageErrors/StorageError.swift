@@ -18,13 +18,15 @@ package enum StorageError: Error, Hashable, Sendable {
     case replaced(String)
     /// Too few of the servers that keep the commit log can be reached.
     case noQuorum
+    /// Another node of the cluster takes the writes of this database; nil if none does at the moment.
+    case ownedElsewhere(node: String?)
     /// The server shuts down and takes no more requests.
     case stopping
 
     /// One line for operators, with paths and the words of the system.
     package var message: String {
         switch self {
-        case .full, .noQuorum, .stopping: summary
+        case .full, .noQuorum, .ownedElsewhere, .stopping: summary
         case .readOnly(let detail): "\(summary): \(detail)"
         case .inputOutput(let detail): "\(summary): \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
@@ -47,6 +49,8 @@ package enum StorageError: Error, Hashable, Sendable {
         case .interruptedRestore: "a restore of the database was interrupted"
         case .replaced: "the data folder is not the one that was opened"
         case .noQuorum: "too few of the servers that keep the commit log can be reached"
+        case .ownedElsewhere(let node?): "the node '\(node)' takes the writes of this database"
+        case .ownedElsewhere(nil): "no node of the cluster takes the writes of this database at the moment"
         case .stopping: "the server is shutting down"
         }
     }

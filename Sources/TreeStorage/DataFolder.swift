@@ -139,10 +139,11 @@ package final class DataFolder: Sendable {
     /// Opens the two files of a database, and makes them if there are none.
     ///
     /// - parameter newEpoch: a random number, see ``LogFile``.
+    /// - parameter isShared: other nodes append to the same log, and have what this one lacks.
     /// - parameter warn: told what an operator should know about them.
     /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package func open(
-        _ name: String, newEpoch: UInt64, warn: (String) -> Void = { _ in },
+        _ name: String, newEpoch: UInt64, isShared: Bool = false, warn: (String) -> Void = { _ in },
         reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
     ) throws(StorageError) -> (log: LogFile, tree: TreeFile) {
         precondition(Self.isValidName(name))
@@ -154,7 +155,8 @@ package final class DataFolder: Sendable {
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability, reportDamage: reportDamage)
         // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
-        guard tree.sequence <= log.lastSequence || durability != .full else {
+        if isShared { try log.goOnWithEpoch() }
+        guard tree.sequence <= log.lastSequence || durability != .full || isShared else {
             throw .damaged(
                 "\(name).tree is ahead of \(name).log: either one does not belong here, or power was lost at a lower durability;"
                     + " --durability process opens it")

@@ -71,6 +71,27 @@ package final class LogFile: @unchecked Sendable {
     /// The log has lost its end: it goes on behind an operation that it does not have, and knows no positions before.
     func goOn(behind sequence: UInt64) {
         epochs = Epochs(current: .init(name: epochs.current.name, start: sequence))
+        isEpochRecorded = false
+    }
+
+    /// For a log that several nodes append to, in which numbers are given out once: the last epoch goes on.
+    func goOnWithEpoch() throws(StorageError) {
+        if let last = epochs.past.last {
+            epochs = Epochs(past: epochs.past.dropLast(), current: last)
+        } else if lastSequence > 0 {
+            // Of a version that recorded none.
+            try recordEpoch()
+        } else {
+            return
+        }
+        isEpochRecorded = true
+    }
+
+    /// The file, which is empty, belongs to this history.
+    package func begin(epoch: UInt64) {
+        precondition(lastSequence == 0, "a history that begins with data")
+        epochs = Epochs(current: .init(name: epoch, start: 0))
+        isEpochRecorded = false
     }
 
     /// Waits until the disk has everything; called when nothing more is appended.

@@ -1,4 +1,6 @@
+import ClusterNode
 import DatabaseScheduler
+import EtcdGateway
 import EventLoop
 import HearthServer
 import HearthShell
@@ -65,6 +67,10 @@ extension Command {
             .init(
                 name: "archive-seconds", value: "N", help: "commits are in the archive within N seconds (default 10)"),
             .init(name: "archive-days", value: "N", help: "how far back a restore can reach (default 7)"),
+            .init(
+                name: "cluster", value: "MEMBERS",
+                help: "be a node of a cluster, whose commits etcd orders: etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
+            .init(name: "node", value: "NAME", help: "the name of this node, which no other one has, for --cluster"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(
@@ -236,6 +242,7 @@ extension ServerConfiguration {
             databaseLimits.logBytesMax = Int64(count) << 20
         }
         archive = try Self.archive(arguments)
+        cluster = try Self.cluster(arguments)
         advertisedHost = arguments["advertise"]
         compresses = arguments.flag("compress")
         rulesFile = arguments["rules"]
@@ -263,6 +270,19 @@ extension ServerConfiguration {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
         default: throw UsageError(message: "--tls-cert and --tls-key belong together")
+        }
+    }
+
+    private static func cluster(_ arguments: Arguments) throws(UsageError) -> ClusterConfiguration? {
+        switch (arguments["cluster"], arguments["node"]) {
+        case (nil, nil): return nil
+        case (let members?, let node?):
+            do throws(EtcdAddressError) {
+                return ClusterConfiguration(members: try EtcdMember.list(members), node: node)
+            } catch {
+                throw UsageError(message: "--cluster: \(error)")
+            }
+        default: throw UsageError(message: "--cluster and --node belong together")
         }
     }
 

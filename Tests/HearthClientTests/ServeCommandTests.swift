@@ -19,6 +19,8 @@ struct ServeCommandTests {
             (["--dev", "--loops", "0"], "--loops must be a number from 1 to 64, not '0'"),
             (["--dev", "--database", "a/b"], "a database name has 1 to 64 letters, digits, - and _"),
             (["--dev", "--tls-key", "x"], "--tls-cert and --tls-key belong together"),
+            (["--dev", "--node", "n1"], "--cluster and --node belong together"),
+            (["--dev", "--cluster", "http://a", "--node", "n1"], "--cluster: http://a does not begin with etcd://"),
             (["--dev", "--rules", "/none"], "cannot read the rules file /none: No such file"),
             (["--config", "/none"], "cannot read /none"),
             (["--dev-hosts", "a.test", "--rules", "x"], "--dev-hosts needs --dev"),

@@ -1,7 +1,10 @@
+import ClusterNode
+import EtcdGateway
 import EventLoop
 import Glibc
 import TestSupport
 import Testing
+import TreeStorage
 
 @testable import HearthServer
 
@@ -25,6 +28,28 @@ struct ConfigurationCheckTests {
     func good() {
         #expect(findings(configuration()) == [])
         #expect(TemporaryFolder.files(in: folder.path) == ["rules.json"])
+    }
+
+    @Test("finds what a node of a cluster cannot have")
+    func cluster() throws {
+        var node = configuration()
+        node.cluster = ClusterConfiguration(members: [EtcdMember(host: "127.0.0.1")], node: "n1")
+        #expect(findings(node) == [])
+        func error(_ part: String, _ change: (inout ServerConfiguration) -> Void) {
+            var changed = node
+            change(&changed)
+            let found = findings(changed)
+            #expect(found.contains { $0.hasPrefix("error: ") && $0.contains(part) }, "\(part): \(found)")
+        }
+        error("--node must have") { $0.cluster?.node = "a/b" }
+        error("--node must have") { $0.cluster?.node = "" }
+        error("--durability full") { $0.durability = .process }
+        error("--no-auth") { $0.identity = IdentityConfiguration() }
+        error("--seed") { $0.seedFile = "seed.json" }
+        error("--databases") { $0.databaseNames.allowsNew = true }
+        node.cluster?.members.append(EtcdMember(host: "10.0.0.1"))
+        #expect(
+            findings(node) == ["warning: 10.0.0.1:2379: connections to etcd are not encrypted, and it has all data"])
     }
 
     @Test("finds mistakes in the rules, and rules that are open")

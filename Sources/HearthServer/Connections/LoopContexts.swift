@@ -35,6 +35,12 @@ final class LoopContexts: Sendable {
         for context in contexts.withLock({ $0 }) { context.loop.execute { context.revoke(revocations) } }
     }
 
+    /// Ends a session or an event stream, if it is there.
+    func end(_ connection: ConnectionID, reason: String) {
+        guard let context = self[connection.loop] else { return }
+        context.loop.execute { _ = context.end(connection, reason: reason) }
+    }
+
     /// Nil for a loop that is not there.
     subscript(loop: Int) -> LoopContext? {
         contexts.withLock { $0.indices.contains(loop) ? $0[loop] : nil }

@@ -78,7 +78,7 @@ package final class DatabaseDirectory: Sendable {
     /// Refuses a name that ``use(_:by:mayCreate:)`` would refuse whatever others do.
     func check(_ asked: String, mayCreate: Bool) throws(LookUpError) {
         let name = try name(asked)
-        if mayCreate || isOpenToAll(name) { return }
+        if mayCreate && !limits.areFixed || isOpenToAll(name) { return }
         let isKept = table.withLock { $0.entries[name]?.isKept ?? false }
         guard isKept || exists(name) else { throw .unknown }
     }
@@ -92,7 +92,7 @@ package final class DatabaseDirectory: Sendable {
             return use
         }
         if limits.names.contains(name) || exists(name) { return keep(name) }
-        guard mayCreate || limits.allowsNew else { throw .unknown }
+        guard mayCreate && !limits.areFixed || limits.allowsNew else { throw .unknown }
         let use: Use? = table.withLock { table in
             if table.entries[name] != nil {
                 table.entries[name]?.users += 1
@@ -172,6 +172,8 @@ package struct DatabaseNameLimits: Sendable {
     package var names: Set<String> = []
     /// Everybody may use further names, and a write that the rules allow makes the database.
     package var allowsNew = false
+    /// There are no others, not even for administrators.
+    package var areFixed = false
     /// Databases with files beyond which a write makes no further one. Those that exist are always served.
     package var writtenMax = 1024
     /// Names in use of databases without files.

@@ -1,3 +1,4 @@
+import ClusterNode
 import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
@@ -17,6 +18,8 @@ struct DatabaseHost: Sendable {
     /// Of what steps are made of.
     let partTimes: StepTimes
     let committer: Committer
+    /// Nil for a server that is alone.
+    let cluster: ClusterNode?
     let applier: Applier
     let history: HistoryReader
     let preparer: Preparer
@@ -31,6 +34,9 @@ struct DatabaseHost: Sendable {
     let report: @Sendable (DatabaseThread.Message) -> Void
     /// Hands a loop what it must send.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
+
+    /// Ends a connection, whose client then connects anew.
+    let endConnection: @Sendable (ConnectionID) -> Void
 
     /// The circumstances of an event that is handled now.
     var conditions: Conditions {

@@ -27,6 +27,10 @@ extension DatabaseHost {
         case .historyReadFailed(let error): log.warning("history.read-failed", entry(error))
         case .clockJumped(let milliseconds):
             log.warning("clock.jumped", [("database", name), ("milliseconds", "\(milliseconds)")])
+        case .ownership(.alone): break
+        case .ownership(.owner): log.info("database.owned", [("database", name)])
+        case .ownership(.elsewhere(let node)):
+            log.info("database.followed", [("database", name), ("owner", node ?? "none")])
         case .denials(let requests): denials.add(requests, in: name)
         }
     }

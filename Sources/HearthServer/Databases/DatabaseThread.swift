@@ -1,3 +1,4 @@
+import ClusterNode
 import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
@@ -50,6 +51,7 @@ package final class DatabaseThread: Sendable {
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
+        cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -68,13 +70,13 @@ package final class DatabaseThread: Sendable {
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
-            committer: committer, applier: applier, history: history,
+            committer: committer, cluster: cluster, applier: applier, history: history,
             preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
-            outbound: outbound, isRevoked: isRevoked, report: report
-        ) { loop, delivery in
-            backlog.add(delivery.backlogBytes)
-            deliver(loop, delivery)
-        }
+            outbound: outbound, isRevoked: isRevoked, report: report,
+            deliver: { loop, delivery in
+                backlog.add(delivery.backlogBytes)
+                deliver(loop, delivery)
+            }, endConnection: endConnection)
         worker = try Worker(name: "database") {
             let state = HostedDatabases(folder: folder, directory: directory, host: host)
             return { messages in state.run(messages) }

@@ -1,3 +1,4 @@
+import ClusterNode
 import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
@@ -14,6 +15,8 @@ final class HostedDatabase {
     private let logReader: LogReader
     private let tree: TreeFile
     private let host: DatabaseHost
+    /// Writes the log: a thread of its own where that waits for other machines.
+    private let committer: Committer
     private var scheduler: DatabaseScheduler
     private var actions: [Action] = []
     /// Large reads that connections wait for, until the applier has made their snapshot.
@@ -30,10 +33,21 @@ final class HostedDatabase {
         self.index = index
         self.name = name
         self.logFile = logFile
-        log = MeasuredLog(SQLiteLog(logFile), host.metrics)
         logReader = logFile.makeReader()
         self.tree = tree
         self.host = host
+        if let cluster = host.cluster {
+            // Appends of one database wait for etcd, those of others do not wait for them.
+            committer = try Self.ownCommitter(host)
+            let sequence = max(tree.sequence, logFile.lastSequence)
+            log = MeasuredLog(
+                try cluster.openLog(of: name, logFile, sequence: sequence) { [report = host.report] arrivals in
+                    report(.event(index, .arrived(arrivals)))
+                }, host.metrics)
+        } else {
+            committer = host.committer
+            log = MeasuredLog(SQLiteLog(logFile), host.metrics)
+        }
         let limits = host.limits
         let database = Database(
             index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
@@ -45,7 +59,7 @@ final class HostedDatabase {
         try database.load()
         scheduler = DatabaseScheduler(
             database: database, limits: limits, lastTime: try logFile.lastTime(), isClearing: tree.isClearing,
-            at: host.conditions, nanoseconds: { MonotonicTime.current.nanoseconds })
+            isShared: host.cluster != nil, at: host.conditions, nanoseconds: { MonotonicTime.current.nanoseconds })
         takeRules()
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
@@ -56,6 +70,14 @@ final class HostedDatabase {
                 ("database", name), ("sequence", "\(database.sequence)"),
                 ("replayed", "\(database.sequence - tree.sequence)"),
             ])
+    }
+
+    private static func ownCommitter(_ host: DatabaseHost) throws(StorageError) -> Committer {
+        do throws(SystemError) {
+            return try Committer { [report = host.report] in report(.event($0, $1)) }
+        } catch {
+            throw .inputOutput("\(error)")
+        }
     }
 
     /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
@@ -124,7 +146,8 @@ final class HostedDatabase {
     func close() {
         // What the write-ahead file holds is safe there as well; this only tidies up.
         try? tree.checkpoint()
-        host.committer.post(.close(log))
+        committer.post(.close(log))
+        if host.cluster != nil { committer.stop() }
     }
 
     /// Whether nobody has used it for a while, and nothing is lost when it is closed.
@@ -140,12 +163,16 @@ final class HostedDatabase {
         switch action {
         case .append(let record):
             tail?.add(record)
-            host.committer.post(.append(database: index, log, record))
-        case .storePart(let text, let serial): host.committer.post(.store(database: index, log, text, serial: serial))
-        case .dropParts: host.committer.post(.dropParts(log))
-        case .resumeLog: host.committer.post(.resume(database: index))
-        case .probe: host.committer.post(.probe(database: index, log))
-        case .prune(let pruning): host.committer.post(.prune(database: index, log, pruning))
+            committer.post(.append(database: index, log, record))
+        case .storeArrived(let records):
+            guard let last = records.last else { return }
+            for record in records { tail?.add(record) }
+            committer.post(.storeArrived(database: index, log, through: last.lastSequence))
+        case .storePart(let text, let serial): committer.post(.store(database: index, log, text, serial: serial))
+        case .dropParts: committer.post(.dropParts(log))
+        case .resumeLog: committer.post(.resume(database: index))
+        case .probe: committer.post(.probe(database: index, log))
+        case .prune(let pruning): committer.post(.prune(database: index, log, pruning))
         case .readLog(let sequence): next.append(.logRead(operations(after: sequence)))
         case .readHistory(let questions):
             host.history.post(.init(database: index, log: logReader, questions: questions))
@@ -161,6 +188,7 @@ final class HostedDatabase {
         case .failLargeReads(let error):
             for stream in streams.values.sorted(by: { $0.read.id < $1.read.id }) { host.readers.fail(stream, error) }
             streams = [:]
+        case .endConnections(let connections): for connection in connections { host.endConnection(connection) }
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .report(let news):

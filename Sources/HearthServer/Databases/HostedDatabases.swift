@@ -192,7 +192,7 @@ final class HostedDatabases {
         guard FileDescriptors.areFree(Self.descriptorsNeeded) else { throw Self.withoutDescriptors }
         // Who was told of positions before there were files need not begin anew.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
-        let (logFile, tree) = try folder.open(name, newEpoch: epoch) { warning in
+        let (logFile, tree) = try folder.open(name, newEpoch: epoch, isShared: host.cluster != nil) { warning in
             host.log.warning("database.damaged", [("database", name), ("detail", warning)])
         } reportDamage: { [damage] error in
             damage.report(error, in: name)
@@ -224,7 +224,9 @@ final class HostedDatabases {
     /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
     /// they have files.
     private func openServed() {
-        for index in directory.served where open[index] == nil && folder.hasDatabase(directory.name(of: index)) {
+        for index in directory.served where open[index] == nil {
+            // A node follows every database of the cluster, whether or not it has files of it yet.
+            guard host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else { continue }
             do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
         }
     }

@@ -24,6 +24,8 @@ final class MeasuredLog: CommitLog {
         metrics.noteCommit(of: records, since: start)
     }
 
+    func storeArrived(through sequence: UInt64) throws(CommitFailure) { try log.storeArrived(through: sequence) }
+
     func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts { try log.storeNextPart(of: text) }
 
     func dropParts() { log.dropParts() }

@@ -43,6 +43,9 @@ package struct CommitClock: Sendable {
         return (last, abs(jump) > Self.aheadMax ? jump : nil)
     }
 
+    /// A commit with this time was made elsewhere: those that are made here from now on are not earlier.
+    package mutating func follow(_ time: Int64) { last = max(last, time) }
+
     /// The time by which the log is pruned: what is `window` milliseconds older than it may go.
     package func historyTime(window: Int64) -> Int64 { historyTime(uptime: uptime, window: window) }
 

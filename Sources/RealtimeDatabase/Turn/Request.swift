@@ -16,6 +16,8 @@ package struct ConnectionID: Hashable, Sendable {
         raw = UInt64(loop) << 56 | kind.rawValue << 48 | serial
     }
 
+    init(raw: UInt64) { self.raw = raw }
+
     /// The index of the event loop that owns the connection.
     package var loop: Int { Int(raw >> 56) }
 

@@ -203,6 +203,7 @@ final class SimulatedHost {
         case .failLargeReads(let error): failReads(error)
         case .step: process.mailbox.post(.step)
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
+        case .storeArrived, .endConnections: expect(false, "a log of its own is shared")
         case .report: break
         }
     }

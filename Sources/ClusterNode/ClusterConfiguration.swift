@@ -1,0 +1,38 @@
+package import EtcdGateway
+
+/// How a server takes part in a cluster.
+package struct ClusterConfiguration: Sendable {
+    /// The members of etcd.
+    package var members: [EtcdMember]
+    /// The name of this node, which no other node has.
+    package var node: String
+
+    package init(members: [EtcdMember], node: String) {
+        self.members = members
+        self.node = node
+    }
+
+    /// Whether a string may name a node: letters, digits, `-`, `_` and `.`, at most 64 of them.
+    package static func isValidName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+/// What operators of a node should know.
+package enum ClusterNews: Hashable, Sendable {
+    case leaseBegan
+    /// etcd could not be reached for too long, or has ended the lease.
+    case leaseEnded
+    /// A process at this address runs under the name of this node.
+    case nameTaken(address: String)
+    /// The files of a database cannot follow the log from where they are, or a value in etcd is damaged.
+    case cannotFollow(database: String, reason: String)
+}

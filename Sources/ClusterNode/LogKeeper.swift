@@ -1,0 +1,157 @@
+import DatabaseScheduler
+import EtcdGateway
+import EtcdMessages
+import EventLoop
+import RealtimeDatabase
+import ReplicatedLog
+import StorageErrors
+import Synchronization
+
+/// Carries out what ``ReplicatedLog`` decides for one database: a thread that decides, one that calls etcd, and
+/// one that watches it.
+final class LogKeeper: Sendable {
+    private struct Call: Sendable {
+        var transaction: EtcdTransaction
+        var serial: UInt64
+    }
+
+    private final class Address: Sendable {
+        let worker = Mutex<Worker<ReplicatedLog.Event>?>(nil)
+
+        func post(_ event: ReplicatedLog.Event) { worker.withLock { $0 }?.post(event) }
+    }
+
+    private let worker: Worker<ReplicatedLog.Event>
+    private let caller: Worker<Call>
+    private let watcher: LogWatcher
+    /// How far the node has come since it opened the database.
+    let start: LogStart
+
+    /// How long members are tried in turn, before the decision is made anew.
+    private static let callDuration = Duration.seconds(3)
+
+    /// - parameter report: told what comes of the log, in order.
+    init(
+        _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
+        _ progress: LogProgress, news: @escaping @Sendable (ClusterNews) -> Void,
+        report: @escaping @Sendable ([Arrival]) -> Void
+    ) throws(SystemError) {
+        let address = Address()
+        let start = LogStart()
+        self.start = start
+        let watcher = try LogWatcher(cluster, preferredMember: preferredMember, progress) { address.post($0) }
+        let caller = try Worker<Call>(name: "etcd") {
+            let client = EtcdClient(cluster, preferredMember: preferredMember)
+            return { calls in
+                for call in calls {
+                    progress.awaitRoom()
+                    do throws(EtcdError) {
+                        let reply = try client.call(call.transaction, within: Self.callDuration)
+                        address.post(.replied(call.serial, .success(reply)))
+                    } catch {
+                        address.post(.replied(call.serial, .failure(error)))
+                    }
+                }
+            }
+        }
+        self.watcher = watcher
+        self.caller = caller
+        worker = try Worker(name: "log") {
+            var log = log
+            var toldOwner: String?
+            func carryOut(_ action: ReplicatedLog.Action) {
+                switch action {
+                case .call(let transaction, let serial): caller.post(Call(transaction: transaction, serial: serial))
+                case .watch(let watch, let serial):
+                    watcher.begin(watch, serial: serial)
+                    start.note(.following)
+                case .endWatch: watcher.end()
+                case .begin(let epoch):
+                    progress.begin(epoch: epoch)
+                    report([.began(epoch: epoch)])
+                case .follow(let records):
+                    progress.arrived(records)
+                    report(records.map(Arrival.record))
+                case .own:
+                    toldOwner = node
+                    start.note(.following)
+                    report([.ownership(.owner)])
+                case .disown(let owner):
+                    toldOwner = owner
+                    report([.ownership(.elsewhere(node: owner))])
+                case .appended: progress.decide(nil)
+                case .appendFailed(let failure): progress.decide(CommitFailure(failure))
+                case .settled: progress.settle()
+                case .copy(let epoch, let floor):
+                    let reason = Self.needsCopy(of: database, log.position, epoch: epoch, from: floor)
+                    start.note(.stuck(reason))
+                    news(.cannotFollow(database: database, reason: reason))
+                case .damaged(let reason): news(.cannotFollow(database: database, reason: reason))
+                }
+            }
+            return { events in
+                for event in events {
+                    for action in log.handle(event, at: MonotonicTime.currentWithSleep.milliseconds) {
+                        carryOut(action)
+                    }
+                    let owner = log.ownerName
+                    if !log.isOwner, owner != toldOwner, owner != node {
+                        toldOwner = owner
+                        report([.ownership(.elsewhere(node: owner))])
+                    }
+                }
+            }
+        }
+        address.worker.withLock { $0 = worker }
+        post(.tick)
+    }
+
+    private static func needsCopy(
+        of database: String, _ position: LogPosition, epoch: UInt64, from floor: UInt64
+    ) -> String {
+        let cause =
+            position.epoch == nil || position.epoch == epoch
+            ? "its files end at \(position.sequence), and etcd has the commits from \(floor) on"
+            : "its files are of another history than the cluster's"
+        return "\(cause): stop this node and another one, and copy \(database).log and \(database).tree from there"
+    }
+
+    /// False once the keeper was told to stop.
+    @discardableResult
+    func post(_ event: ReplicatedLog.Event) -> Bool { worker.post(event) }
+
+    /// Waits for the end of the threads. What is posted later is not taken.
+    func stop() {
+        watcher.stop()
+        caller.stop()
+        worker.stop()
+    }
+}
+
+/// Whether a log has caught up since it was opened. Any thread.
+final class LogStart: Sendable {
+    enum State: Hashable, Sendable {
+        case pending
+        case following
+        /// It cannot, for this reason.
+        case stuck(String)
+    }
+
+    private let current = Mutex(State.pending)
+
+    var state: State { current.withLock { $0 } }
+
+    func note(_ state: State) { current.withLock { if $0 == .pending { $0 = state } } }
+}
+
+extension CommitFailure {
+    init(_ failure: ReplicatedLog.AppendFailure) {
+        self =
+            switch failure {
+            case .fenced(let owner): .fenced(by: owner)
+            case .noQuorum: .noQuorum
+            case .refused(.noSpace): .storage(.full)
+            case .refused(let error): .storage(.inputOutput(error.description))
+            }
+    }
+}

@@ -1,0 +1,121 @@
+import DatabaseScheduler
+import EventLoop
+import RealtimeDatabase
+import StorageErrors
+import Synchronization
+
+/// What the keeper of a log and the thread that commits to it tell each other.
+final class LogProgress: Sendable {
+    private struct State {
+        /// Records of the shared log that the node's own log does not have, in order.
+        var arrived: [LogRecord] = []
+        var arrivedBytes = 0
+        /// Memory includes the records up to this.
+        var appliedSequence: UInt64 = 0
+        /// The history that the node's own log belongs to from its first record on.
+        var epoch: UInt64?
+        /// The last append, until its outcome is known.
+        var appending: [LogRecord] = []
+        /// An append has failed, and nobody knows yet whether the shared log has it.
+        var isInDoubt = false
+        var outcome: CommitFailure?
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let isDecided = Semaphore()
+
+    /// With so many bytes that the own log does not have, no more are read from etcd.
+    static let arrivedBytesMax = 64 << 20
+
+    // MARK: The keeper's thread
+
+    func arrived(_ records: [LogRecord]) {
+        state.withLock { state in
+            state.arrived += records
+            state.arrivedBytes += records.reduce(0) { $0 + $1.byteCount }
+            // The failed append is in the log: its turns are answered with success.
+            guard state.isInDoubt, let first = state.appending.first else { return }
+            let found = state.arrived.filter { $0.firstSequence >= first.firstSequence }
+            if found.count >= state.appending.count, zip(found, state.appending).allSatisfy({ $0 == $1 }) {
+                state.appliedSequence = state.appending.last?.lastSequence ?? state.appliedSequence
+            }
+        }
+    }
+
+    func begin(epoch: UInt64) { state.withLock { $0.epoch = epoch } }
+
+    /// The outcome of the append; nil for success.
+    func decide(_ failure: CommitFailure?) {
+        state.withLock { state in
+            state.outcome = failure
+            state.isInDoubt = failure != nil
+        }
+        isDecided.signal()
+    }
+
+    func settle() { state.withLock { $0.isInDoubt = false } }
+
+    // MARK: The committing thread
+
+    /// Waits for the outcome of an append that `begin` posts.
+    func append(_ records: [LogRecord], begin: () -> Bool) throws(CommitFailure) {
+        state.withLock { $0.appending = records }
+        guard begin() else { throw .storage(.stopping) }
+        isDecided.wait()
+        let failure = state.withLock { state in
+            if state.outcome == nil { state.appending = [] }
+            return state.outcome
+        }
+        if let failure { throw failure }
+    }
+
+    /// The own log could not take records that the shared log has.
+    func keep(_ records: [LogRecord]) {
+        state.withLock { state in
+            // Parts of texts that are stored beside the log may be gone when it takes them.
+            state.arrived += records.map {
+                LogRecord(firstSequence: $0.firstSequence, count: $0.count, time: $0.time, body: $0.wholeBody)
+            }
+            state.arrivedBytes += records.reduce(0) { $0 + $1.byteCount }
+            state.appliedSequence = max(state.appliedSequence, records.last?.lastSequence ?? 0)
+        }
+    }
+
+    /// Memory includes the records up to a sequence number. Answers those that the own log does not have.
+    func applied(through sequence: UInt64 = 0) -> [LogRecord] {
+        state.withLock { state in
+            state.appliedSequence = max(state.appliedSequence, sequence)
+            return Array(state.arrived.prefix { $0.lastSequence <= state.appliedSequence })
+        }
+    }
+
+    func takeEpoch() -> UInt64? {
+        state.withLock { state in
+            defer { state.epoch = nil }
+            return state.epoch
+        }
+    }
+
+    /// The own log has the first records of those that arrived.
+    func stored(_ count: Int) {
+        state.withLock { state in
+            state.arrivedBytes -= state.arrived[..<count].reduce(0) { $0 + $1.byteCount }
+            state.arrived.removeFirst(count)
+        }
+    }
+
+    var isInDoubt: Bool { state.withLock { $0.isInDoubt } }
+
+    // MARK: Threads that read etcd
+
+    /// Waits while too much waits for the own log.
+    func awaitRoom() {
+        let pause = Semaphore()
+        while state.withLock({ $0.arrivedBytes > Self.arrivedBytesMax && !$0.isClosed }) {
+            _ = pause.wait(atMost: .milliseconds(20))
+        }
+    }
+
+    func close() { state.withLock { $0.isClosed = true } }
+}

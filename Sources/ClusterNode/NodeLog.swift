@@ -1,0 +1,88 @@
+package import DatabaseScheduler
+package import RealtimeDatabase
+import ReplicatedLog
+package import StorageErrors
+import TreeStorage
+
+/// The commit log of a database that several nodes share: etcd orders the records, and each node keeps them in a
+/// file of its own (``LogFile``).
+///
+/// What this node appends goes to etcd first, in one transaction for all records that wait, and then to the file. What
+/// others append arrives through the database (``Arrival``), which has it stored. Records that etcd has and the file
+/// could not take stay in memory until it can; the log is read as if the file had them.
+package final class NodeLog: CommitLog {
+    private let file: LogFile
+    private let local: SQLiteLog
+    private let progress: LogProgress
+    let keeper: LogKeeper
+
+    init(_ file: LogFile, _ progress: LogProgress, _ keeper: LogKeeper) {
+        self.file = file
+        local = SQLiteLog(file)
+        self.progress = progress
+        self.keeper = keeper
+    }
+
+    package func append(_ records: [LogRecord]) throws(CommitFailure) {
+        guard let last = records.last else { return }
+        try storeArrived()
+        try progress.append(records) { keeper.post(.append(records)) }
+        do throws(CommitFailure) { try store(records) } catch {
+            progress.keep(records)
+            throw error
+        }
+        keeper.post(.kept(through: last.lastSequence))
+    }
+
+    package func storeArrived(through sequence: UInt64) throws(CommitFailure) {
+        let records = progress.applied(through: sequence)
+        try storeArrived()
+        if let last = records.last { keeper.post(.kept(through: last.lastSequence)) }
+    }
+
+    private func storeArrived() throws(CommitFailure) {
+        let records = progress.applied()
+        if records.isEmpty { return }
+        try store(records.filter { $0.lastSequence > file.lastSequence })
+        progress.stored(records.count)
+    }
+
+    private func store(_ records: [LogRecord]) throws(CommitFailure) {
+        if records.isEmpty { return }
+        if let epoch = progress.takeEpoch(), file.lastSequence == 0 { file.begin(epoch: epoch) }
+        try local.append(records)
+    }
+
+    package func storeNextPart(of text: TextParts) throws(CommitFailure) -> TextParts {
+        try local.storeNextPart(of: text)
+    }
+
+    package func dropParts() { local.dropParts() }
+
+    /// Whether this node may append is up to its ownership; here it is found out whether its file takes records.
+    package func probe() throws(CommitFailure) {
+        try storeArrived()
+        try local.probe()
+    }
+
+    package func prune(_ pruning: LogPruning) throws(CommitFailure) -> Bool { try local.prune(pruning) }
+
+    package func forEachRecord(
+        after sequence: UInt64, _ body: (LogRecord) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        // Whether the last append counts will be known once etcd answers again.
+        if progress.isInDoubt { throw .noQuorum }
+        var last = sequence
+        try local.forEachRecord(after: sequence) { (record) throws(StorageError) in
+            last = record.lastSequence
+            try body(record)
+        }
+        for record in progress.applied() where record.lastSequence > last { try body(record) }
+    }
+
+    package func close() {
+        local.close()
+        progress.close()
+        keeper.stop()
+    }
+}

@@ -1,0 +1,99 @@
+import EtcdGateway
+import EtcdMessages
+import EventLoop
+import ReplicatedLog
+
+/// The lease of a node, the name that it holds with it, and the other nodes that run. Used by one thread, which
+/// waits for etcd.
+struct NodeRegistration {
+    private let name: String
+    private let record: NodeRecord
+    private let client: EtcdClient
+    private let news: @Sendable (ClusterNews) -> Void
+    private var lease: NodeLease
+    /// The lease that etcd has granted and that has not ended.
+    private var granted: Int64?
+    /// The name is registered with the lease.
+    private var isRegistered = false
+    private var nodes: [String] = []
+    private var nextLook = MonotonicTime(nanoseconds: .min)
+    private var nextAttempt = MonotonicTime(nanoseconds: .min)
+    private var failures = 0
+    private var isTold = false
+
+    private static let callDuration = Duration.seconds(1)
+    private static let lookInterval = Duration.seconds(2)
+    /// A process that was killed keeps the name for as long as its lease lasts.
+    private static let attemptInterval = Duration.milliseconds(200)
+    private static let failuresUnremarked = 50
+
+    init(_ name: String, _ record: NodeRecord, _ cluster: EtcdCluster, news: @escaping @Sendable (ClusterNews) -> Void)
+    {
+        self.name = name
+        self.record = record
+        self.news = news
+        client = EtcdClient(cluster, preferredMember: Int(record.incarnation % UInt64(cluster.members.count)))
+        lease = NodeLease(seed: record.incarnation)
+    }
+
+    private var now: Int64 { MonotonicTime.currentWithSleep.milliseconds }
+
+    /// Does what is due.
+    ///
+    /// - returns: the lease that keys can be tied to, and the nodes that run.
+    mutating func run() -> (lease: Int64?, nodes: [String]) {
+        handle(.tick)
+        if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
+        if isRegistered, MonotonicTime.current >= nextLook { look() }
+        if isTold != isRegistered {
+            isTold = isRegistered
+            news(isTold ? .leaseBegan : .leaseEnded)
+        }
+        return (isRegistered ? granted : nil, nodes)
+    }
+
+    /// Ends the lease, and with it everything that the node has.
+    mutating func end() { handle(.release) }
+
+    private mutating func handle(_ event: NodeLease.Event) {
+        for action in lease.handle(event, at: now) {
+            switch action {
+            case .grant(let lease, let seconds):
+                handle(.granted(lease, call(EtcdGrantLease(lease, seconds: seconds))))
+            case .keepAlive(let lease): handle(.renewed(lease, call(EtcdKeepLeaseAlive(lease))))
+            case .revoke(let lease): _ = call(EtcdRevokeLease(lease))
+            case .lease(let lease):
+                granted = lease
+                isRegistered = false
+                nodes = []
+            }
+        }
+    }
+
+    private func call<Call: EtcdCall>(_ call: Call) -> Result<Call.Reply, EtcdError> {
+        Result { () throws(EtcdError) in try client.call(call, within: Self.callDuration) }
+    }
+
+    private mutating func register(_ lease: Int64) {
+        nextAttempt = .current + Self.attemptInterval
+        guard case .success(let reply) = call(record.registration(of: name, lease: lease)) else { return }
+        let other = reply.values(0).first
+        // An attempt whose answer was lost may have been successful.
+        if reply.hasSucceeded || other?.lease == lease {
+            failures = 0
+            isRegistered = true
+            nextLook = .current
+            return
+        }
+        failures += 1
+        if failures == Self.failuresUnremarked {
+            news(.nameTaken(address: other.flatMap { NodeRecord($0.value) }?.address ?? "?"))
+        }
+    }
+
+    private mutating func look() {
+        nextLook = .current + Self.lookInterval
+        guard case .success(let reply) = call(EtcdRange(NodeRecord.folder, keysOnly: true)) else { return }
+        nodes = reply.values.map { NodeRecord.name(of: $0.key) }.sorted()
+    }
+}

@@ -1,0 +1,49 @@
+package import StorageErrors
+
+/// A database whose writes another node takes: it follows the log that the nodes share.
+extension Database {
+    /// Applies what another node committed, and tells listeners of it; nobody is answered. What there is to say comes
+    /// out of ``takeReady()`` once the node's own log has the record. Operations that memory has already are left out.
+    ///
+    /// Nothing may be left to tell of the commit before (``isTelling``). Throws if the store could not be read; memory
+    /// is torn then.
+    package func follow(_ record: LogRecord) throws(StorageError) {
+        precondition(telling == nil, "the last commit is not told yet")
+        let start = sequence
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: record.time), outputs: [])
+        for operation in try record.operations() where operation.sequence > sequence {
+            precondition(operation.sequence == sequence + 1, "a record that does not follow those before it")
+            if indexTrie.hasUniques { catalog.forgetProofs() }
+            if case .change(let change) = operation.content {
+                forgetTotals(unlessKeptBy: change)
+                do throws(Failure) {
+                    try perform(change, in: &turn)
+                } catch {
+                    let error = if case .unavailable(let error) = error { error } else { StorageError.damaged("log") }
+                    tornBy = error
+                    throw error
+                }
+            } else {
+                takeOwed(operation.content)
+            }
+            sequence = operation.sequence
+        }
+        if sequence == start { return }
+        pending.append(
+            PendingTurn(
+                requests: [], now: record.time, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
+        rows.trim(looks: 1000)
+        recent.append(record)
+    }
+
+    /// The database, which is empty, belongs to the history that another node has begun.
+    package func begin(epoch: UInt64) {
+        precondition(sequence == 0, "a history that begins with data")
+        epochs = Epochs(current: .init(name: epoch, start: 0))
+    }
+
+    /// The connections of this process that are owed writes. Only a database that takes writes has any.
+    package var creditors: [ConnectionID] {
+        ownedElsewhere == nil ? owed.keys.sorted().map(ConnectionID.init(raw:)) : []
+    }
+}

@@ -1,0 +1,68 @@
+package import EtcdMessages
+
+/// A node of the cluster that runs, as the others see it: the value of `/hearth/1/node/NAME`, which ends with the lease
+/// of the node.
+///
+/// ```
+/// node = version:1 incarnation:8 address                  the address of clients, for operators
+/// ```
+package struct NodeRecord: Hashable, Sendable {
+    /// A random number of the process.
+    package var incarnation: UInt64
+    package var address: String
+
+    package init(incarnation: UInt64, address: String) {
+        self.incarnation = incarnation
+        self.address = address
+    }
+
+    private static let version: UInt8 = 1
+
+    package var bytes: [UInt8] {
+        var fields = FieldWriter()
+        fields.add(Self.version)
+        fields.add(incarnation)
+        fields.add(address.utf8)
+        return fields.bytes
+    }
+
+    /// Nil if the bytes are not a record of a version that is known.
+    package init?(_ bytes: [UInt8]) {
+        var fields = FieldReader(bytes)
+        guard fields.read() == Self.version, let incarnation = fields.read(UInt64.self),
+            let address = String(validating: fields.readRest(), as: UTF8.self)
+        else { return nil }
+        self.init(incarnation: incarnation, address: address)
+    }
+
+    package static let folder = EtcdKeyRange.prefix(Array("/hearth/1/node/".utf8))
+
+    package static func key(of name: String) -> [UInt8] { folder.start + name.utf8 }
+
+    /// The name of the node with a key of the folder.
+    package static func name(of key: [UInt8]) -> String {
+        String(decoding: key.dropFirst(folder.start.count), as: UTF8.self)
+    }
+
+    /// Registers a node, unless one of this name is registered, which the reply has then.
+    package func registration(of name: String, lease: Int64) -> EtcdTransaction {
+        let key = Self.key(of: name)
+        return EtcdTransaction(
+            if: [.init(key, .equal, .createRevision(0))], then: [.put(key: key, value: bytes, lease: lease)],
+            else: [.range(EtcdRange(.key(key)))], isRepeatable: true)
+    }
+
+    /// The order in which nodes claim a database that has no owner: another one for each database, so that its nodes
+    /// share the work, and the same at all nodes.
+    package static func candidates(for database: String, of nodes: [String]) -> [String] {
+        func weight(_ node: String) -> UInt64 {
+            // FNV-1a, and the last step of SplitMix64 to spread it.
+            var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+            for byte in "\(database)/\(node)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
+            hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
+            return hash ^ (hash >> 31)
+        }
+        return nodes.map { (weight($0), $0) }.sorted { $0 > $1 }.map(\.1)
+    }
+}

@@ -1,0 +1,53 @@
+import DatabaseScheduler
+import JSONTree
+import RealtimeDatabase
+import StorageErrors
+import Testing
+
+@testable import ClusterNode
+
+@Suite("What a node's log has, of what etcd has") struct LogProgressTests {
+    private static func record(_ number: UInt64, _ text: String = "1") -> LogRecord {
+        var record = LogRecord(firstSequence: number, time: 0)
+        let value = CanonicalJSON(trusted: Array(text.utf8))
+        record.append(Assignment(target: WriteTarget(path: .root), value: value), uid: [])
+        return record
+    }
+
+    private static func fail(_ progress: LogProgress, _ records: [LogRecord]) {
+        #expect(throws: CommitFailure.noQuorum) {
+            try progress.append(records) {
+                progress.decide(.noQuorum)
+                return true
+            }
+        }
+    }
+
+    @Test("an append of unknown outcome counts if its records arrive")
+    func found() {
+        let progress = LogProgress()
+        let mine = [Self.record(1), Self.record(2)]
+        Self.fail(progress, mine)
+        #expect(progress.isInDoubt)
+        // They may come in several batches.
+        progress.arrived([mine[0]])
+        #expect(progress.applied().isEmpty)
+        progress.arrived([mine[1], Self.record(3, "2")])
+        progress.settle()
+        #expect(!progress.isInDoubt)
+        #expect(progress.applied() == mine)
+    }
+
+    @Test("it does not if others have its place")
+    func replaced() {
+        let progress = LogProgress()
+        Self.fail(progress, [Self.record(1)])
+        progress.arrived([Self.record(1, "2")])
+        progress.settle()
+        // What another node has appended is told to listeners before memory includes it.
+        #expect(progress.applied().isEmpty)
+        #expect(progress.applied(through: 1) == [Self.record(1, "2")])
+        progress.stored(1)
+        #expect(progress.applied(through: 1).isEmpty)
+    }
+}

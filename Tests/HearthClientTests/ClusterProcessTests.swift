@@ -1,0 +1,179 @@
+import EventLoop
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// Three nodes and three members of etcd, each a process, while some of them are killed and paused.
+@Suite(
+    "A cluster of processes", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .timeLimit(.minutes(10)))
+struct ClusterProcessTests {
+    private struct Cluster {
+        let etcd: EtcdServers
+        let folder = TemporaryFolder()
+        let ports: [UInt16]
+        var nodes: [HearthProcess?] = [nil, nil, nil]
+
+        init() throws {
+            etcd = try EtcdServers(count: 3)
+            ports = try FreePort.several(3)
+        }
+
+        /// Returns once the node is ready.
+        mutating func start(_ index: Int) async throws {
+            let members = etcd.ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
+            let node = try HearthProcess([
+                "serve", "--dev", "--no-auth", "--cluster", "etcd://\(members)", "--node", "n\(index + 1)",
+                "--listen", "127.0.0.1:\(ports[index])", "--data", "\(folder.path)/n\(index + 1)", "--log-level",
+                "error",
+            ])
+            nodes[index] = node
+            while true {
+                let line = try #require(await node.line(), "node \(index + 1) has ended")
+                if line.hasPrefix("hearth: ready") { return }
+            }
+        }
+    }
+
+    /// Asks a node once, on a connection of its own. Nil if no answer came.
+    private static func ask(_ method: String, _ path: String, _ body: String = "", port: UInt16) -> (
+        status: Int, body: String
+    )? {
+        let request =
+            "\(method) \(path).json HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        do throws(WaitingConnection.Failure) {
+            let connection = try WaitingConnection(
+                host: "127.0.0.1", port: port, timeout: .seconds(6), deadline: .current + .seconds(6))
+            try connection.send(Array(request.utf8))
+            var answer: [UInt8] = []
+            while true {
+                let bytes = try connection.receive(maximum: 1 << 16)
+                if bytes.isEmpty { break }
+                answer += bytes
+            }
+            let end = answer.indices.first { answer[$0...].starts(with: Array("\r\n\r\n".utf8)) }
+            let words = String(decoding: answer, as: UTF8.self).split(separator: " ", maxSplits: 2)
+            guard let end, words.count == 3, let status = Int(words[1]) else { return nil }
+            return (status, String(decoding: answer[(end + 4)...], as: UTF8.self))
+        } catch {
+            return nil
+        }
+    }
+
+    /// Writes keys of its own, one after the other, to the node that takes writes.
+    private final class Writer: Sendable {
+        struct History: Sendable {
+            var acknowledged: [String] = []
+            /// No answer came.
+            var unknown: [String] = []
+            var refusedCount = 0
+            /// The longest time between two acknowledgements.
+            var longestWait = Duration.zero
+            var isOver = false
+        }
+
+        let history = Mutex(History())
+
+        func run(_ ports: [UInt16]) {
+            var (node, number) = (0, 0)
+            var last = MonotonicTime.current
+            while !history.withLock({ $0.isOver }) {
+                number += 1
+                let key = "k\(number)"
+                let answer = ClusterProcessTests.ask("PUT", "/h/\(key)", "\(number)", port: ports[node])
+                history.withLock { history in
+                    switch answer?.status {
+                    case 200:
+                        history.acknowledged.append(key)
+                        history.longestWait = max(history.longestWait, .current - last)
+                        last = .current
+                    case nil: history.unknown.append(key)
+                    default: history.refusedCount += 1
+                    }
+                }
+                if answer?.status != 200 {
+                    node = (node + 1) % ports.count
+                    poll(nil, 0, 20)
+                }
+            }
+        }
+
+        var acknowledgedCount: Int { history.withLock { $0.acknowledged.count } }
+    }
+
+    private static func wait(_ what: String, until holds: () throws -> Bool) throws {
+        let deadline = MonotonicTime.current + .seconds(60)
+        while try !holds() {
+            try #require(MonotonicTime.current < deadline, "waited for \(what)")
+            poll(nil, 0, 20)
+        }
+    }
+
+    /// The node that takes writes.
+    private static func owner(_ cluster: borrowing Cluster) throws -> Int {
+        var owner: Int?
+        let ports = cluster.ports
+        try wait("an owner") {
+            owner = ports.indices.first { ask("PUT", "/owner", "1", port: ports[$0])?.status == 200 }
+            return owner != nil
+        }
+        return try #require(owner)
+    }
+
+    @Test("loses no acknowledged write, and has none that was refused, whoever is killed or paused")
+    func faults() async throws {
+        var cluster = try Cluster()
+        for index in 0..<3 { try await cluster.start(index) }
+        _ = try Self.owner(cluster)
+        let writer = Writer()
+        let ports = cluster.ports
+        let thread = try NamedThread(name: "writer") { writer.run(ports) }
+        func goOn(_ what: String) throws {
+            let count = writer.acknowledgedCount
+            try Self.wait("writes after \(what)") { writer.acknowledgedCount >= count + 20 }
+        }
+        try goOn("the start")
+        for round in 0..<2 {
+            // The owner dies. Another one takes over, and the first comes back and follows.
+            var owner = try Self.owner(cluster)
+            cluster.nodes[owner] = nil
+            try goOn("the death of the owner")
+            try await cluster.start(owner)
+            // It sleeps for longer than its lease, and wakes up believing that it owns the log.
+            owner = try Self.owner(cluster)
+            cluster.nodes[owner]?.signal(SIGSTOP)
+            try goOn("the pause of the owner")
+            cluster.nodes[owner]?.signal(SIGCONT)
+            cluster.etcd.kill(round)
+            try goOn("the death of a member of etcd")
+            cluster.etcd.pause((round + 1) % 3)
+            // No majority is left.
+            let count = writer.acknowledgedCount
+            poll(nil, 0, 1000)
+            #expect(writer.acknowledgedCount <= count + 1, "acknowledged without a majority")
+            cluster.etcd.resume((round + 1) % 3)
+            try cluster.etcd.start(round)
+            try goOn("the return of the majority")
+        }
+        writer.history.withLock { $0.isOver = true }
+        thread.join()
+        _ = try Self.owner(cluster)
+        let history = writer.history.withLock { $0 }
+        // The owner has written a mark after everything else, which all nodes get.
+        let mark = "\(history.acknowledged.count)"
+        try Self.wait("a mark") { ports.contains { Self.ask("PUT", "/mark", mark, port: $0)?.status == 200 } }
+        var trees: Set<String> = []
+        for port in ports {
+            try Self.wait("the mark") { Self.ask("GET", "/mark", port: port)?.body == mark }
+            trees.insert(try #require(Self.ask("GET", "/h", port: port)).body)
+        }
+        #expect(trees.count == 1, "the nodes have different trees")
+        let tree = try #require(trees.first)
+        let found = Set(tree.matches(of: /"(k[0-9]+)":/).map { String($0.1) })
+        #expect(found.isSuperset(of: history.acknowledged), "acknowledged writes are lost")
+        let known = Set(history.acknowledged + history.unknown)
+        #expect(found.isSubset(of: known), "\(found.subtracting(known).sorted()) were refused, and are there")
+        #expect(history.acknowledged.count >= 200)
+    }
+}

@@ -1,0 +1,176 @@
+import ClusterNode
+import EtcdGateway
+import EventLoop
+import HTTPCodec
+import HearthServer
+import TestSupport
+import Testing
+
+@Suite(
+    "A cluster", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized, .timeLimit(.minutes(5)))
+struct ClusterTests {
+    private static func listen(_ path: String, at node: RealtimeTestServer) throws -> RealtimePeer {
+        let peer = try node.connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        try peer.send(1, "q", #"{"p":"\#(path)","h":""}"#)
+        return peer
+    }
+
+    /// What a peer is told until a message contains a text.
+    private static func told(_ peer: RealtimePeer, until text: String) throws -> [String] {
+        var messages: [String] = []
+        while messages.last?.contains(text) != true { messages.append(try #require(try peer.receiveMessage())) }
+        return messages
+    }
+
+    @Test("listeners at every node hear each commit once, in order, whichever node takes the writes")
+    func following() throws {
+        let cluster = try TestCluster()
+        let first = try cluster.owner()
+        let peers = try TestCluster.names.filter { $0 != first }.map { try Self.listen("/n", at: cluster[$0]) }
+        for peer in peers { _ = try Self.told(peer, until: #""r":1"#) }
+        do {
+            let writer = try cluster[first].connectREST()
+            for number in 1...50 { #expect(try writer.ask("PUT", "/n.json", [], "\(number)").status == 200) }
+        }
+        let expected = (1...50).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# }
+        for peer in peers { #expect(try Self.told(peer, until: #""d":50}"#) == expected) }
+
+        // In an orderly way it gives everything up at once.
+        try cluster.stop(first)
+        let second = try cluster.owner()
+        #expect(second != first)
+        do {
+            let writer = try cluster[second].connectREST()
+            for number in 51...60 { #expect(try writer.ask("PUT", "/n.json", [], "\(number)").status == 200) }
+        }
+        for peer in peers {
+            let told = try Self.told(peer, until: #""d":60}"#)
+            #expect(told == (51...60).map { #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#($0)}}}"# })
+        }
+        // One that comes back reads what it has missed.
+        try cluster.start(first)
+        try cluster.wait("the first node") { try cluster.get("/n", at: first) == "60" }
+    }
+
+    @Test("a node that does not take the writes refuses them, and says which node does")
+    func refusing() throws {
+        let cluster = try TestCluster()
+        let owner = try cluster.owner()
+        let other = try #require(TestCluster.names.first { $0 != owner })
+        try cluster.wait("the value") { try cluster.get("/owner", at: other) == "\"\(owner)\"" }
+        let answer = try cluster[other].connectREST().ask("PUT", "/a.json", [], "1")
+        #expect(answer.status == 503)
+        #expect(answer.text.contains("the node '\(owner)' takes the writes of this database"), "\(answer.text)")
+        let peer = try cluster[other].connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        try peer.send(7, "o", #"{"p":"a","d":1}"#)
+        let refusal = try #require(try peer.receiveMessage())
+        #expect(refusal.contains("the node '\(owner)' takes the writes"), "\(refusal)")
+        #expect(try cluster[other].connectAdminREST().ask("GET", "/readyz").status == 200)
+    }
+
+    @Test("what clients of a node that stops want written when they end is written")
+    func disconnecting() throws {
+        let cluster = try TestCluster()
+        let owner = try cluster.owner()
+        let peer = try cluster[owner].connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        try peer.send(1, "o", #"{"p":"gone","d":true}"#)
+        #expect(try peer.receiveMessage() == RealtimePeer.response(1))
+        let other = try #require(TestCluster.names.first { $0 != owner })
+        #expect(try cluster.get("/gone", at: other) == "null")
+        peer.hangUp()
+        try cluster.wait("the write") { try cluster.get("/gone", at: other) == "true" }
+    }
+
+    @Test("without a majority of etcd nothing is acknowledged, and what is refused is not there afterwards")
+    func majority() throws {
+        let cluster = try TestCluster(etcdMembers: 3)
+        let owner = try cluster.owner()
+        #expect(try cluster[owner].connectREST().ask("PUT", "/w/before.json", [], "1").status == 200)
+        cluster.etcd.pause(0)
+        cluster.etcd.pause(1)
+        // The first one is in doubt until etcd is back: it gets no answer before.
+        let doubtful = try cluster[owner].connectREST()
+        let host = cluster[owner].host
+        try doubtful.send("PUT /w/doubtful.json HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 1\r\n\r\n1")
+        try cluster.wait("the end of the lease") {
+            try cluster[owner].connectAdminREST().ask("GET", "/readyz").text.contains("refuses writes")
+        }
+        for number in 1...3 {
+            #expect(try cluster[owner].connectREST().ask("PUT", "/w/r\(number).json", [], "1").status == 503)
+        }
+        cluster.etcd.resume(0)
+        cluster.etcd.resume(1)
+        let isAccepted = try doubtful.receive(answering: .put).status == 200
+        let next = try cluster.owner()
+        #expect(try cluster[next].connectREST().ask("PUT", "/w/after.json", [], "1").status == 200)
+        for name in TestCluster.names {
+            try cluster.wait("the last write") { try cluster.get("/w/after", at: name) == "1" }
+            let expected = #"{"after":1,"before":1\#(isAccepted ? #","doubtful":1"# : "")}"#
+            #expect(try cluster.get("/w", at: name) == expected)
+        }
+    }
+
+    @Test("a node whose files do not fit the cluster's log does not start, and says what to do")
+    func foreignFiles() throws {
+        let folder = TemporaryFolder()
+        do {
+            let alone = try RealtimeTestServer { $0.dataFolder = folder.path }
+            let client = try alone.connectREST()
+            #expect(try client.ask("PUT", "/a.json?ns=default", [], "1").status == 200)
+        }
+        let cluster = try TestCluster()
+        _ = try cluster.owner()
+        let error = #expect(throws: Server.StartError.self) {
+            let members = cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+            _ = try RealtimeTestServer {
+                $0.dataFolder = folder.path
+                $0.cluster = ClusterConfiguration(members: members, node: "n4")
+            }
+        }
+        #expect(error?.message.contains("its files are of another history") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("a server with data founds the cluster's log, and gives its positions on")
+    func growing() throws {
+        let folder = TemporaryFolder()
+        let etcd = try EtcdServers(count: 1)
+        func server(_ isNode: Bool) throws -> RealtimeTestServer {
+            try RealtimeTestServer {
+                $0.dataFolder = folder.path
+                guard isNode else { return }
+                let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+                $0.cluster = ClusterConfiguration(members: members, node: "n1")
+            }
+        }
+        func position(_ server: RealtimeTestServer) throws -> String {
+            let peer = try server.connect("/.ws?v=5&ns=default")
+            _ = try peer.receive()
+            try peer.send(#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"/none","since":""}}}"#)
+            _ = try peer.receiveMessage()
+            let answer = try #require(try peer.receiveMessage())
+            return String(try #require(answer.firstMatch(of: /"pos":"([0-9a-f]+:[0-9]+)"/)).1)
+        }
+        var before = ""
+        do {
+            let alone = try server(false)
+            for number in 1...3 {
+                #expect(try alone.connectREST().ask("PUT", "/a.json?ns=default", [], "\(number)").status == 200)
+            }
+            before = try position(alone)
+        }
+        for round in 1...2 {
+            let node = try server(true)
+            #expect(try position(node) == before, "round \(round)")
+            let deadline = MonotonicTime.current + TestCluster.patience
+            while try node.connectREST().ask("PUT", "/a.json", [], "4").status != 200 {
+                try #require(MonotonicTime.current < deadline)
+            }
+            let after = try position(node)
+            #expect(after.split(separator: ":")[0] == before.split(separator: ":")[0])
+            before = after
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import ClusterNode
+import EtcdGateway
+import EventLoop
+import Glibc
+import HearthServer
+import TestSupport
+import Testing
+
+/// Three nodes of a cluster in this process, with a real etcd.
+final class TestCluster {
+    let etcd: EtcdServers
+    private let folder = TemporaryFolder()
+    private(set) var nodes: [String: RealtimeTestServer] = [:]
+
+    static let names = ["n1", "n2", "n3"]
+    /// For what takes a few seconds: an election, the end of a lease.
+    static let patience = Duration.seconds(60)
+
+    init(etcdMembers: Int = 1) throws {
+        etcd = try EtcdServers(count: etcdMembers)
+        for name in Self.names { try start(name) }
+    }
+
+    // Before etcd and the folder.
+    deinit { nodes = [:] }
+
+    func start(_ name: String, folder other: String? = nil) throws {
+        let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+        nodes[name] = try RealtimeTestServer {
+            $0.dataFolder = "\(folder.path)/\(other ?? name)"
+            $0.cluster = ClusterConfiguration(members: members, node: name)
+        }
+    }
+
+    /// Ends a node in an orderly way.
+    func stop(_ name: String) throws {
+        try nodes[name]?.beginToStop()
+        nodes[name]?.waitForEnd()
+        nodes[name] = nil
+    }
+
+    subscript(name: String) -> RealtimeTestServer { nodes[name]! }
+
+    /// The node that takes writes, once one does, which is asked to write something.
+    func owner(except other: String? = nil) throws -> String {
+        var found: String?
+        try wait("an owner") {
+            for (name, server) in nodes.sorted(by: { $0.key < $1.key }) where name != other {
+                if try server.connectREST().ask("PUT", "/owner.json", [], "\"\(name)\"").status == 200 { found = name }
+                if found != nil { return true }
+            }
+            return false
+        }
+        return try #require(found)
+    }
+
+    func get(_ path: String, at name: String) throws -> String {
+        try self[name].connectREST().ask("GET", "\(path).json").text
+    }
+
+    /// Waits until something holds; fails if it does not in time.
+    func wait(_ what: String, until holds: () throws -> Bool) throws {
+        let deadline = MonotonicTime.current + Self.patience
+        while try !holds() {
+            try #require(MonotonicTime.current < deadline, "waited for \(what)")
+            poll(nil, 0, 10)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import DatabaseScheduler
+import JSONTree
+import StorageErrors
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("Following the log of another node")
+struct DatabaseFollowTests {
+    private static let reader = DatabaseBench.reader
+    private static let elsewhere = StorageError.ownedElsewhere(node: "n1")
+
+    private static func follower() -> DatabaseBench {
+        let bench = DatabaseBench()
+        bench.database.ownedElsewhere = elsewhere
+        return bench
+    }
+
+    /// The follower stores what the owner has committed, and says what there is to say.
+    private static func follow(_ owner: DatabaseBench, from: Int, _ follower: inout DatabaseBench) throws -> [String] {
+        for record in owner.log[from...] {
+            try follower.database.follow(record)
+            follower.log.append(record)
+        }
+        return follower.commit()
+    }
+
+    @Test("tells listeners what the owner tells its own, whatever is written", arguments: 0..<20 as Range<UInt64>)
+    func pushes(seed: UInt64) throws {
+        var generator = StepGenerator(seed: seed)
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        // The same listeners at both, besides those of the generator.
+        let query = try Query(index: .key, limit: QueryLimit(.first, 2))
+        for place: Path in ["", "a", "b", "a/b"] {
+            owner.process(.listen(place, known: []), .listenQuery(place, query, .tagged(1)), by: Self.reader)
+            follower.process(.listen(place, known: []), .listenQuery(place, query, .tagged(1)), by: Self.reader)
+        }
+        #expect(owner.commit() == follower.commit())
+        for step in 0..<150 {
+            let operation = generator.operation(knowing: { _ in nil }, having: { _ in .null })
+            guard operation.writes || step.isMultiple(of: 40) else { continue }
+            let before = owner.log.count
+            owner.process(step.isMultiple(of: 40) ? .disconnect : operation)
+            let told = owner.commit().filter { $0.hasPrefix("push") }
+            #expect(try Self.follow(owner, from: before, &follower) == told, "seed \(seed), step \(step)")
+            #expect(follower.database.owed == owner.database.owed, "seed \(seed), step \(step)")
+        }
+        #expect(try follower.database.rows.read(.root) == owner.database.rows.read(.root))
+        #expect(follower.database.sequence == owner.database.sequence)
+    }
+
+    @Test("skips operations that memory has, and says nothing before the own log has the record")
+    func repeated() throws {
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        follower.process(.listen("a", known: []), by: Self.reader)
+        _ = follower.commit()
+        owner.process(.set("a", "1"), .set("a", "2"))
+        try follower.database.follow(owner.log[0])
+        try follower.database.follow(owner.log[0])
+        #expect(follower.takeReady().isEmpty)
+        follower.log.append(owner.log[0])
+        #expect(follower.commit() == ["push a 1 to 1", "push a 2 to 1"])
+    }
+
+    @Test("refuses writes, and leaves alone what is owed to connections of the owner that have the same numbers")
+    func refusing() throws {
+        var (owner, follower) = (DatabaseBench(), Self.follower())
+        let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
+        owner.process(.onDisconnect([entry]))
+        _ = try Self.follow(owner, from: 0, &follower)
+        let refusal = "\(Failure.unavailable(Self.elsewhere))"
+        follower.process(.set("a", "1"), .onDisconnect([entry]), .cancelOnDisconnect(""), .forfeit, .disconnect)
+        #expect(follower.takeReady() == ["1 \(refusal)", "2 \(refusal)", "3 done"])
+        #expect(follower.log.count == 1)
+        #expect(follower.database.owed == owner.database.owed)
+        // It takes the writes over, and with them what is owed.
+        follower.database.ownedElsewhere = nil
+        follower.database.orphanAll()
+        follower.process()
+        #expect(try follower.database.rows.read("gone") == "true")
+        #expect(follower.database.owed.isEmpty)
+    }
+}
+
+@Suite("A scheduler whose log is shared")
+struct SharedLogSchedulerTests {
+    /// A scheduler, and what it wants done.
+    private struct Bench: ~Copyable {
+        var scheduler: DatabaseScheduler
+        var actions: [Action] = []
+        private var number: Int64 = 0
+        private var now: Int64 = 1000
+
+        init() {
+            scheduler = DatabaseScheduler(
+                database: Database(index: 0, store: MemoryRowStore(), sequence: 0), limits: DatabaseLimits(),
+                lastTime: 0, isClearing: false, isShared: true, at: Conditions(wall: 1000, uptime: 1000),
+                nanoseconds: { 0 })
+            handle(.opened)
+        }
+
+        mutating func handle(_ event: Event) {
+            now += 1
+            actions = []
+            var next: Event? = event
+            // Steps are taken at once.
+            while let event = next {
+                var new: [Action] = []
+                scheduler.handle(event, at: Conditions(wall: now, uptime: now), into: &new)
+                next = new.contains { if case .step = $0 { true } else { false } } ? .step : nil
+                actions += new
+            }
+        }
+
+        mutating func set(_ path: Path, _ value: CanonicalJSON) {
+            number += 1
+            handle(.requests([Request(connection: DatabaseBench.writer, number: number, operation: .set(path, value))]))
+        }
+
+        var appended: [LogRecord] { actions.compactMap { if case .append(let record) = $0 { record } else { nil } } }
+
+        var stored: [LogRecord] {
+            actions.flatMap { if case .storeArrived(let records) = $0 { records } else { [LogRecord]() } }
+        }
+
+        var replies: [String] {
+            actions.flatMap { action -> [String] in
+                guard case .deliver(let turns) = action else { return [] }
+                return turns.joined().compactMap { if case .reply(_, _, let reply) = $0 { "\(reply)" } else { nil } }
+            }
+        }
+
+        func value(_ path: Path) throws -> CanonicalJSON { try scheduler.database.rows.read(path) }
+    }
+
+    private static func record(_ number: UInt64, _ path: Path, _ value: CanonicalJSON) -> LogRecord {
+        var record = LogRecord(firstSequence: number, time: 5000)
+        record.append(Assignment(target: WriteTarget(path: path), value: value), uid: [])
+        return record
+    }
+
+    @Test("applies what arrives only once it is known what became of its own records")
+    func doubt() throws {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("mine", "1")
+        let mine = bench.appended
+        #expect(mine.count == 1)
+        // Another node owns the log now, and its record has the same number.
+        let theirs = Self.record(1, "theirs", "2")
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(theirs)]))
+        #expect(bench.stored.isEmpty)
+        #expect(try bench.value("theirs") == "null")
+        bench.handle(.commitFailed(.fenced(by: "n2")))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success([])))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
+        bench.handle(.tick(1))
+        bench.handle(.probed(nil))
+        #expect(bench.stored == [theirs])
+        #expect(try bench.value("") == #"{"theirs":2}"#)
+        // Until the node gets the log again.
+        bench.set("mine", "3")
+        #expect(bench.appended.isEmpty)
+        bench.handle(.committed(through: 1))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("mine", "4")
+        #expect(bench.appended.map(\.firstSequence) == [2])
+        // No earlier than what came before it.
+        #expect(bench.appended.map(\.time) == [5000])
+    }
+
+    @Test("its own records count if the log turns out to have them")
+    func found() throws {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        bench.set("mine", "1")
+        let mine = bench.appended
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2")), .record(mine[0])]))
+        bench.handle(.commitFailed(.noQuorum))
+        bench.handle(.commitsDropped)
+        bench.handle(.logRead(.success(try mine[0].operations())))
+        #expect(bench.replies == ["\(Reply.done)"])
+        bench.handle(.tick(1))
+        bench.handle(.probed(nil))
+        #expect(bench.stored == mine)
+        let sequence = bench.scheduler.database.sequence
+        #expect(sequence == 1)
+    }
+
+    @Test("is never closed, however long nobody asks anything")
+    func unused() {
+        let bench = Bench()
+        let mayClose = bench.scheduler.mayClose(at: 1 << 40)
+        #expect(!mayClose)
+    }
+
+    @Test("a node that loses the log ends the connections that rely on it for what is written when they end")
+    func creditors() throws {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
+        bench.handle(
+            .requests([Request(connection: DatabaseBench.writer, number: 1, operation: .onDisconnect([entry]))]))
+        bench.handle(.committed(through: 1))
+        bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
+        let ended = bench.actions.flatMap { if case .endConnections(let ids) = $0 { ids } else { [ConnectionID]() } }
+        #expect(ended == [DatabaseBench.writer])
+        #expect(bench.appended.isEmpty)
+        // The next owner writes it.
+        bench.handle(.requests([Request(connection: DatabaseBench.writer, number: 2, operation: .disconnect)]))
+        #expect(bench.appended.isEmpty)
+        bench.handle(.arrived([.ownership(.owner)]))
+        #expect(bench.appended.count == 1)
+        #expect(try bench.value("gone") == "true")
+    }
+}
