@@ -64,6 +64,9 @@ private func showPlace(_ id: String, _ session: Session, on terminal: Terminal) 
 
 @MainActor
 private func checkOut(_ session: Session, on terminal: Terminal) async throws {
+    if let current = session.activities.current {
+        guard try await terminal.confirm("Leave \(session.places.name(of: current.location))?") else { return }
+    }
     try await terminal.perform("Checking out…") { try await session.activities.checkOut() }
 }
 

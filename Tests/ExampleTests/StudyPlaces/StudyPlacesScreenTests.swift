@@ -56,6 +56,13 @@ struct StudyPlacesScreenTests {
             screen.lines.count == 14 && screen.text.contains("★") && screen.lines[13].contains("Esc")
         }
         ann.type("o")
+        try await ann.wait(for: "Leave Studio Schwabing?")
+        ann.type("n")
+        try await ann.waitUntilGone("Leave Studio Schwabing?")
+        try await ann.wait(for: "You are here.")
+        ann.type("o")
+        try await ann.wait(for: "Leave Studio Schwabing?")
+        ann.type("y")
         try await bob.wait(for: "ann@example.com was at Studio Schwabing today")
         try await bob.waitUntilGone("★")
         try await ann.waitUntilGone("Checking out…")

@@ -44,9 +44,26 @@ struct Route: Equatable {
                     .methodNotAllowed, "It is \(endpoint.method.name) \(String(decoding: head.path, as: UTF8.self)).",
                     allowed: endpoint.method)
             }
-            (self.endpoint, self.id) = (endpoint, String(id))
+            (self.endpoint, self.id) = (endpoint, Self.decoded(id))
             return
         }
         throw APIFailure(.notFound, "There is nothing at this path.")
+    }
+
+    /// A segment without its percent escapes (RFC 3986 2.1). A `%` without two hexadecimal digits stands for itself.
+    private static func decoded(_ segment: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = segment[...]
+        while let character = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if character == "%", digits.count == 2, digits.allSatisfy(\.isHexDigit), let byte = UInt8(digits, radix: 16)
+            {
+                bytes.append(byte)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes += character.utf8
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
