@@ -54,6 +54,8 @@ package enum Action: Sendable {
     /// Asks for ``Event/freeze(behindOthers:)`` as soon as the actions before it are begun: the log can then sync while
     /// rows are collected.
     case freeze(behindOthers: Bool)
+    /// Asks for ``Event/woken`` after so many milliseconds.
+    case wake(milliseconds: Int)
     case report(Report)
 }
 
@@ -79,6 +81,7 @@ extension Action {
         case .failLargeReads: "failLargeReads"
         case .step: "step"
         case .freeze: "freeze"
+        case .wake: "wake"
         case .report: "report"
         }
     }

@@ -136,6 +136,22 @@ extension DatabaseScheduler {
         return admission.hasSmall || mayRunLarge
     }
 
+    // MARK: Turns of transactions
+
+    /// Somebody did not come back in its turn: those who wait for it go on.
+    mutating func passOverdueTurns() {
+        isWakeDue = false
+        if recovery.isUnderWay { return }
+        database.passOverdueTurns(now: now)
+        release()
+    }
+
+    mutating func postWake() {
+        guard !isWakeDue, !recovery.isUnderWay, let deadline = database.turnDeadline else { return }
+        isWakeDue = true
+        emit(.wake(milliseconds: Int(max(1, deadline - now))))
+    }
+
     // MARK: Large writes
 
     /// Large requests come one at a time, and wait for the applier and until memory is looked through; meanwhile small

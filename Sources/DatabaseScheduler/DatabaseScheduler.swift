@@ -39,6 +39,8 @@ package struct DatabaseScheduler: ~Copyable {
     var isStepDue = false
     /// The same for a freeze.
     var isFreezeDue = false
+    /// The same for being woken.
+    var isWakeDue = false
     /// Actions whose answer has to come before the database may be closed, and has not come.
     var unanswered = 0
     /// When requests last came, in milliseconds of uptime.
@@ -78,6 +80,7 @@ package struct DatabaseScheduler: ~Copyable {
         self.conditions = conditions
         self.nanoseconds = nanoseconds
         now = conditions.wall
+        database.takesTurns = true
         lastUse = conditions.uptime
     }
 
@@ -108,6 +111,7 @@ package struct DatabaseScheduler: ~Copyable {
         case .freeze(let behindOthers):
             isFreezeDue = false
             freeze(behindOthers: behindOthers)
+        case .woken: passOverdueTurns()
         case .tick(let number): tick(number)
         case .endSessions:
             // What is owed elsewhere is owed to connections of the owner.
@@ -139,6 +143,7 @@ package struct DatabaseScheduler: ~Copyable {
             prepared(request, serial)
         }
         postStep()
+        postWake()
         #if DEBUG
             if admission.count < 1000 { checkInvariants() }
         #endif
@@ -183,6 +188,8 @@ package struct DatabaseScheduler: ~Copyable {
         if life == .serving {
             life = .settling
             database.largeReadsMax = .max
+            database.takesTurns = false
+            database.endTurns(now: now)
             admission.releaseAll(gate)
         }
         releaseAll()

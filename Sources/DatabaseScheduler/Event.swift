@@ -17,6 +17,8 @@ package enum Event: Sendable {
     case step
     /// Asked for by ``Action/freeze(behindOthers:)``.
     case freeze(behindOthers: Bool)
+    /// Asked for by ``Action/wake(milliseconds:)``.
+    case woken
     /// Time has passed. Ticks are numbered.
     case tick(Int)
     /// The connections that own listeners and on-disconnect writes will all end.
@@ -75,6 +77,7 @@ extension Event {
         case .rules: "rules"
         case .step: "step"
         case .freeze: "freeze"
+        case .woken: "woken"
         case .tick: "tick"
         case .endSessions: "endSessions"
         case .settle: "settle"

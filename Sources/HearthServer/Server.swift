@@ -107,7 +107,10 @@ package final class Server: Sendable {
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
-                endConnection: { contexts.end($0, reason: "another node takes the writes now") }
+                endConnection: { contexts.end($0, reason: "another node takes the writes now") },
+                after: { [loop = group.loops[0]] milliseconds, action in
+                    loop.execute { loop.schedule(after: .milliseconds(milliseconds), action) }
+                }
             ) { loop, delivery in contexts.deliver(delivery, to: loop) }
             let services = try Services(
                 configuration: configuration, folder: folder, directory: directory, databases: databases,

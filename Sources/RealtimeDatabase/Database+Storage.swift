@@ -148,6 +148,12 @@ extension Database {
         for index in lost { pending[index].requests = pending[index].requests.map(beginningAnew) }
         // The lost turns have moved members between groups; running them again moves the members on from there.
         var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
+        // Requests of the lost turns are run again, and answered then.
+        let again = Set(
+            lost.flatMap { pending[$0].requests }.map {
+                TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
+            })
+        outputs += transactions.end().filter { !again.contains($0) }.map(\.output)
         // The data that listeners were allowed by may be other data now.
         var judging = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending.last?.now ?? 0), outputs: [])
         for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &judging) }

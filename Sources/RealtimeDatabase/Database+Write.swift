@@ -3,10 +3,11 @@ import SecurityRules
 import StorageErrors
 
 extension Database {
-    /// Sets one place, after its precondition. Answers what is stored.
+    /// Sets one place, after its precondition. Answers what is stored; nil if the request is refused and its answer
+    /// waits (``TransactionTurns``).
     func set(
-        _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, in turn: inout Turn
-    ) throws(Failure) -> CanonicalJSON {
+        _ target: WriteTarget, _ value: IncomingValue, expecting: [UInt8]?, for request: Request, in turn: inout Turn
+    ) throws(Failure) -> CanonicalJSON? {
         try checkWritable()
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
@@ -16,11 +17,19 @@ extension Database {
             if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: assignment, in: turn) }
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
+            var stale: CanonicalJSON?
             if !isEmpty {
                 let current = try valueToCompare(at: target.path)
                 turn.readBytes += current.bytes.count
-                guard NodeHash.matches(expecting, current) else { throw .stale(current) }
+                if !NodeHash.matches(expecting, current) { stale = current }
             }
+            if mayWrite {
+                switch verdict(on: request, at: target.path, isStale: stale != nil, now: turn.record.time) {
+                case .commit, .answer: break
+                case .wait: return nil
+                }
+            }
+            if let stale { throw .stale(stale) }
         }
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
@@ -38,6 +47,7 @@ extension Database {
         } else {
             try commit(.set(assignment), value.rows, in: &turn)
         }
+        if expecting != nil { passTurn(after: request, at: target.path, in: &turn) }
         return stored
     }
 

@@ -93,6 +93,9 @@ package final class Database {
     let queriesOfPlaceMax: Int
     let keptPlacesMax: Int
     var recent: RecentRecords
+    /// Compare-and-sets that meet at one place take turns. Somebody must then call ``passOverdueTurns(now:)``.
+    package var takesTurns = false
+    var transactions = TransactionTurns()
     /// Records are kept for listeners that resume, also when the log has them.
     package var keepsRecords = false
     var frozen: [FrozenRows] = []
@@ -222,9 +225,9 @@ package final class Database {
         return (turn.record, count, kept)
     }
 
-    /// Connections whose requests are in turns that wait for the log: what they asked later is answered later.
+    /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked later is answered later.
     package var connectionsWithPendingTurns: Set<ConnectionID> {
-        pending.reduce(into: []) { connections, turn in
+        pending.reduce(into: transactions.waitingConnections) { connections, turn in
             for request in turn.requests { connections.insert(request.connection) }
         }
     }
@@ -294,11 +297,12 @@ package final class Database {
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
         if turn.principal !== request.principal { turn.principal = request.principal }
+        answerWaiting(connection, in: &turn)
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):
             let reply: Reply
             do throws(Failure) {
-                let stored = try set(target, value, expecting: expected, in: &turn)
+                guard let stored = try set(target, value, expecting: expected, for: request, in: &turn) else { return }
                 reply = echoes ? .value(echo(of: value, stored, at: target.path, in: turn)) : .done
             } catch {
                 reply = .failed(hiding(error, at: target.path, from: connection, in: turn))
@@ -348,7 +352,9 @@ package final class Database {
             }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .forfeit: forfeit(connection, in: &turn)
-        case .disconnect: disconnect(connection, in: &turn)
+        case .disconnect:
+            disconnect(connection, in: &turn)
+            passTurns(of: connection, in: &turn)
         }
     }
 

@@ -32,6 +32,8 @@ struct DatabaseHost: Sendable {
     let isRevoked: @Sendable (Principal) -> Bool
     /// Puts news into the mailbox of the database thread.
     let report: @Sendable (DatabaseThread.Message) -> Void
+    /// Has a database woken after so many milliseconds.
+    let wake: @Sendable (_ milliseconds: Int, _ database: UInt32) -> Void
     /// Hands a loop what it must send.
     let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
 

@@ -46,12 +46,14 @@ package final class DatabaseThread: Sendable {
     private let history: HistoryReader
     private let preparer: Preparer
 
+    /// - parameter after: calls back after so many milliseconds, on any thread.
     /// - parameter deliver: called on this thread with what each loop must send.
     init(
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
         cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
+        after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
         // The committer and the applier exist before the thread they report to.
@@ -73,6 +75,7 @@ package final class DatabaseThread: Sendable {
             committer: committer, cluster: cluster, applier: applier, history: history,
             preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
             outbound: outbound, isRevoked: isRevoked, report: report,
+            wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)

@@ -191,6 +191,7 @@ final class HostedDatabase {
         case .endConnections(let connections): for connection in connections { host.endConnection(connection) }
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
+        case .wake(let milliseconds): host.wake(milliseconds, index)
         case .report(let news):
             host.report(news, of: name)
             if case .indexesBuilt = news { host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name) }

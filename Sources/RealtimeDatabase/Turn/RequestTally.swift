@@ -66,7 +66,8 @@ package final class RequestTally: Sendable {
     /// A request is done; `outputs` ends with what it had to say.
     func add(_ request: Request, _ outputs: [Output], from start: Int) {
         guard let kind = request.kind else { return }
-        var outcome = Outcome.ok
+        // Only a refusal can be answered later (``TransactionTurns``).
+        var outcome = kind == .transaction && outputs.count == start ? Outcome.conflict : .ok
         if outputs.count > start, case .reply(_, _, .failed(let failure)) = outputs[outputs.count - 1] {
             outcome = failure.outcome
         }

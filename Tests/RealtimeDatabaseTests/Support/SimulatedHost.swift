@@ -35,6 +35,7 @@ final class SimulatedHost {
         var reads: [UInt64: SnapshotRead] = [:]
         var isBacklogFull = false
         var ticks = 0
+        var isWakeDue = false
         /// Clients were told something since they were last checked.
         var hasDelivered = false
 
@@ -202,6 +203,7 @@ final class SimulatedHost {
         case .deliver(let turns): for output in turns.joined() { deliver(output) }
         case .failLargeReads(let error): failReads(error)
         case .step: process.mailbox.post(.step)
+        case .wake: process.isWakeDue = true
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .storeArrived, .endConnections: expect(false, "a log of its own is shared")
         case .report: break
@@ -220,6 +222,10 @@ final class SimulatedHost {
 
     func tick() {
         process.ticks += 1
+        if process.isWakeDue {
+            process.isWakeDue = false
+            handle(.woken)
+        }
         handle(.tick(process.ticks))
         if store.readsLeft == nil, log.isReadable, scheduler.mayClose(at: now) { closeAndOpen() }
     }

@@ -67,7 +67,13 @@ final class SimulatedModel: RequestObserver {
             payEnded()
         }
         let before = memory
-        guard let expected = memory.run(request, now: now) else { return }
+        guard var expected = memory.run(request, now: now) else { return }
+        // A compare-and-set that has to wait for its turn is refused, whatever it compares with.
+        if case .set(_, _, .some, _) = request.operation, !outputs.contains(where: { $0.answers(request) }) {
+            expect(request.connection.kind == .realtime, "a REST client waits for its turn")
+            memory = before
+            expected = .failed(.stale(.null))
+        }
         var hasPushed = false
         for output in outputs {
             switch output {
@@ -185,5 +191,11 @@ extension Operation {
         case .set, .update: true
         default: false
         }
+    }
+}
+
+extension Output {
+    fileprivate func answers(_ request: Request) -> Bool {
+        if case .reply(request.connection, request.number, _) = self { true } else { false }
     }
 }
