@@ -33,7 +33,8 @@ extension Database {
         turn.outputs += transactions.leave(connection, now: turn.record.time).map(\.output)
     }
 
-    /// When the turn of a connection will have lasted too long (``passOverdueTurns(now:)``), in milliseconds since 1970.
+    /// When the turn of a connection will have lasted too long (``passOverdueTurns(now:)``), in milliseconds since
+    /// 1970.
     package var turnDeadline: Int64? { transactions.isEmpty ? nil : transactions.deadline }
 
     /// Answers connections that have waited for others which did not come back. What is said comes out of

@@ -225,7 +225,8 @@ package final class Database {
         return (turn.record, count, kept)
     }
 
-    /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked later is answered later.
+    /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked after
+    /// those is answered after them.
     package var connectionsWithPendingTurns: Set<ConnectionID> {
         pending.reduce(into: transactions.waitingConnections) { connections, turn in
             for request in turn.requests { connections.insert(request.connection) }

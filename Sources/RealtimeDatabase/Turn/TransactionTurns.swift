@@ -3,8 +3,8 @@ import JSONTree
 /// Lets connections whose compare-and-sets meet at one place take turns, so that each retries while no other does.
 ///
 /// The first connection that is refused as stale is answered at once, and the turn is its own: it retries with the
-/// newest value. Until it has committed, or has not come back for a while, the others are refused without an answer: their
-/// answers wait in line, and leave one by one. Without contention nothing waits.
+/// newest value. Until it has committed, or has not come back for a while, the others are refused without an answer:
+/// their answers wait in line, and leave one by one. Without contention nothing waits.
 ///
 /// The line is as fair as its order. A connection that comes back after its turn is over may commit all the same, so
 /// a client that is far away gets ahead, too; and turns become longer for it, up to a limit.
