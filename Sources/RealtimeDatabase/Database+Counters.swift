@@ -31,9 +31,7 @@ extension Database {
             }
             written.removeAll { settings.keptPath(amongTargetsOf: [$0]) != nil }
         }
-        let kept = try KeptTotals.adding(totals(after: written, counting: true), to: written)
-        // Nothing is left of it.
-        return kept.isEmpty ? [try unchanged(assignments[0])] : kept
+        return try totals(after: written, counting: true).added(to: written)
     }
 
     /// Whether a write leaves all totals as they must be.
@@ -43,9 +41,9 @@ extension Database {
 
     /// The totals that a write must change and does not. `counting` if it is about to be made: then the collection that
     /// is being counted takes part in it.
-    private func totals(
+    func totals(
         after assignments: [Assignment], counting: Bool
-    ) throws(Failure) -> [KeptTotals.Total] {
+    ) throws(Failure) -> [DerivedValue] {
         var kept = KeptTotals(catalog.counters, rows, assignments, counterBuild)
         let changed = try Self.reading { () throws(RuleTreeError) in try kept.changedTotals() }
         if let total = changed.first(where: { $0.value == nil }) {
@@ -62,7 +60,7 @@ extension Database {
     }
 
     /// The same place as it is.
-    private func unchanged(_ assignment: Assignment) throws(Failure) -> Assignment {
+    func unchanged(_ assignment: Assignment) throws(Failure) -> Assignment {
         do throws(TreeRows.ReadError) {
             let value = try rows.read(assignment.target.path, bytesMax: comparedBytesMax)
             return Assignment(target: WriteTarget(path: assignment.target.path), value: value)
@@ -89,11 +87,11 @@ extension Database {
         var build = counterBuild ?? CounterBuild(counter.definition)
         if build.definition != counter.definition { build = CounterBuild(counter.definition) }
         var left = childrenMax
-        var totals: [KeptTotals.Total] = []
+        var totals: [DerivedValue] = []
         let isDone = try build.step(rows, childrenLeft: &left) { collection, total in
             let end = collection.encoded.count - counter.definition.collection.encoded.count
             let target = collection.prefix(bytes: end).appending(counter.definition.target)
-            totals.append(KeptTotals.Total(target: target, value: total.value ?? .null))
+            totals.append(DerivedValue(target: target, value: total.value ?? .null))
         }
         counterBuild = isDone ? nil : build
         if isDone {
@@ -103,7 +101,7 @@ extension Database {
         return try write(totals, now: now)
     }
 
-    private func write(_ totals: [KeptTotals.Total], now: Int64) throws(StorageError) -> LogRecord? {
+    private func write(_ totals: [DerivedValue], now: Int64) throws(StorageError) -> LogRecord? {
         var assignments: [Assignment] = []
         let kept = KeptTotals([], rows, [], nil)
         do throws(RuleTreeError) {
@@ -117,7 +115,7 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         do throws(Failure) {
             // A place that goes with its total can be counted itself.
-            assignments = try KeptTotals.adding(self.totals(after: assignments, counting: true), to: assignments)
+            assignments = try self.totals(after: assignments, counting: true).added(to: assignments)
             try commit(Change(assignments), nil, in: &turn)
         } catch {
             // Torn: memory is built anew, and the counting begins again.

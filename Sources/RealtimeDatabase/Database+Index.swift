@@ -17,6 +17,17 @@ extension Database {
     func keepingIndexes(
         _ assignment: Assignment, _ prepared: PreparedEntries? = nil, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
+        if !childCounts.isEmpty {
+            return try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
+                try keepingEntries(assignment, prepared, body)
+            }
+        }
+        try keepingEntries(assignment, prepared, body)
+    }
+
+    private func keepingEntries(
+        _ assignment: Assignment, _ prepared: PreparedEntries?, _ body: () throws(StorageError) -> Void
+    ) throws(StorageError) {
         let path = assignment.target.path
         // No index orders by priorities of its own.
         if indexTrie.isEmpty || assignment.target.isPriority { return try body() }
@@ -139,6 +150,7 @@ extension Database {
         let before = catalog.stored
         catalog.set(definitions, uniques: settings.uniques, counters: settings.counters)
         counterBuild = nil
+        childCounts = ChildCounts()
         uniqueFindings = [:]
         duplicates = UniqueFindings()
         indexTrie = IndexTrie(catalog.indexes)

@@ -136,6 +136,7 @@ extension Database {
         entries = IndexEntries(store: rows.store.base)
         indexBuild = nil
         counterBuild = nil
+        childCounts = ChildCounts()
         try load()
         try replay(operations)
         // What was paid by turns that are lost is owed again.

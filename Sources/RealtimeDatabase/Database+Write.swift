@@ -33,13 +33,13 @@ extension Database {
         }
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
-        try checkUnique([assignment], value.rows)
         turn.record.storedValue = value.stored
-        if !catalog.counters.isEmpty {
-            let assignments = try keepingTotals([assignment], by: turn.principal)
+        if hasDerivedValues {
+            let assignments = try derived([assignment], value.rows, by: turn.principal)
             try commit(Change(assignments), value.rows, in: &turn)
             return assignments.first { $0.target == target }?.value ?? stored
         }
+        try checkUnique([assignment], value.rows)
         if listeners.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
@@ -75,10 +75,13 @@ extension Database {
         try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
         let rows = entries.lazy.compactMap(\.value.rows).first
-        try checkUnique(assignments, rows)
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
-        let kept = catalog.counters.isEmpty ? assignments : try keepingTotals(assignments, by: turn.principal)
-        try commit(.merge(base: Change.base(of: kept, atOrAbove: base), kept), rows, in: &turn)
+        if hasDerivedValues {
+            let derived = try derived(assignments, rows, by: turn.principal)
+            return try commit(.merge(base: Change.base(of: derived, atOrAbove: base), derived), rows, in: &turn)
+        }
+        try checkUnique(assignments, rows)
+        try commit(.merge(base: base, assignments), rows, in: &turn)
     }
 
     private func denial(of assignment: Assignment, in turn: borrowing Turn) -> Failure {

@@ -62,6 +62,8 @@ package final class Database {
     var definitions: [IndexDefinition]?
     var settings = DatabaseSettings()
     var counterBuild: CounterBuild?
+    /// Of collections that have a limit.
+    var childCounts = ChildCounts()
     /// What is known of values that must be unique and are not: by the number of their index, once all children were
     /// looked at; and of the index that is being looked through.
     var uniqueFindings: [UInt32: UniqueFindings] = [:]

@@ -33,7 +33,10 @@ struct SettingsTests {
             ("{\"rules\":{}}", "1:2: Unknown property 'rules': the top level has 'settings' only."),
             ("{\"settings\":{}} x", "1:17: Unexpected text behind the settings."),
             ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
-            ("{\"settings\":{\".owner\":1}}", "1:14: Unknown setting '.owner': there are .count, .sum, .unique."),
+            (
+                "{\"settings\":{\".owner\":1}}",
+                "1:14: Unknown setting '.owner': there are .count, .maxChildren, .sum, .unique."
+            ),
             ("{\"settings\":{\".read\":true}}", "1:14: '.read' belongs in the rules file."),
             ("{\"settings\":{\".unique\":5}}", "1:24: '.unique' is the path of a child, '.value', or a list of these."),
             (
@@ -63,6 +66,20 @@ struct SettingsTests {
             (#"{"settings":{".count":{"off":"a"}}}"#, "1:24: Unknown property of '.count': 'off': did you mean 'of'?"),
             (#"{"settings":{".count":{"of":"","into":"b"}}}"#, "1:29: '' is not the path of a child."),
             (#"{"settings":{".count":{"of":1,"into":"b"}}}"#, "1:29: 'of' of '.count' is the path of a child."),
+            (#"{"settings":{".maxChildren":0}}"#, "1:29: '.maxChildren' is a number from 1 to 100000."),
+            (#"{"settings":{".maxChildren":{"count":1.5}}}"#, "1:38: '.maxChildren' is a number from 1 to 100000."),
+            (
+                #"{"settings":{".maxChildren":{"drop":"first"}}}"#,
+                #"1:29: '.maxChildren' is a number, or an object such as {"count": 100, "drop": "first"}."#
+            ),
+            (
+                #"{"settings":{".maxChildren":{"count":1,"drop":"last"}}}"#,
+                "1:47: 'drop' of '.maxChildren' can be 'first' only."
+            ),
+            (
+                #"{"settings":{"a":{".maxChildren":5},".count":{"of":"b","into":"a/n"}}}"#,
+                "1:63: The total at 'into' would change what a setting looks at in '/a'."
+            ),
             (#"{"settings":{".count":{"of":"a","into":"a/b"}}}"#, "1:40: 'into' must lie outside of 'of'."),
             (
                 #"{"settings":{".count":[{"of":"a","into":"b"},{"of":"c","into":"b/d"}]}}"#,
@@ -95,6 +112,22 @@ struct SettingsTests {
         let written = [Assignment(target: WriteTarget(path: "users/u/spent"), value: "1")]
         let refusal = try settings.refusal(of: written, in: MemoryTree(.null))
         #expect(refusal == #"The server keeps the value at "/users/u/spent": it cannot be written"#)
+    }
+
+    @Test("refuses children beyond a limit in test cases too")
+    func childLimits() throws {
+        let file = #"{"settings":{"a":{"$x":{".maxChildren":2}},"b":{".maxChildren":{"count":1,"drop":"first"}}}}"#
+        let settings = try DatabaseSettings(parsing: Array(file.utf8))
+        #expect(settings.summary == "2 .maxChildren")
+        let tree = MemoryTree(#"{"a":{"p":{"k":1,"l":1},"q":{"k":1,"l":1,"m":1}},"b":{"k":1}}"#)
+        func refusal(_ path: Path, _ value: CanonicalJSON) throws -> String? {
+            try settings.refusal(of: [Assignment(target: WriteTarget(path: path), value: value)], in: tree)
+        }
+        #expect(try refusal("a/p/m", "1") == #""/a/p" may not have more than 2 children"#)
+        #expect(try refusal("a/q/n", "1") != nil)
+        #expect(try refusal("a/q/m", "2") == nil)
+        #expect(try refusal("a/p", #"{"x":1,"y":1}"#) == nil)
+        #expect(try refusal("b/l", "1") == nil)
     }
 
     @Test("is told from a rules file by its first key")

@@ -79,6 +79,17 @@ struct RulesReader {
         return true
     }
 
+    /// Reads a number of at most nine digits, and nothing else; nil, and nothing is read, if none stands here.
+    mutating func wholeNumber() throws(Mistake) -> Int? {
+        _ = try peek()
+        let digits = bytes[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard (1...9).contains(digits.count) else { return nil }
+        let end = digits.endIndex
+        if end < bytes.count, ".eE".utf8.contains(bytes[end]) { return nil }
+        offset = end
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
     /// Reads a string.
     mutating func string() throws(Mistake) -> Text {
         try expect(UInt8(ascii: "\""))

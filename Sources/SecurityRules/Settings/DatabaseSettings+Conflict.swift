@@ -5,6 +5,7 @@ extension DatabaseSettings {
     /// whole tree in memory.
     package func refusal(of assignments: [Assignment], in tree: any RuleTree) throws(RuleTreeError) -> String? {
         if let path = keptPath(amongTargetsOf: assignments) { return Self.refusalText(ofKept: path) }
+        if let text = try exceededLimit(by: assignments, in: tree) { return text }
         return try conflict(of: assignments, in: tree)?.message
     }
 
@@ -42,7 +43,7 @@ private struct ConflictSearch {
     func conflict(in path: [UInt8], _ pattern: ArraySlice<[UInt8]?>) throws(RuleTreeError) -> UniqueConflict? {
         guard let first = pattern.first else { return try conflict(amongChildrenOf: path) }
         if let segment = first { return try conflict(in: path + segment, pattern.dropFirst()) }
-        for segment in try children(of: path) {
+        for segment in try after.children(of: path) {
             if let found = try conflict(in: path + segment, pattern.dropFirst()) { return found }
         }
         return nil
@@ -54,7 +55,7 @@ private struct ConflictSearch {
         let isReplaced = assignments.contains {
             !$0.target.isPriority && $0.target.path.contains(Path(encoded: collection))
         }
-        for segment in try children(of: collection) {
+        for segment in try after.children(of: collection) {
             let path = index.comparedPath(ofChildAt: collection + segment)
             guard let value = try UniqueValue.read(path, in: after) else { continue }
             let old = isReplaced ? nil : try UniqueValue.read(path, in: before)
@@ -66,24 +67,5 @@ private struct ConflictSearch {
             if isNew || known { return UniqueConflict(collection: Path(encoded: collection), index: index) }
         }
         return nil
-    }
-
-    private func children(of path: [UInt8]) throws(RuleTreeError) -> [[UInt8]] {
-        var segments: [[UInt8]] = []
-        switch try after.value(at: path.span.bytes) {
-        case .nothing: break
-        case .text(let json, let range):
-            for child in json.children(in: range) {
-                var segment: [UInt8] = []
-                child.appendSegment(to: &segment)
-                segments.append(segment)
-            }
-        case .spread:
-            try after.forEachChild(of: path.span.bytes) { (segment) throws(RuleTreeError) in
-                segments.append(segment.withUnsafeBytes { [UInt8]($0) })
-                return true
-            }
-        }
-        return segments
     }
 }

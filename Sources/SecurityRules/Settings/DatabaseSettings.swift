@@ -7,12 +7,15 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let uniques: [IndexDefinition]
     /// Counts and sums that the server keeps, in the order of the file.
     package let counters: [CounterDefinition]
+    /// How many children collections may have, in the order of the file.
+    package let childLimits: [ChildLimit]
 
     /// Nothing is switched on.
     package init() {
         file = []
         uniques = []
         counters = []
+        childLimits = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -27,19 +30,21 @@ package struct DatabaseSettings: Hashable, Sendable {
             self.file = file
             uniques = parser.uniques
             counters = parser.counters.map(\.definition)
+            childLimits = parser.childLimits
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
         }
     }
 
-    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty }
+    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty && childLimits.isEmpty }
 
     /// What there is, for people.
     package var summary: String {
         let sums = counters.count { $0.summed != nil }
         let counts = [
             (uniques.count, ".unique"), (counters.count - sums, ".count"), (sums, ".sum"),
+            (childLimits.count, ".maxChildren"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

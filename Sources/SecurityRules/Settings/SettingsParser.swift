@@ -5,10 +5,11 @@ struct SettingsParser: PlaceFileParser {
     var reader: RulesReader
     private(set) var uniques: [IndexDefinition] = []
     var counters: [NamedCounter] = []
+    var childLimits: [ChildLimit] = []
     /// The names of the wildcards on the way to the place at hand.
     private var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".sum", ".unique"]
+    private static let known = [".count", ".maxChildren", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -27,6 +28,7 @@ struct SettingsParser: PlaceFileParser {
             case ".unique":
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
+            case ".maxChildren": try parser.childLimit(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
             default: try parser.child(key, offset, pattern, &hasWildcard)
             }

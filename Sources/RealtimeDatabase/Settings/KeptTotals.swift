@@ -20,13 +20,6 @@ struct KeptTotals {
         var children: Set<[UInt8]> = []
     }
 
-    /// A total that is to stand somewhere, and what stands there.
-    struct Total {
-        var target: Path
-        /// Nil if no number is as large.
-        var value: CanonicalJSON?
-    }
-
     private let counters: [IndexCatalog.Counter]
     private let before: any RuleTree
     private var assignments: [Assignment]
@@ -54,47 +47,18 @@ struct KeptTotals {
     private mutating func add(_ assignment: Assignment, _ counter: Int) {
         let definition = counters[counter].definition
         let path = assignment.target.path
-        var segments = path.segments
-        var pattern = definition.pattern.segments[...]
-        var end = 0
-        while let first = pattern.first {
-            guard let range = segments.next() else {
-                return addBelow(path, assignment.value, assignment.value.range, pattern, counter)
+        definition.pattern.forEachPlace(concernedBy: assignment) { base, isInValue in
+            let place = Place(counter: counter, path: base)
+            let collection = base.appending(definition.collection)
+            let target = base.appending(definition.target)
+            if isInValue || path.contains(collection) {
+                note(place) { $0.isReplaced = true }
+            } else if collection.contains(path) {
+                let child = Array(path.encoded[..<path.segmentEnd(from: collection.encoded.count)])
+                note(place) { $0.children.insert(child) }
+            } else if path.contains(target), path != target {
+                note(place) { _ in }
             }
-            guard first?.elementsEqual(path.encoded[range]) ?? true else { return }
-            pattern.removeFirst()
-            end = range.upperBound
-        }
-        let place = Place(counter: counter, path: path.prefix(bytes: end))
-        let collection = place.path.appending(definition.collection)
-        if path.contains(collection) {
-            note(place) { $0.isReplaced = true }
-        } else if collection.contains(path) {
-            let child = Array(path.encoded[..<path.segmentEnd(from: collection.encoded.count)])
-            note(place) { $0.children.insert(child) }
-        } else {
-            let target = place.path.appending(definition.target)
-            if path.contains(target), path != target { note(place) { _ in } }
-        }
-    }
-
-    /// Notes those in a value that is written above their places.
-    private mutating func addBelow(
-        _ path: Path, _ json: CanonicalJSON, _ range: Range<Int>, _ pattern: ArraySlice<[UInt8]?>, _ counter: Int
-    ) {
-        if json.isNull { return }
-        guard let first = pattern.first else {
-            return note(Place(counter: counter, path: path)) { $0.isReplaced = true }
-        }
-        if let first {
-            let next = Path(encoded: path.encoded + first)
-            guard let inner = json.range(of: Path(encoded: first), in: range) else { return }
-            return addBelow(next, json, inner, pattern.dropFirst(), counter)
-        }
-        for child in json.children(in: range) {
-            var encoded = path.encoded
-            child.appendSegment(to: &encoded)
-            addBelow(Path(encoded: encoded), json, child.value, pattern.dropFirst(), counter)
         }
     }
 
@@ -109,19 +73,19 @@ struct KeptTotals {
 
     /// The totals that the write must change and does not; those of collections that are yet to be counted are left
     /// out. A total that goes can take its place along, which is one less for a count above: the deepest come first.
-    mutating func changedTotals() throws(RuleTreeError) -> [Total] {
-        var changed: [Total] = []
+    mutating func changedTotals() throws(RuleTreeError) -> [DerivedValue] {
+        var changed: [DerivedValue] = []
         var left = changes.sorted { depth(of: $0) > depth(of: $1) }[...]
         while let depth = left.first.map({ depth(of: $0) }) {
             let level = left.prefix { self.depth(of: $0) == depth }
             left.removeFirst(level.count)
-            var totals: [Total] = []
+            var totals: [DerivedValue] = []
             for change in level {
                 if let total = try total(change), try !isThere(total) { totals.append(total) }
             }
             changed += totals
             if totals.isEmpty || left.isEmpty { continue }
-            assignments = Self.adding(totals, to: assignments)
+            assignments = totals.added(to: assignments)
             after = WrittenTree(before, assignments)
         }
         return changed
@@ -132,7 +96,7 @@ struct KeptTotals {
     }
 
     /// The total as it must be after the write; nil if it is yet to be counted.
-    private mutating func total(_ change: Change) throws(RuleTreeError) -> Total? {
+    private mutating func total(_ change: Change) throws(RuleTreeError) -> DerivedValue? {
         let counter = counters[change.place.counter]
         let collection = change.place.path.appending(counter.definition.collection)
         let target = change.place.path.appending(counter.definition.target)
@@ -150,7 +114,7 @@ struct KeptTotals {
         }
         if change.isReplaced {
             let total = try counter.definition.total(ofChildrenOf: collection.encoded, in: after)
-            return Total(target: target, value: total.value)
+            return DerivedValue(target: target, value: total.value)
         }
         var total = DecimalSum()
         if case .text(let json, let range) = try before.value(at: target.encoded.span.bytes),
@@ -159,7 +123,7 @@ struct KeptTotals {
             total.add(number)
         }
         total.add(try difference(change, counter.definition) { _ in true })
-        return Total(target: target, value: total.value)
+        return DerivedValue(target: target, value: total.value)
     }
 
     private func difference(
@@ -173,26 +137,8 @@ struct KeptTotals {
         return difference
     }
 
-    /// The assignments of a write, and those of totals: inside a value that is written, they are put into its text.
-    static func adding(_ totals: [Total], to assignments: [Assignment]) -> [Assignment] {
-        if totals.isEmpty { return assignments }
-        var result = assignments
-        var edits: [Int: [CanonicalJSON.Edit]] = [:]
-        for total in totals {
-            let value = total.value ?? .null
-            let place = assignments.firstIndex { !$0.target.isPriority && $0.target.path.contains(total.target) }
-            if let place, let relative = total.target.suffix(after: assignments[place].target.path) {
-                edits[place, default: []].append(CanonicalJSON.Edit(path: relative, value: value))
-            } else {
-                result.append(Assignment(target: WriteTarget(path: total.target), value: value))
-            }
-        }
-        for (place, edits) in edits { result[place].value = assignments[place].value.setting(edits) }
-        return result
-    }
-
     /// Whether a total stands there after the write, as the write alone leaves it.
-    func isThere(_ total: Total) throws(RuleTreeError) -> Bool {
+    func isThere(_ total: DerivedValue) throws(RuleTreeError) -> Bool {
         switch try after.value(at: total.target.encoded.span.bytes) {
         case .nothing: total.value?.isNull == true
         case .text(let json, let range): json.part(range) == total.value

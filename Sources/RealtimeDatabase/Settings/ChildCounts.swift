@@ -1,0 +1,52 @@
+import JSONTree
+import SecurityRules
+import StorageErrors
+
+/// How many children collections with a limit have: counted when it is first asked, and kept up by every change.
+final class ChildCounts {
+    /// Collections that are remembered.
+    static let collectionsMax = 10_000
+
+    private var counts: [[UInt8]: Int] = [:]
+
+    var isEmpty: Bool { counts.isEmpty }
+
+    /// The number of children; at least `limit` if there are more than that. Costs up to `limit` rows the first time.
+    func count(of collection: Path, upTo limit: Int, _ rows: TreeRows) throws(StorageError) -> Int {
+        if let known = counts[collection.encoded] { return known }
+        var count = 0
+        try rows.forEachChild(of: collection, from: [0], below: [0xFF], .ascending) { _ in
+            count += 1
+            return count < limit
+        }
+        if count < limit {
+            if counts.count >= Self.collectionsMax { counts = [:] }
+            counts[collection.encoded] = count
+        }
+        return count
+    }
+
+    /// Changes rows by `body`, which is all of an assignment.
+    func keeping(
+        _ assignment: Assignment, _ limits: [ChildLimit], _ rows: TreeRows, _ body: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let path = assignment.target.path
+        if assignment.target.isPriority { return try body() }
+        var children: [(collection: [UInt8], child: Path, wasThere: Bool)] = []
+        for range in path.segments {
+            let collection = Array(path.encoded[..<range.lowerBound])
+            if counts[collection] == nil { continue }
+            let child = path.prefix(bytes: range.upperBound)
+            children.append((collection, child, try rows.exists(child)))
+        }
+        try body()
+        for (collection, child, wasThere) in children {
+            counts[collection]? += (try rows.exists(child) ? 1 : 0) - (wasThere ? 1 : 0)
+        }
+        let depth = path.depth
+        if limits.contains(where: { $0.pattern.segments.count >= depth }) {
+            let ends = counts.keys.filter { path.contains(Path(encoded: $0)) }
+            for collection in ends { counts[collection] = nil }
+        }
+    }
+}
