@@ -217,7 +217,7 @@ extension DatabaseScheduler {
     mutating func postStep() {
         guard !isStepDue else { return }
         guard
-            mayTell || mayScan || mayBuildIndex || database.rows.trimBacklog > 0 || mayRunReady
+            mayTell || mayScan || mayBuildIndex || mayExpire || database.rows.trimBacklog > 0 || mayRunReady
                 || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
         else { return }
         isStepDue = true
@@ -236,6 +236,7 @@ extension DatabaseScheduler {
         } else if mayBuildIndex {
             measure("index", &longest) { $0.buildIndex() }
         }
+        measure("expiry", &longest) { $0.expire() }
         measure("trim", &longest) { $0.database.rows.trim(looks: Self.looksPerStep) }
         measure("follow", &longest) { $0.follow() }
         measure("turn", &longest) { $0.runReadySmall() }
@@ -301,9 +302,19 @@ extension DatabaseScheduler {
 
     /// A step of counting what was there before a counter.
     private mutating func count() throws(StorageError) {
-        if let record = try database.countSome(now: now) { emit(.append(record)) }
+        if let record = try database.countSome(now: now) {
+            ownSequence = record.lastSequence
+            emit(.append(record))
+        }
         release()
         if let error = database.tornBy { recover(because: error) }
         applyNext()
     }
+
+    private var mayExpire: Bool {
+        life == .serving && mayRun && database.hasExpired(at: now) && database.refusal == nil
+    }
+
+    /// Removes some of the children that have expired; those that are left come with the next step.
+    mutating func expire() { if mayExpire { runTurn([]) } }
 }

@@ -229,6 +229,7 @@ package struct DatabaseScheduler: ~Copyable {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
+        expire()
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }
         if admission.isEmpty { database.keepsRecords = false }

@@ -75,13 +75,14 @@ extension Database {
     // MARK: Counting what was there before
 
     /// Some totals are not known yet.
-    package var isCounting: Bool { catalog.counters.contains { !$0.isComplete } }
+    package var isCounting: Bool { ownedElsewhere == nil && catalog.counters.contains { !$0.isComplete } }
 
     /// Counts up to so many children of collections whose totals are not known, and writes the totals of those that are
     /// done as one commit, whose record must go to the log. Costs about one row per child.
     package func countSome(childrenMax: Int = 200, now: Int64) throws(StorageError) -> LogRecord? {
         precondition(telling == nil, "the last commit is not told yet")
-        guard refusal == nil, tornBy == nil, let counter = catalog.counters.first(where: { !$0.isComplete }) else {
+        guard isCounting, refusal == nil, tornBy == nil, let counter = catalog.counters.first(where: { !$0.isComplete })
+        else {
             return nil
         }
         var build = counterBuild ?? CounterBuild(counter.definition)

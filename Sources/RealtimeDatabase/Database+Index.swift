@@ -17,12 +17,12 @@ extension Database {
     func keepingIndexes(
         _ assignment: Assignment, _ prepared: PreparedEntries? = nil, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
-        if !childCounts.isEmpty {
-            return try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
+        if childCounts.isEmpty, catalog.expiries.isEmpty { return try keepingEntries(assignment, prepared, body) }
+        try keepingTimes(assignment) { () throws(StorageError) in
+            try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
                 try keepingEntries(assignment, prepared, body)
             }
         }
-        try keepingEntries(assignment, prepared, body)
     }
 
     private func keepingEntries(
@@ -102,7 +102,7 @@ extension Database {
     // MARK: Building
 
     /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
-    package var isBuildingIndex: Bool { unfinishedIndex != nil }
+    package var isBuildingIndex: Bool { unfinishedIndex != nil || unfinishedExpiry != nil }
 
     private var unfinishedIndex: IndexCatalog.Index? {
         catalog.indexes.first { !$0.isComplete || $0.isUnique && !$0.isProven && uniqueFindings[$0.number] == nil }
@@ -132,6 +132,7 @@ extension Database {
                 catalogChanged = true
             }
         }
+        try buildExpiries(childrenLeft: &left)
     }
 
     /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have:
@@ -148,8 +149,10 @@ extension Database {
     /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
     package func setIndexes(_ definitions: [IndexDefinition], _ settings: DatabaseSettings = DatabaseSettings()) {
         let before = catalog.stored
-        catalog.set(definitions, uniques: settings.uniques, counters: settings.counters)
+        catalog.set(definitions, uniques: settings.uniques, counters: settings.counters, expiries: settings.expiries)
         counterBuild = nil
+        expiryBuild = nil
+        nextExpiry = catalog.expiries.isEmpty ? .max : 0
         childCounts = ChildCounts()
         uniqueFindings = [:]
         duplicates = UniqueFindings()

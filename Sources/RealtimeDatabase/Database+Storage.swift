@@ -26,7 +26,7 @@ extension Database {
     /// There is something to freeze.
     package var hasChanges: Bool { changedBytes > 0 || !owedChanged.isEmpty || catalogChanged }
 
-    /// Nobody listens or is owed a write, nothing waits to be said, and the store has everything.
+    /// Nobody listens or is owed a write, nothing waits to be said or will expire, and the store has everything.
     package var isAtRest: Bool {
         guard sessions.isEmpty, listenCount == 0, largeReads.isEmpty, scanWaiters.isEmpty, scanning.isEmpty,
             scanned.isEmpty, pending.isEmpty, telling == nil, tornBy == nil, refusal == nil
@@ -34,6 +34,7 @@ extension Database {
         guard owed.isEmpty, orphans.isEmpty, paid.isEmpty, forfeited.isEmpty, frozen.isEmpty, !hasChanges else {
             return false
         }
+        guard !isCounting, nextExpiry == .max else { return false }
         return durableSequence == sequence && !isBuildingIndex && droppedIndexes.isEmpty && sweepableLater == nil
             && rows.trimBacklog == 0
     }

@@ -62,6 +62,9 @@ package final class Database {
     var definitions: [IndexDefinition]?
     var settings = DatabaseSettings()
     var counterBuild: CounterBuild?
+    var expiryBuild: ExpiryBuild?
+    /// No child expires before, in milliseconds since 1970.
+    var nextExpiry = Int64.max
     /// Of collections that have a limit.
     var childCounts = ChildCounts()
     /// What is known of values that must be unique and are not: by the number of their index, once all children were
@@ -169,6 +172,8 @@ package final class Database {
         owed = try rows.store.owedWrites()
         owedChanged = []
         indexTrie = IndexTrie(catalog.indexes)
+        nextExpiry = catalog.expiries.isEmpty ? .max : 0
+        expiryBuild = nil
         if let definitions { setIndexes(definitions, settings) }
     }
 
@@ -194,6 +199,7 @@ package final class Database {
         turn.outputs.reserveCapacity(requests.count)
         precondition(telling == nil, "the last commit is not told yet")
         if !orphans.isEmpty { payOrphans(in: &turn) }
+        if now >= nextExpiry { expireSome(in: &turn) }
         keepRest(of: &turn)
         var count = 0
         var waiting: [Int] = []
@@ -299,6 +305,7 @@ package final class Database {
 
     func run(_ request: Request, in turn: inout Turn) {
         let connection = request.connection
+        if turn.record.time >= nextExpiry, request.operation.reads { expire(before: request.operation, in: &turn) }
         if turn.principal !== request.principal { turn.principal = request.principal }
         answerWaiting(connection, in: &turn)
         switch request.operation {

@@ -71,6 +71,24 @@ import HearthServer
             "\(stats)")
     }
 
+    @Test("data expires while nobody asks, its listeners are told, and other data stays")
+    func expiry() throws {
+        let server = try RealtimeTestServer()
+        let rest = try server.connectREST()
+        _ = try rest.ask(
+            "PUT", "/.settings/settings.json?ns=example", RESTClient.owner,
+            #"{"settings":{"codes":{".expires":{"since":"made","after":300}}}}"#)
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(2, "q", #"{"p":"/codes","h":""}"#)
+        _ = try peer.receiveMessage()
+        let codes = #"{"a":{"made":{".sv":"timestamp"}},"b":{"made":9e15}}"#
+        #expect(try rest.ask("PUT", "/codes.json?ns=example", [], codes).status == 200)
+        #expect(try peer.receiveMessage()?.contains(#""p":"codes","d":{"a":"#) == true)
+        #expect(try peer.receiveMessage()?.contains(#""p":"codes/a","d":null"#) == true)
+        #expect(try rest.ask("GET", "/codes.json?ns=example&shallow=true").text == #"{"b":true}"#)
+    }
+
     @Test("a client of the realtime protocol gets a denial that says why, and administrators see the duplicates")
     func realtime() throws {
         let server = try RealtimeTestServer()

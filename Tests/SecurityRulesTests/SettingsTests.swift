@@ -35,7 +35,7 @@ struct SettingsTests {
             ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
             (
                 "{\"settings\":{\".owner\":1}}",
-                "1:14: Unknown setting '.owner': there are .count, .maxChildren, .sum, .unique."
+                "1:14: Unknown setting '.owner': there are .count, .expires, .maxChildren, .sum, .unique."
             ),
             ("{\"settings\":{\".read\":true}}", "1:14: '.read' belongs in the rules file."),
             ("{\"settings\":{\".unique\":5}}", "1:24: '.unique' is the path of a child, '.value', or a list of these."),
@@ -66,6 +66,12 @@ struct SettingsTests {
             (#"{"settings":{".count":{"off":"a"}}}"#, "1:24: Unknown property of '.count': 'off': did you mean 'of'?"),
             (#"{"settings":{".count":{"of":"","into":"b"}}}"#, "1:29: '' is not the path of a child."),
             (#"{"settings":{".count":{"of":1,"into":"b"}}}"#, "1:29: 'of' of '.count' is the path of a child."),
+            (
+                #"{"settings":{".expires":5}}"#,
+                #"1:25: '.expires' is the path of a time, or an object such as {"since": "created", "after": 86400000}."#
+            ),
+            (#"{"settings":{".expires":{"since":"t","after":"1"}}}"#, #"1:46: Expected ',' or '}'."#),
+            (#"{"settings":{".expires":["t","t"]}}"#, "1:30: 't' is named twice."),
             (#"{"settings":{".maxChildren":0}}"#, "1:29: '.maxChildren' is a number from 1 to 100000."),
             (#"{"settings":{".maxChildren":{"count":1.5}}}"#, "1:38: '.maxChildren' is a number from 1 to 100000."),
             (

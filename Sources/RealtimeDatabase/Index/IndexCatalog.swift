@@ -23,7 +23,16 @@ struct IndexCatalog {
         var isComplete: Bool
     }
 
+    /// The order in which children expire.
+    struct Expiry {
+        let number: UInt32
+        let definition: ExpiryDefinition
+        /// All children with a time have an entry.
+        var isComplete: Bool
+    }
+
     private(set) var indexes: [Index] = []
+    private(set) var expiries: [Expiry] = []
     private(set) var counters: [Counter] = []
     /// Numbers of indexes whose definition has gone, and of which a store may still have entries.
     private(set) var dropped: [UInt32] = []
@@ -37,7 +46,8 @@ struct IndexCatalog {
 
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
     /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique. Of a
-    /// counter, a line is `count TAB complete TAB pattern TAB collection TAB target TAB summed`; `version TAB number`
+    /// counter, a line is `count TAB complete TAB pattern TAB collection TAB target TAB summed`, of an expiry
+    /// `expires TAB number TAB complete TAB pattern TAB index TAB after`; `version TAB number`
     /// tells how the entries were made, which is 1 if no line does.
     init(stored: [UInt8]) {
         let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
@@ -48,6 +58,7 @@ struct IndexCatalog {
                 if place == 0 { next = number } else { dropped.append(number) }
             }
             if fields.count == 2, fields[0] == "version" { version = Int(fields[1]) ?? version }
+            if fields.count == 6, let expiry = Expiry(fields) { expiries.append(expiry) }
             if fields.count == 6, let counter = Counter(fields) { counters.append(counter) }
             guard fields.count == 4, let number = UInt32(fields[0]),
                 let pattern = IndexPattern(text: String(fields[2])),
@@ -69,8 +80,16 @@ struct IndexCatalog {
 
     /// Keeps those that are defined, and adds what is missing. `uniques` are those whose values must be unique.
     mutating func set(
-        _ definitions: [IndexDefinition], uniques: [IndexDefinition] = [], counters: [CounterDefinition] = []
+        _ definitions: [IndexDefinition], uniques: [IndexDefinition] = [], counters: [CounterDefinition] = [],
+        expiries: [ExpiryDefinition] = []
     ) {
+        let ordered = self.expiries
+        self.expiries = expiries.map { definition in
+            if let known = ordered.first(where: { $0.definition == definition }) { return known }
+            defer { next += 1 }
+            return Expiry(number: next, definition: definition, isComplete: false)
+        }
+        dropped += ordered.filter { !expiries.contains($0.definition) }.map(\.number)
         self.counters = counters.map { definition in
             self.counters.first { $0.definition == definition } ?? Counter(definition: definition, isComplete: false)
         }
@@ -98,7 +117,7 @@ struct IndexCatalog {
             "\($0.number)\t\($0.isComplete ? $0.isProven ? 2 : 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
         }
         let head = [String(next), "version\t\(Self.version)"]
-        let all = head + lines + counters.map(\.line) + dropped.map { String($0) }
+        let all = head + lines + counters.map(\.line) + expiries.map(\.line) + dropped.map { String($0) }
         return Array(all.joined(separator: "\n").utf8)
     }
 
@@ -125,6 +144,11 @@ struct IndexCatalog {
         for place in counters.indices where counters[place].definition == counter { counters[place].isComplete = true }
     }
 
+    /// All children have their entries.
+    mutating func completeExpiry(_ number: UInt32) {
+        for place in expiries.indices where expiries[place].number == number { expiries[place].isComplete = true }
+    }
+
     /// All totals are to be counted again.
     mutating func forgetTotals() { for place in counters.indices { counters[place].isComplete = false } }
 }
@@ -145,5 +169,23 @@ extension IndexCatalog.Counter {
         let paths = [definition.collection, definition.target].map { String(decoding: $0.text, as: UTF8.self) }
         let summed = definition.summed?.description ?? ""
         return "count\t\(isComplete ? 1 : 0)\t\(definition.pattern.text)\t\(paths[0])\t\(paths[1])\t\(summed)"
+    }
+}
+
+extension IndexCatalog.Expiry {
+    /// Reads what ``line`` gives, split at its tabs.
+    fileprivate init?(_ fields: [Substring]) {
+        guard fields[0] == "expires", let number = UInt32(fields[1]),
+            let pattern = IndexPattern(text: String(fields[3])),
+            let index = QueryIndex(description: String(fields[4])), let after = Int64(fields[5])
+        else { return nil }
+        self.number = number
+        definition = ExpiryDefinition(pattern: pattern, index: index, after: after)
+        isComplete = fields[2] == "1"
+    }
+
+    fileprivate var line: String {
+        let place = "\(definition.pattern.text)\t\(definition.index)\t\(definition.after)"
+        return "expires\t\(number)\t\(isComplete ? 1 : 0)\t\(place)"
     }
 }

@@ -79,11 +79,11 @@ struct RulesReader {
         return true
     }
 
-    /// Reads a number of at most nine digits, and nothing else; nil, and nothing is read, if none stands here.
+    /// Reads a number of at most 15 digits, and nothing else; nil, and nothing is read, if none stands here.
     mutating func wholeNumber() throws(Mistake) -> Int? {
         _ = try peek()
         let digits = bytes[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard (1...9).contains(digits.count) else { return nil }
+        guard (1...15).contains(digits.count) else { return nil }
         let end = digits.endIndex
         if end < bytes.count, ".eE".utf8.contains(bytes[end]) { return nil }
         offset = end

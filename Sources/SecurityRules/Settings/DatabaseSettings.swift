@@ -9,6 +9,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let counters: [CounterDefinition]
     /// How many children collections may have, in the order of the file.
     package let childLimits: [ChildLimit]
+    /// When children expire, in the order of the file.
+    package let expiries: [ExpiryDefinition]
 
     /// Nothing is switched on.
     package init() {
@@ -16,6 +18,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         uniques = []
         counters = []
         childLimits = []
+        expiries = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -31,13 +34,14 @@ package struct DatabaseSettings: Hashable, Sendable {
             uniques = parser.uniques
             counters = parser.counters.map(\.definition)
             childLimits = parser.childLimits
+            expiries = parser.expiries
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
         }
     }
 
-    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty && childLimits.isEmpty }
+    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty }
 
     /// What there is, for people.
     package var summary: String {
@@ -45,6 +49,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         let counts = [
             (uniques.count, ".unique"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
+            (expiries.count, ".expires"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

@@ -71,6 +71,7 @@ extension SettingsParser {
             }
             var looked = uniques.map { ($0.pattern, Optional($0.index)) }
             looked += counters.map { ($0.definition.collections, $0.definition.summed) }
+            looked += expiries.map { ($0.pattern, $0.index) }
             looked += childLimits.map { ($0.pattern, nil) }
             for (collection, index) in looked {
                 // Above the place a total stands in a child that is there for other reasons.

@@ -6,10 +6,11 @@ struct SettingsParser: PlaceFileParser {
     private(set) var uniques: [IndexDefinition] = []
     var counters: [NamedCounter] = []
     var childLimits: [ChildLimit] = []
+    var expiries: [ExpiryDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".maxChildren", ".sum", ".unique"]
+    private static let known = [".count", ".expires", ".maxChildren", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -28,6 +29,7 @@ struct SettingsParser: PlaceFileParser {
             case ".unique":
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
+            case ".expires": try parser.expiries(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
             default: try parser.child(key, offset, pattern, &hasWildcard)
