@@ -98,8 +98,23 @@ package final class EtcdServers: Sendable {
         }
     }
 
-    /// Stops a member until `resume`: its connections stay open and silent.
-    package func pause(_ index: Int) { signal(index, SIGSTOP) }
+    /// Stops a member until `resume`: its connections stay open and silent. Returns when all its threads have stopped,
+    /// which the signal alone does not wait for.
+    package func pause(_ index: Int) {
+        guard let process = processes.withLock({ $0[index] }) else { return }
+        Glibc.kill(process, SIGSTOP)
+        while !Self.isStopped(process) { poll(nil, 0, 1) }
+    }
+
+    private static func isStopped(_ process: pid_t) -> Bool {
+        TemporaryFolder.files(in: "/proc/\(process)/task").allSatisfy { thread in
+            let path = "/proc/\(process)/task/\(thread)/stat"
+            let stat = String(decoding: TemporaryFolder.contents(of: path), as: UTF8.self)
+            // The state comes after the name, which is in parentheses; a thread that has ended has none.
+            let state = stat.split(separator: ")").last?.first { $0 != " " }
+            return state == nil || state == "T" || state == "Z"
+        }
+    }
 
     package func resume(_ index: Int) { signal(index, SIGCONT) }
 

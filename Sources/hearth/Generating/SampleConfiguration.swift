@@ -22,7 +22,7 @@ enum SampleConfiguration {
         "legacy-secret-file": "/etc/hearth/legacy-secrets", "tenants": "first,second",
         "token-url": "https://auth.example.com/token", "free-mib-min": "64", "log-format": "text",
         "settings": "/etc/hearth/settings.json", "archive": "/var/lib/hearth-archive", "archive-seconds": "10",
-        "archive-days": "7",
+        "archive-days": "7", "cluster": "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379", "node": "a",
         "audit-log": "/var/log/hearth/audit.log", "slow-ms": "1000",
     ]
 
