@@ -67,7 +67,9 @@ struct ClusterTests {
         try peer.send(7, "o", #"{"p":"a","d":1}"#)
         let refusal = try #require(try peer.receiveMessage())
         #expect(refusal.contains("the node '\(owner)' takes the writes"), "\(refusal)")
-        #expect(try cluster[other].connectAdminREST().ask("GET", "/readyz").status == 200)
+        try cluster.wait("a node that is ready") {
+            try cluster[other].connectAdminREST().ask("GET", "/readyz").status == 200
+        }
     }
 
     @Test("what clients of a node that stops want written when they end is written")
