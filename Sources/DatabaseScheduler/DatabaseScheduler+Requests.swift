@@ -300,7 +300,7 @@ extension DatabaseScheduler {
         if database.changedBytes >= limits.changedBytesSoft { postFreeze() }
     }
 
-    /// A step of counting what was there before a counter.
+    /// A step of counting the children that are older than their counter.
     private mutating func count() throws(StorageError) {
         if let record = try database.countSome(now: now) {
             ownSequence = record.lastSequence

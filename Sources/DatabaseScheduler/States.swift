@@ -41,7 +41,7 @@ package enum Arrival: Sendable {
     case record(LogRecord)
     /// The database, which is empty, belongs to this history.
     case began(epoch: UInt64)
-    /// Whoever owned the log before, its last record has arrived.
+    /// The last record of the previous owner has arrived.
     case ownership(Ownership)
 }
 

@@ -103,7 +103,7 @@ package struct DecimalSum: Equatable, Sendable {
 }
 
 extension CanonicalJSON {
-    /// The number that a leaf is, whose text, priority and all, is `range`; nil if it is none.
+    /// The value of a leaf that is a number, or nil. `range` is its text, with its priority.
     package func number(in range: Range<Int>) -> JSONNumber? {
         bytes.withUnsafeBytes { text in
             let shape = CanonicalShape(text, range)

@@ -13,7 +13,7 @@ private struct LimitedCollection {
 }
 
 extension Database {
-    /// Children that a write drops from one collection at most. What was there before the setting goes in steps.
+    /// The most children that a write drops from one collection. Children older than the setting are dropped in steps.
     static let droppedMax = 1000
 
     /// Whether a write can lead to others in its commit.
@@ -125,7 +125,7 @@ extension Database {
         return found
     }
 
-    /// A write that drops children as well, whatever it wanted to do with them.
+    /// The same write, which also drops children. Its own changes to them have no effect.
     private func dropping(_ dropped: [Path], from assignments: [Assignment]) throws(Failure) -> [Assignment] {
         let places = Set(dropped.map(\.encoded))
         func isBelow(_ path: Path) -> Bool {

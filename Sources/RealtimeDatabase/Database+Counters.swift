@@ -5,7 +5,7 @@ package import StorageErrors
 /// Whether the totals of a counter are right.
 package struct CounterStatus: Sendable {
     package enum State: String, Sendable {
-        /// What was there before is being counted. The totals that are not counted yet are missing, or as they were.
+        /// Older children are being counted. Totals that are not counted yet are missing, or have their former values.
         case counting
         /// All totals are right.
         case kept

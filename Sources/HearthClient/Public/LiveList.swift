@@ -28,7 +28,7 @@ public final class LiveList<Item: Identifiable> {
         (self.query, self.make, self.isBefore) = (query.query, make, isBefore)
     }
 
-    /// The item with an ID; nil if there is none. O(items).
+    /// The item with an ID, or nil. O(items).
     public func item(_ id: Item.ID) -> Item? { items?.first { $0.id == id } }
 
     /// Keeps the items up to date until the task is cancelled. A task that is slow does not see every state, but always

@@ -152,7 +152,7 @@ struct TransactionTurns {
         }
     }
 
-    /// Ends all turns. Answers what waited, in no order that matters.
+    /// Ends all turns. Returns the answers that waited, in path order.
     mutating func end() -> [Waiting] {
         defer { self = TransactionTurns() }
         return lines.sorted { $0.key < $1.key }.flatMap(\.value.waiting)
