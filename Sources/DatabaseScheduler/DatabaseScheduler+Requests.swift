@@ -43,8 +43,6 @@ extension DatabaseScheduler {
 
     private mutating func readHistory() {
         guard let questions = admission.takeQuestions() else { return }
-        // What the reader does not see any more is then still here.
-        database.keepsRecords = true
         emit(.readHistory(questions))
     }
 

@@ -10,9 +10,14 @@ extension Database {
 
     /// What must be read of the log before a request is carried out: what came after a number, of what concerns a path.
     /// Nil if nothing, also for those who may not read there.
+    ///
+    /// A request may wait after this: the records that it needs are kept from now on (``keepsRecords``).
     package func historyNeeded(for request: Request, now: Int64) -> (path: Path, after: UInt64)? {
         guard case .listen(let path, _, .position(let since)?, nil) = request.operation,
-            since.sequence < sequence, epochs.contain(since, through: sequence), !isRecent(since),
+            epochs.contain(since, through: sequence)
+        else { return nil }
+        keepsRecords = true
+        guard since.sequence < sequence, !isRecent(since),
             (try? isAllowed(.read(path), by: request.principal, now: now)) == true
         else { return nil }
         return (path, since.sequence)

@@ -101,7 +101,7 @@ package final class Database {
     /// Compare-and-sets that meet at one place take turns. Somebody must then call ``passOverdueTurns(now:)``.
     package var takesTurns = false
     var transactions = TransactionTurns()
-    /// Records are kept for listeners that resume, also when the log has them.
+    /// Records are kept for listeners that resume, also when the log has them. To be cleared when no request waits.
     package var keepsRecords = false
     var frozen: [FrozenRows] = []
     /// Bytes of memory in what was frozen and not applied.

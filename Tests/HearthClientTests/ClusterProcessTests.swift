@@ -36,9 +36,9 @@ struct ClusterProcessTests {
     }
 
     /// Asks a node once, on a connection of its own. Nil if no answer came.
-    private static func ask(_ method: String, _ path: String, _ body: String = "", port: UInt16) -> (
-        status: Int, body: String
-    )? {
+    private static func askBlocking(
+        _ method: String, _ path: String, _ body: String = "", port: UInt16
+    ) -> (status: Int, body: String)? {
         let request =
             "\(method) \(path).json HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
@@ -61,6 +61,12 @@ struct ClusterProcessTests {
         }
     }
 
+    private static func ask(
+        _ method: String, _ path: String, _ body: String = "", port: UInt16
+    ) async throws -> (status: Int, body: String)? {
+        try await onThread { askBlocking(method, path, body, port: port) }
+    }
+
     /// Writes keys of its own, one after the other, to the node that takes writes.
     private final class Writer: Sendable {
         struct History: Sendable {
@@ -81,7 +87,7 @@ struct ClusterProcessTests {
             while !history.withLock({ $0.isOver }) {
                 number += 1
                 let key = "k\(number)"
-                let answer = ClusterProcessTests.ask("PUT", "/h/\(key)", "\(number)", port: ports[node])
+                let answer = ClusterProcessTests.askBlocking("PUT", "/h/\(key)", "\(number)", port: ports[node])
                 history.withLock { history in
                     switch answer?.status {
                     case 200:
@@ -102,71 +108,69 @@ struct ClusterProcessTests {
         var acknowledgedCount: Int { history.withLock { $0.acknowledged.count } }
     }
 
-    private static func wait(_ what: String, until holds: () throws -> Bool) throws {
-        let deadline = MonotonicTime.current + .seconds(60)
-        while try !holds() {
-            try #require(MonotonicTime.current < deadline, "waited for \(what)")
-            poll(nil, 0, 20)
-        }
-    }
-
     /// The node that takes writes.
-    private static func owner(_ cluster: borrowing Cluster) throws -> Int {
+    private static func owner(_ ports: [UInt16]) async throws -> Int {
         var owner: Int?
-        let ports = cluster.ports
-        try wait("an owner") {
-            owner = ports.indices.first { ask("PUT", "/owner", "1", port: ports[$0])?.status == 200 }
+        try await eventually("an owner") {
+            owner = try await first(of: ports) { try await ask("PUT", "/owner", "1", port: $0)?.status == 200 }
             return owner != nil
         }
         return try #require(owner)
+    }
+
+    private static func first(of ports: [UInt16], where holds: (UInt16) async throws -> Bool) async throws -> Int? {
+        for (index, port) in ports.enumerated() where try await holds(port) { return index }
+        return nil
     }
 
     @Test("loses no acknowledged write, and has none that was refused, whoever is killed or paused")
     func faults() async throws {
         var cluster = try Cluster()
         for index in 0..<3 { try await cluster.start(index) }
-        _ = try Self.owner(cluster)
-        let writer = Writer()
         let ports = cluster.ports
+        _ = try await Self.owner(ports)
+        let writer = Writer()
         let thread = try NamedThread(name: "writer") { writer.run(ports) }
-        func goOn(_ what: String) throws {
+        func goOn(_ what: String) async throws {
             let count = writer.acknowledgedCount
-            try Self.wait("writes after \(what)") { writer.acknowledgedCount >= count + 20 }
+            try await eventually("writes after \(what)") { writer.acknowledgedCount >= count + 20 }
         }
-        try goOn("the start")
+        try await goOn("the start")
         for round in 0..<2 {
             // The owner dies. Another one takes over, and the first comes back and follows.
-            var owner = try Self.owner(cluster)
+            var owner = try await Self.owner(ports)
             cluster.nodes[owner] = nil
-            try goOn("the death of the owner")
+            try await goOn("the death of the owner")
             try await cluster.start(owner)
             // It sleeps for longer than its lease, and wakes up believing that it owns the log.
-            owner = try Self.owner(cluster)
+            owner = try await Self.owner(ports)
             cluster.nodes[owner]?.signal(SIGSTOP)
-            try goOn("the pause of the owner")
+            try await goOn("the pause of the owner")
             cluster.nodes[owner]?.signal(SIGCONT)
             cluster.etcd.kill(round)
-            try goOn("the death of a member of etcd")
+            try await goOn("the death of a member of etcd")
             cluster.etcd.pause((round + 1) % 3)
             // No majority is left.
             let count = writer.acknowledgedCount
-            poll(nil, 0, 1000)
+            try await Task.sleep(for: .seconds(1))
             #expect(writer.acknowledgedCount <= count + 1, "acknowledged without a majority")
             cluster.etcd.resume((round + 1) % 3)
             try cluster.etcd.start(round)
-            try goOn("the return of the majority")
+            try await goOn("the return of the majority")
         }
         writer.history.withLock { $0.isOver = true }
-        thread.join()
-        _ = try Self.owner(cluster)
+        try await onThread { thread.join() }
+        _ = try await Self.owner(ports)
         let history = writer.history.withLock { $0 }
         // The owner has written a mark after everything else, which all nodes get.
         let mark = "\(history.acknowledged.count)"
-        try Self.wait("a mark") { ports.contains { Self.ask("PUT", "/mark", mark, port: $0)?.status == 200 } }
+        try await eventually("a mark") {
+            try await Self.first(of: ports) { try await Self.ask("PUT", "/mark", mark, port: $0)?.status == 200 } != nil
+        }
         var trees: Set<String> = []
         for port in ports {
-            try Self.wait("the mark") { Self.ask("GET", "/mark", port: port)?.body == mark }
-            trees.insert(try #require(Self.ask("GET", "/h", port: port)).body)
+            try await eventually("the mark") { try await Self.ask("GET", "/mark", port: port)?.body == mark }
+            trees.insert(try #require(try await Self.ask("GET", "/h", port: port)).body)
         }
         #expect(trees.count == 1, "the nodes have different trees")
         let tree = try #require(trees.first)

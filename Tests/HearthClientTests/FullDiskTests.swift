@@ -29,7 +29,9 @@ struct FullDiskTests {
 
         try server.process.limitFiles(to: nil)
         // The server tries again a few times in a second.
-        while try httpGet("/readyz", from: server.address).hasPrefix("HTTP/1.1 503 ") { await Task.yield() }
+        try await eventually("readiness") {
+            try !httpGet("/readyz", from: server.address).hasPrefix("HTTP/1.1 503 ")
+        }
         try await client.set(place("a"), to: json("3"))
         #expect(try await client.get(path("a")).description == "3")
     }

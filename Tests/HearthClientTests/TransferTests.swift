@@ -132,7 +132,9 @@ struct TransferTests {
         let server = try BrokenServer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":1", ends: false)
         let folder = TemporaryFolder()
         let process = try HearthProcess(["export", "\(server.urlText)/", folder.path + "/out.json"])
-        while contents(folder.path + "/out.json.part").isEmpty { await Task.yield() }
+        try await eventually("the beginning of the file") {
+            process.hasEnded || !contents(folder.path + "/out.json.part").isEmpty
+        }
         process.signal(signal)
         #expect(try await process.outcome() == Outcome(code: 1, output: "", errors: "hearth export: interrupted\n"))
         #expect(TemporaryFolder.files(in: folder.path) == [])
@@ -262,7 +264,7 @@ struct TransferTests {
         }
         var least: [Int] = []
         for number in 0..<3 {
-            while acknowledged.value < (number + 1) * 20 { await Task.yield() }
+            try await eventually("writes") { acknowledged.value >= (number + 1) * 20 }
             least.append(acknowledged.value)
             let made = try await HearthProcess.run("backup", "\(copy)\(number)", "--data", data)
             #expect(made.code == 0 && made.output.hasPrefix("\(copy)\(number): default up to sequence "), "\(made)")
@@ -304,7 +306,7 @@ struct TransferTests {
             #expect(try await HearthProcess.run("set", "/rooms", text, "--url", url) == success())
             // A commit of this millisecond is in what is restored, one of the next is not.
             let time = WallClock.milliseconds
-            while WallClock.milliseconds <= time { await Task.yield() }
+            try await eventually("the next millisecond") { WallClock.milliseconds > time }
             return "\(Timestamp(milliseconds: time))"
         }
         // A database is archived from its first copy on, which is made a second after the first write.

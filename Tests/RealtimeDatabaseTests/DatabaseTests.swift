@@ -107,6 +107,18 @@ struct DatabaseTests {
         #expect(bench.commit() == ["missed nothing", "9 listening at 3 recovered"])
     }
 
+    @Test("a listener that waits for its turn resumes, although the log gets what it missed in the meantime")
+    func waitingListener() throws {
+        var bench = Bench()
+        bench.process(.set("a", "1"))
+        let listen = Operation.listen("a", known: nil, since: .position(Position(epoch: 0, sequence: 0)))
+        let request = Request(connection: Self.reader, number: 2, principal: .nobody, operation: listen)
+        #expect(bench.database.historyNeeded(for: request, now: 0) == nil)
+        #expect(bench.commit() == ["1 done"])
+        bench.process(listen, by: Self.reader)
+        #expect(bench.commit() == ["missed a 1", "join 2", "2 listening at 1 recovered"])
+    }
+
     @Test("a listener that asks for positions and begins anew is sent what differs")
     func knownData() throws {
         var bench = Bench()

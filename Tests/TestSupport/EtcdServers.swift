@@ -27,7 +27,7 @@ package final class EtcdServers: Sendable {
     package let ports: [UInt16]
     private let arguments: [[String]]
     private let folder = TemporaryFolder()
-    private let processes: Mutex<[pid_t?]>
+    private let processes: Mutex<[ChildProcess?]>
 
     /// Starts the members, and returns when all of them serve.
     ///
@@ -84,26 +84,25 @@ package final class EtcdServers: Sendable {
         var process: pid_t = 0
         let code = posix_spawn(&process, program, &actions, nil, &strings, environ)
         guard code == 0 else { throw SystemError("start etcd", code: code) }
-        processes.withLock { $0[index] = process }
+        let child = try ChildProcess(process)
+        processes.withLock { $0[index] = child }
     }
 
     /// Ends a member as a loss of power would, except that the system's caches stay.
     package func kill(_ index: Int) {
-        processes.withLock { processes in
-            guard let process = processes[index] else { return }
-            Glibc.kill(process, SIGCONT)
-            Glibc.kill(process, SIGKILL)
-            waitpid(process, nil, 0)
-            processes[index] = nil
+        let process = processes.withLock { processes in
+            defer { processes[index] = nil }
+            return processes[index]
         }
+        process?.kill()
     }
 
     /// Stops a member until `resume`: its connections stay open and silent. Returns when all its threads have stopped,
     /// which the signal alone does not wait for.
     package func pause(_ index: Int) {
         guard let process = processes.withLock({ $0[index] }) else { return }
-        Glibc.kill(process, SIGSTOP)
-        while !Self.isStopped(process) { poll(nil, 0, 1) }
+        process.signal(SIGSTOP)
+        while !Self.isStopped(process.number) { poll(nil, 0, 1) }
     }
 
     private static func isStopped(_ process: pid_t) -> Bool {
@@ -119,7 +118,7 @@ package final class EtcdServers: Sendable {
     package func resume(_ index: Int) { signal(index, SIGCONT) }
 
     private func signal(_ index: Int, _ number: Int32) {
-        processes.withLock { if let process = $0[index] { Glibc.kill(process, number) } }
+        processes.withLock { $0[index] }?.signal(number)
     }
 
     /// What a member wrote to its log.

@@ -2,6 +2,7 @@ import EventLoop
 import HearthClient
 import HearthServer
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("A database that cannot connect says so", .timeLimit(.minutes(15)))
@@ -203,7 +204,7 @@ struct ConnectionStateTests {
         let database = try open(silent.urlText) { $0.requestTimeout = .milliseconds(50) }
         let timedOut = DatabaseError.timedOut("no answer within 0.05 seconds")
         _ = await silent.heard.next("GET")
-        while database.connectionState != .connected { await Task.yield() }
+        try await eventually("a connection") { database.connectionState == .connected }
         for _ in 0..<3 {
             #expect(await failure { _ = try await database.reference(withPath: "x").getData() } == timedOut)
             #expect(await failure { try await database.reference(withPath: "x").setValue(1) } == timedOut)

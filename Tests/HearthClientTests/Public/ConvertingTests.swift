@@ -1,4 +1,5 @@
 import HearthClient
+import TestSupport
 import Testing
 
 @Suite("Values without wrapping", .timeLimit(.minutes(15)))
@@ -89,14 +90,14 @@ struct ConvertingTests {
         let value = ObservedValue(database.reference(withPath: "list/a"), as: Message.self)
         #expect(list.isLoaded == false)
         try await other.reference(withPath: "list").setValue(["a": ["text": "A"], "b": ["wrong": 1]])
-        while list.children["a"] == nil || value.value == nil { await Task.yield() }
+        try await eventually("the first message") { list.children["a"] != nil && value.value != nil }
         #expect(list.children.map(\.value.text) == ["A"])
         #expect(list.children.malformed.map(\.id) == ["b"])
         #expect(value.value == Message(text: "A", at: nil))
         try await other.reference(withPath: "list/a").setValue(5)
-        while value.error == nil { await Task.yield() }
+        try await eventually("the error") { value.error != nil }
         #expect(value.error == .typeMismatch("an object was expected"))
-        while !list.children.isEmpty { await Task.yield() }
+        try await eventually("an empty list") { list.children.isEmpty }
         #expect(list.error == nil && list.isLoaded)
     }
 }

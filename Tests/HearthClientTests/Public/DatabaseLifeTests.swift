@@ -1,5 +1,6 @@
 import HearthClient
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("How long a database lives", .timeLimit(.minutes(15)))
@@ -46,7 +47,7 @@ struct DatabaseLifeTests {
             #expect(await log.next() == "cancelled")
         }
         // The thread may be about to let go of its last reference.
-        while released != nil { await Task.yield() }
+        try await eventually("the end of the database") { released == nil }
     }
 
     @Test("one for all of the program, with options that count when it is made")

@@ -1,4 +1,5 @@
 import HearthClient
+import TestSupport
 import Testing
 
 @Suite("A live list", .timeLimit(.minutes(15)))
@@ -42,12 +43,12 @@ struct LiveListTests {
         let notes = list(place)
         var told: [[String]] = []
         let following = Task { try await notes.follow { told.append($0.map(\.text)) } }
-        while notes.items == nil { await Task.yield() }
+        try await eventually("a list") { notes.items != nil }
         #expect(notes.items == [])
         try await other.setValue(["a": ["text": "Z"], "b": ["text": "Y"]])
-        while notes.items?.count != 2 { await Task.yield() }
+        try await eventually("two notes") { notes.items?.count == 2 }
         try await other.child("a/text").setValue("A")
-        while notes.items?.first?.id != "a" { await Task.yield() }
+        try await eventually("the other order") { notes.items?.first?.id == "a" }
         #expect(told == [[], ["Y", "Z"], ["A", "Y"]])
         following.cancel()
         _ = await following.result

@@ -6,11 +6,10 @@ import Testing
 
 /// The `hearth` program that was built with the tests, running.
 final class HearthProcess: Sendable {
-    private let process: pid_t
+    private let process: ChildProcess
     private let input: Int32
     private let output: LineReader
     private let errors: LineReader
-    private let isOver = Mutex(false)
 
     /// Beside the program that runs the tests, or what `HEARTH_BINARY` names.
     private static let binary =
@@ -30,7 +29,7 @@ final class HearthProcess: Sendable {
         let (process, pipes) = try HearthProcess.spawning.withLock { _ in
             try HearthProcess.spawn(binary, words, environment)
         }
-        self.process = process
+        self.process = try ChildProcess(process)
         input = pipes[1]
         output = try LineReader(pipes[2])
         errors = try LineReader(pipes[4])
@@ -75,6 +74,7 @@ final class HearthProcess: Sendable {
 
     /// How it ended, and all it said that was not read as lines.
     struct Outcome: Equatable {
+        /// The exit code, or the signal that ended it as a negative number.
         var code: Int32
         var output: String
         var errors: String
@@ -91,7 +91,9 @@ final class HearthProcess: Sendable {
         }
     }
 
-    func signal(_ number: Int32) { kill(process, number) }
+    func signal(_ number: Int32) { process.signal(number) }
+
+    var hasEnded: Bool { process.hasEnded }
 
     /// Lets no file of it grow beyond so many bytes, as if the disk were full; nil for as large as it likes.
     func limitFiles(to bytes: UInt64?) throws { try limit(RLIMIT_FSIZE, to: bytes) }
@@ -102,26 +104,22 @@ final class HearthProcess: Sendable {
         typealias Call = @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
         let prlimit = unsafeBitCast(try #require(dlsym(nil, "prlimit")), to: Call.self)
         var limit = rlimit()
-        try #require(prlimit(process, Int32(resource.rawValue), nil, &limit) == 0)
+        try #require(prlimit(process.number, Int32(resource.rawValue), nil, &limit) == 0)
         limit.rlim_cur = value.map { rlim_t($0) } ?? limit.rlim_max
-        try #require(prlimit(process, Int32(resource.rawValue), &limit, nil) == 0)
+        try #require(prlimit(process.number, Int32(resource.rawValue), &limit, nil) == 0)
     }
 
     /// Descriptors that it has open.
-    var descriptorCount: Int { TemporaryFolder.files(in: "/proc/\(process)/fd").count }
+    var descriptorCount: Int { TemporaryFolder.files(in: "/proc/\(process.number)/fd").count }
 
     /// Its address space, in bytes.
     var addressSpace: Int {
-        let pages = String(decoding: TemporaryFolder.contents(of: "/proc/\(process)/statm"), as: UTF8.self)
+        let pages = String(decoding: TemporaryFolder.contents(of: "/proc/\(process.number)/statm"), as: UTF8.self)
         return (Int(pages.prefix { $0 != " " }) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    deinit {
-        // A test that fails half-way leaves nothing behind. After `outcome` the number may be another's.
-        if isOver.withLock({ $0 }) { return }
-        kill(process, SIGKILL)
-        waitpid(process, nil, 0)
-    }
+    // A test that fails half-way leaves nothing running.
+    deinit { process.kill() }
 
     /// The next line of output; nil at its end.
     func line() async -> String? { await output.line() }
@@ -131,15 +129,7 @@ final class HearthProcess: Sendable {
         close(input)
         let output = await output.rest()
         let errors = await errors.rest()
-        let process = process
-        let status = try await onThread { () -> Int32 in
-            var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
-            return status
-        }
-        isOver.withLock { $0 = true }
-        // Ended by itself, or negative: by this signal.
-        return Outcome(code: status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F), output: output, errors: errors)
+        return Outcome(code: await process.exitCode(), output: output, errors: errors)
     }
 
     /// Runs it to its end.

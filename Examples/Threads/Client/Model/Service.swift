@@ -46,7 +46,7 @@ final class Service: Sendable {
             call.body = body.bytes
         }
         let answer: HTTPAnswer
-        do throws(ConnectionError) { answer = try await call.anyAnswer(on: loop, patience: .seconds(30)) } catch {
+        do throws(ConnectionError) { answer = try await call.anyAnswer(on: loop, patience: .seconds(60)) } catch {
             if case .cancelled = error { throw CancellationError() }
             throw Problem("The service cannot be reached: \(error).")
         }

@@ -1,0 +1,68 @@
+package import EventLoop
+import Glibc
+import Synchronization
+
+/// A process that a test has started. A thread waits for its end and collects it at once: the library that runs the
+/// tests watches for ended processes too, and spins as long as one is left uncollected.
+package final class ChildProcess: Sendable {
+    private struct State {
+        /// As `waitpid` gives it; nil while the process runs.
+        var status: Int32?
+        var waiters: [CheckedContinuation<Int32, Never>] = []
+    }
+
+    private final class End: Sendable { let state = Mutex(State()) }
+
+    /// Its number, which may be another's after its end.
+    package let number: Int32
+    private let end: End
+    private let collector: NamedThread
+
+    /// - parameter number: a process that nobody else waits for.
+    package init(_ number: Int32) throws(SystemError) {
+        self.number = number
+        let end = End()
+        self.end = end
+        collector = try NamedThread(name: "collector") {
+            // It is left uncollected until the lock is held, so that nobody sends a signal to another process.
+            var info = siginfo_t()
+            while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            let (status, waiters) = end.state.withLock { state in
+                var status: Int32 = 0
+                while waitpid(number, &status, 0) < 0, errno == EINTR {}
+                state.status = status
+                defer { state.waiters = [] }
+                return (status, state.waiters)
+            }
+            for waiter in waiters { waiter.resume(returning: status) }
+        }
+    }
+
+    package var hasEnded: Bool { end.state.withLock { $0.status != nil } }
+
+    /// Sends a signal, unless it has ended.
+    package func signal(_ signal: Int32) {
+        end.state.withLock { if $0.status == nil { Glibc.kill(number, signal) } }
+    }
+
+    /// Ends it as a loss of power would, except that the system's caches stay. Returns after its end.
+    package func kill() {
+        signal(SIGCONT)
+        signal(SIGKILL)
+        collector.join()
+    }
+
+    /// Waits for its end.
+    ///
+    /// - returns: the exit code, or the signal that ended it as a negative number.
+    package func exitCode() async -> Int32 {
+        let status = await withCheckedContinuation { continuation in
+            let status = end.state.withLock { state in
+                if state.status == nil { state.waiters.append(continuation) }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+    }
+}
