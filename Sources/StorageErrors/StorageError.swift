@@ -8,6 +8,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case inputOutput(String)
     /// The file is not a database of ours, or is damaged.
     case damaged(String)
+    /// A newer version of the program has written the file, in a format that this one does not know.
+    case newerFormat(path: String, found: Int64, known: Int64)
     /// Another process has the database.
     case busy(String)
     /// The server has as much of this to do as it may have.
@@ -30,6 +32,8 @@ package enum StorageError: Error, Hashable, Sendable {
         case .readOnly(let detail): "\(summary): \(detail)"
         case .inputOutput(let detail): "\(summary): \(detail)"
         case .damaged(let detail): "the database file is damaged: \(detail)"
+        case .newerFormat(let path, let found, let known):
+            "\(path) was written by a newer version of hearth (its format is \(found), and this version reads up to \(known)): start that version, or restore a backup"
         case .busy(let detail): "\(summary): \(detail)"
         case .overloaded(let detail): detail
         case .interruptedRestore(let database): "a restore of \(database) was interrupted: run 'hearth restore' again"
@@ -44,6 +48,7 @@ package enum StorageError: Error, Hashable, Sendable {
         case .readOnly: "the data folder cannot be written"
         case .inputOutput: "the disk reported an error"
         case .damaged: "stored data is damaged"
+        case .newerFormat: "stored data was written by a newer version of the server"
         case .busy: "the database is in use"
         case .overloaded(let detail): detail
         case .interruptedRestore: "a restore of the database was interrupted"

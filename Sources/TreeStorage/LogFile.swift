@@ -9,7 +9,7 @@ package import StorageErrors
 /// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
 /// meta(name TEXT PRIMARY KEY, value)                                           used by `probe`
 /// ```
-/// Large texts are beside it (``LogParts``).
+/// Large texts are beside it (``LogParts``). ``LogFormat`` makes the tables.
 ///
 /// Write-ahead mode; with ``Durability/full`` a commit returns once the disk has it.
 package final class LogFile: @unchecked Sendable {
@@ -37,17 +37,7 @@ package final class LogFile: @unchecked Sendable {
         try connection.execute("PRAGMA journal_mode = wal; PRAGMA synchronous = full")
         // The log is written once and seldom read: large steps between checkpoints, small cache.
         try connection.execute("PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -2048")
-        // Logs of earlier versions have one epoch in `meta`, which does not tell whether they have lost their end.
-        try connection.execute(
-            """
-            CREATE TABLE IF NOT EXISTS log (
-                first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
-                body BLOB NOT NULL);
-            CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
-            \(LogParts.tables)
-            CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-            DELETE FROM meta WHERE name IN ('epoch', 'unsynced');
-            """)
+        try LogFormat.prepare(connection)
         let last = try connection.integer("SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1")
         lastSequence = UInt64(last ?? 0)
         var past: [Epochs.Epoch] = []

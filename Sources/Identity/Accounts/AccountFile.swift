@@ -30,8 +30,7 @@ final class AccountFile: @unchecked Sendable {
         try connection.execute(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = \(survivesPowerLoss ? "full" : "normal")")
         try connection.addRowChecksum()
-        try connection.execute(Self.schema)
-        for table in AccountTable.allCases { try table.addChecksums(in: connection) }
+        try Self.prepare(connection)
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
 
@@ -49,6 +48,18 @@ final class AccountFile: @unchecked Sendable {
         } catch {
             failure = error
         }
+    }
+
+    /// The version of the file's format. Files without one are 0; the oldest of them have no checksums.
+    private static let version: Int64 = 1
+
+    /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one. After a crash it
+    /// goes on where it was.
+    private static func prepare(_ connection: Connection) throws(StorageError) {
+        if try connection.formatVersion(upTo: version) == version { return }
+        try connection.execute(schema)
+        for table in AccountTable.allCases { try table.addChecksums(in: connection) }
+        try connection.setFormatVersion(version)
     }
 
     private static let schema = """

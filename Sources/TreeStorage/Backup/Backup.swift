@@ -119,6 +119,8 @@ extension Backup {
             attach.bind(1, Connection.uri(readOnly: file))
             try attach.run()
         }
+        _ = try connection.formatVersion(upTo: TreeFormat.version, of: files.tree, attachedAs: "tree")
+        _ = try connection.formatVersion(upTo: LogFormat.version, of: files.log, attachedAs: "history")
         let (sequence, last) = try beginSnapshot(connection, name)
         // A restore may have replaced the files one after the other.
         guard try identity(files) == before else { throw .busy("\(name) was just replaced by another one") }

@@ -38,6 +38,8 @@ package struct DatabaseCheck: Sendable {
     private mutating func collect(_ file: String, _ body: (inout Self) throws(StorageError) -> Void) {
         do throws(StorageError) {
             try body(&self)
+        } catch .newerFormat(let path, let found, let known) {
+            add(StorageError.newerFormat(path: path, found: found, known: known).message)
         } catch .damaged(let detail) {
             add("\(file): \(detail)")
         } catch {
@@ -57,8 +59,7 @@ package struct DatabaseCheck: Sendable {
             let connection = try Connection(path: file, mode: .readOnly)
             // One state of the file for all that follows.
             try connection.execute("BEGIN")
-            let format = try connection.integer("PRAGMA user_version") ?? 0
-            guard format <= TreeFormat.version else { throw .damaged("its format, \(format), is not known") }
+            let format = try connection.formatVersion(upTo: TreeFormat.version)
             result.collect(file) { (_) throws(StorageError) in try Self.checkStructure(connection) }
             if format > 0 {
                 var found: [String] = []
@@ -82,6 +83,7 @@ package struct DatabaseCheck: Sendable {
         collect(file) { (result) throws(StorageError) in
             let connection = try Connection(path: file, mode: .readOnly)
             try connection.execute("BEGIN")
+            _ = try connection.formatVersion(upTo: LogFormat.version)
             try Self.checkStructure(connection)
             result.sequence = try Backup.checkLog(connection, after: sequence)
         }

@@ -25,11 +25,7 @@ enum TreeFormat {
     /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one: all of it or,
     /// when it throws, nothing. That costs about as much as writing the file anew.
     static func prepare(_ connection: Connection) throws(StorageError) {
-        let found = try connection.integer("PRAGMA user_version") ?? 0
-        guard found <= version else {
-            throw .damaged("its format is \(found), and this program knows up to \(version) (\(connection.path))")
-        }
-        if found == version { return }
+        if try connection.formatVersion(upTo: version) == version { return }
         let isNew = try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'row'") == 0
         try connection.transaction { () throws(StorageError) in
             if isNew {
@@ -41,7 +37,7 @@ enum TreeFormat {
             } else {
                 try addChecksums(connection)
             }
-            try connection.execute("PRAGMA user_version = \(version)")
+            try connection.setFormatVersion(version)
         }
     }
 

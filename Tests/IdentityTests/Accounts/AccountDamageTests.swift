@@ -117,6 +117,7 @@ import Testing
         for table in ["users", "links", "refreshTokens", "codes"] {
             try connection.execute("ALTER TABLE \(table) DROP COLUMN checksum")
         }
+        try connection.execute("PRAGMA user_version = 0")
         #expect(Accounts.check(folder: folder.path) == [])
         let next = try AccountsFixture(in: folder)
         #expect(try next.signIn("ann@example.com").user.links.map(\.rawID) == ["1"])

@@ -1,0 +1,33 @@
+import RealtimeDatabase
+import SQLite
+import StorageErrors
+
+/// The tables of a commit log (``LogFile``), and files of earlier versions. The version is SQLite's `user_version`.
+///
+/// | version | |
+/// |---|---|
+/// | 0 | made before logs had versions; the oldest have no tables for epochs and large texts |
+/// | 1 | as below |
+enum LogFormat {
+    static let version: Int64 = 1
+
+    private static let tables = """
+        CREATE TABLE IF NOT EXISTS log (
+            first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
+            body BLOB NOT NULL);
+        CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+        \(LogParts.tables)
+        CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+        """
+
+    /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one.
+    static func prepare(_ connection: Connection) throws(StorageError) {
+        if try connection.formatVersion(upTo: version) == version { return }
+        try connection.transaction { () throws(StorageError) in
+            try connection.execute(tables)
+            // The oldest logs have one epoch there, which does not tell whether they have lost their end.
+            try connection.execute("DELETE FROM meta WHERE name IN ('epoch', 'unsynced')")
+            try connection.setFormatVersion(version)
+        }
+    }
+}
