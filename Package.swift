@@ -36,9 +36,9 @@ let rooms: [Room] = [
     Room(
         name: "ClusterNode",
         uses: [
-            "EventLoop", "EtcdMessages", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "ReplicatedLog", "TreeStorage",
-        ], testsUse: ["JSONTree"]),
+            "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages", "EtcdGateway", "StorageErrors",
+            "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
+        ]),
     Room(
         name: "Identity",
         uses: ["JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"], testsUse: ["JSONTree"]),
@@ -48,7 +48,7 @@ let rooms: [Room] = [
             "CLinux", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
             "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
             "ClusterNode", "Identity", "CConsole", "CZlib",
-        ]),
+        ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",
         uses: [

@@ -1,4 +1,5 @@
 package import EtcdGateway
+package import EventLoop
 
 /// How a server takes part in a cluster.
 package struct ClusterConfiguration: Sendable {
@@ -7,9 +8,13 @@ package struct ClusterConfiguration: Sendable {
     /// The name of this node, which no other node has.
     package var node: String
 
-    package init(members: [EtcdMember], node: String) {
+    /// How nodes reach each other; nil if they do not: then writes are refused where they are not made.
+    package var peers: PeerConfiguration?
+
+    package init(members: [EtcdMember], node: String, peers: PeerConfiguration? = nil) {
         self.members = members
         self.node = node
+        self.peers = peers
     }
 
     /// Whether a string may name a node: letters, digits, `-`, `_` and `.`, at most 64 of them.
@@ -26,6 +31,18 @@ package struct ClusterConfiguration: Sendable {
     }
 }
 
+/// How a node is reached by others.
+package struct PeerConfiguration: Sendable {
+    /// Where it listens for them, and where they find it.
+    package var address: SocketAddress
+    package var secret: ClusterSecret
+
+    package init(address: SocketAddress, secret: ClusterSecret) {
+        self.address = address
+        self.secret = secret
+    }
+}
+
 /// What operators of a node should know.
 package enum ClusterNews: Hashable, Sendable {
     case leaseBegan
@@ -35,4 +52,6 @@ package enum ClusterNews: Hashable, Sendable {
     case nameTaken(address: String)
     /// The files of a database cannot follow the log from where they are, or a value in etcd is damaged.
     case cannotFollow(database: String, reason: String)
+    /// A link to another node could not be made, for this reason.
+    case peerRefused(node: String, reason: String)
 }

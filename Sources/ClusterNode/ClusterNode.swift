@@ -1,7 +1,7 @@
 import EtcdGateway
 import EtcdMessages
 package import EventLoop
-import RealtimeDatabase
+package import RealtimeDatabase
 import ReplicatedLog
 package import StorageErrors
 import Synchronization
@@ -15,6 +15,8 @@ package final class ClusterNode: Sendable {
         var lease: Int64?
         /// The nodes that run, sorted.
         var nodes: [String] = []
+        var records: [String: NodeRecord] = [:]
+        var hub: PeerHub?
         var isStopping = false
     }
 
@@ -25,6 +27,7 @@ package final class ClusterNode: Sendable {
     private let shared = Shared()
     private let leaseThread: NamedThread
     private let tickThread: NamedThread
+    private let peers: PeerConfiguration?
 
     private final class Shared: Sendable {
         let state = Mutex(State())
@@ -47,7 +50,9 @@ package final class ClusterNode: Sendable {
         cluster = EtcdCluster(configuration.members)
         incarnation = .random(in: 1 ... .max)
         self.news = news
-        let record = NodeRecord(incarnation: incarnation, address: address)
+        peers = configuration.peers
+        let record = NodeRecord(
+            incarnation: incarnation, address: address, peerAddress: configuration.peers.map { "\($0.address)" })
         let (shared, name, cluster) = (shared, name, cluster)
         leaseThread = try NamedThread(name: "lease") {
             var registration = NodeRegistration(name, record, cluster, news: news)
@@ -67,12 +72,21 @@ package final class ClusterNode: Sendable {
     }
 
     /// Tells the logs of the lease, and of their place among the nodes that run.
-    private static func take(_ result: (lease: Int64?, nodes: [String]), _ name: String, _ shared: Shared) {
+    private static func take(
+        _ result: (lease: Int64?, nodes: [String: NodeRecord?]), _ name: String, _ shared: Shared
+    ) {
+        let nodes = result.nodes.keys.sorted()
+        let records = result.nodes.compactMapValues { $0 }
         shared.state.withLock { state in
-            let (isNewLease, isNewOrder) = (state.lease != result.lease, state.nodes != result.nodes)
-            (state.lease, state.nodes) = result
+            let (isNewLease, isNewOrder) = (state.lease != result.lease, state.nodes != nodes)
+            // A node without a lease goes on with the links that it has.
+            if !records.isEmpty, records != state.records {
+                state.records = records
+                state.hub?.set(records)
+            }
+            (state.lease, state.nodes) = (result.lease, nodes)
             for (database, keeper) in state.keepers {
-                if isNewOrder { keeper.post(.rank(rank(of: name, for: database, among: result.nodes))) }
+                if isNewOrder { keeper.post(.rank(rank(of: name, for: database, among: nodes))) }
                 if isNewLease { keeper.post(.lease(result.lease)) }
             }
         }
@@ -81,6 +95,48 @@ package final class ClusterNode: Sendable {
     private static func rank(of name: String, for database: String, among nodes: [String]) -> Int? {
         NodeRecord.candidates(for: database, of: nodes).firstIndex(of: name)
     }
+
+    /// Whether the writes of clients are sent to the node that makes them.
+    package var forwardsWrites: Bool { peers != nil }
+
+    /// Begins to listen for other nodes, if they reach each other. Once.
+    ///
+    /// - parameter requests: told of what connections of other nodes want of a database, on a thread of the links.
+    /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
+    package func beginPeering(
+        requests: @escaping @Sendable (_ database: String, [Request]) -> Void,
+        forwarded: @escaping @Sendable (_ database: String, [ForwardingNews]) -> Void
+    ) throws(SystemError) {
+        guard let peers else { return }
+        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news)
+        let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate)
+        shared.state.withLock { state in
+            state.hub = hub
+            hub.set(state.records)
+        }
+    }
+
+    private var hub: PeerHub? { shared.state.withLock { $0.hub } }
+
+    /// Sends requests to the node that takes the writes of a database.
+    package func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
+        hub?.forward(requests, of: database, to: node)
+    }
+
+    /// Answers requests of connections of other nodes. The answers are true as of the operation `sequence`.
+    package func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+        hub?.answer(answers, sequence: sequence)
+    }
+
+    /// Answers requests of connections of other nodes that no database here works on. While this node stops, the next
+    /// owner does them.
+    package func turnAway(_ requests: [Request], because error: StorageError) {
+        let error = error == .stopping ? StorageError.ownedElsewhere(node: nil) : error
+        answer(requests.map { ($0.connection, $0.number, .failed(.unavailable(error))) }, sequence: 0)
+    }
+
+    /// Nothing is owed to connections of other nodes any more.
+    package func endForwarded(_ connections: [ConnectionID]) { hub?.end(connections) }
 
     /// Opens the log of a database.
     ///
@@ -135,6 +191,7 @@ package final class ClusterNode: Sendable {
 
     /// Gives everything up, so that other nodes take over at once. The logs are closed before.
     package func stop() {
+        hub?.stop()
         shared.state.withLock { $0.isStopping = true }
         shared.wakeUp.signal()
         leaseThread.join()

@@ -15,7 +15,7 @@ struct NodeRegistration {
     private var granted: Int64?
     /// The name is registered with the lease.
     private var isRegistered = false
-    private var nodes: [String] = []
+    private var nodes: [String: NodeRecord?] = [:]
     private var nextLook = MonotonicTime(nanoseconds: .min)
     private var nextAttempt = MonotonicTime(nanoseconds: .min)
     private var failures = 0
@@ -40,8 +40,8 @@ struct NodeRegistration {
 
     /// Does what is due.
     ///
-    /// - returns: the lease that keys can be tied to, and the nodes that run.
-    mutating func run() -> (lease: Int64?, nodes: [String]) {
+    /// - returns: the lease that keys can be tied to, and the nodes that run; nil for records of unknown versions.
+    mutating func run() -> (lease: Int64?, nodes: [String: NodeRecord?]) {
         handle(.tick)
         if let granted, !isRegistered, MonotonicTime.current >= nextAttempt { register(granted) }
         if isRegistered, MonotonicTime.current >= nextLook { look() }
@@ -65,7 +65,7 @@ struct NodeRegistration {
             case .lease(let lease):
                 granted = lease
                 isRegistered = false
-                nodes = []
+                nodes = [:]
             }
         }
     }
@@ -93,7 +93,9 @@ struct NodeRegistration {
 
     private mutating func look() {
         nextLook = .current + Self.lookInterval
-        guard case .success(let reply) = call(EtcdRange(NodeRecord.folder, keysOnly: true)) else { return }
-        nodes = reply.values.map { NodeRecord.name(of: $0.key) }.sorted()
+        guard case .success(let reply) = call(EtcdRange(NodeRecord.folder)) else { return }
+        nodes = Dictionary(
+            reply.values.map { (NodeRecord.name(of: $0.key), NodeRecord($0.value)) },
+            uniquingKeysWith: { first, _ in first })
     }
 }

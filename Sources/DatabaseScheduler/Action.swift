@@ -42,10 +42,17 @@ package enum Action: Sendable {
 
     /// Ends connections: what they want written when they end is not certain to be written any more.
     case endConnections([ConnectionID])
+    /// Ends connections without an answer to what they have asked, whose outcome is not known.
+    case abandon([ConnectionID])
     /// Says what turns have to say.
     case deliver([[Output]])
     /// All large reads that connections were told of, and that have not begun, fail.
     case failLargeReads(StorageError)
+
+    // Other nodes
+
+    /// Sends requests to the node that takes the writes. Answered by ``Event/forwarding(_:)``.
+    case forward(to: String, [ForwardedRequest])
 
     // Itself
 
@@ -77,6 +84,8 @@ extension Action {
         case .sweep: "sweep"
         case .prepare: "prepare"
         case .endConnections: "endConnections"
+        case .abandon: "abandon"
+        case .forward: "forward"
         case .deliver: "deliver"
         case .failLargeReads: "failLargeReads"
         case .step: "step"

@@ -16,7 +16,7 @@ package struct Admission: ~Copyable {
         case history
         /// For the scan of a query.
         case scan
-        /// For the end of a large read.
+        /// For the end of a large read, or for the answer of another node.
         case largeRead
         /// For its turn: the connection is in `small` or `large`.
         case turn(isLarge: Bool)
@@ -192,6 +192,13 @@ package struct Admission: ~Copyable {
         if let line = lines[connection] { lineUp(connection, line) }
     }
 
+    /// The large request that was begun has to wait for an earlier one of its connection.
+    package mutating func blockBegun() {
+        guard let connection = begun else { return }
+        begun = nil
+        lines[connection]?.wait = .largeRead
+    }
+
     /// Puts back requests of the last turn in front of all others of their connections. Those in `waiting`, which came
     /// first, wait for the end of a large read.
     package mutating func giveBack(_ requests: ArraySlice<Request>, waiting: [Request]) {
@@ -298,7 +305,7 @@ package struct Admission: ~Copyable {
         if let line = lines[connection], case .scan = line.wait { lineUp(connection, line) }
     }
 
-    /// A large read of a connection has ended.
+    /// A large read of a connection has ended, or what it has forwarded was answered.
     package mutating func largeReadEnded(of connection: ConnectionID) {
         if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
     }

@@ -6,7 +6,8 @@ extension DatabaseScheduler {
     /// The outcome of what was appended here is known, so memory is as the log is. A node whose files do not take
     /// records waits until they do.
     var mayFollow: Bool {
-        mayRun && life == .serving && database.refusal == nil && ownSequence <= database.durableSequence
+        mayRun && (life == .serving || database.forwarded?.isEmpty == false) && database.refusal == nil
+            && ownSequence <= database.durableSequence
     }
 
     /// Applies what has arrived, for as long as a turn may take; the rest comes with the next step.
@@ -59,6 +60,11 @@ extension DatabaseScheduler {
             database.ownedElsewhere = .ownedElsewhere(node: node)
         }
         ownership = new
+        if case .elsewhere(let node) = new {
+            database.forwarded?.ownership(false, node: node)
+        } else {
+            database.forwarded?.ownership(true, node: nil)
+        }
         report(.ownership(new))
         payOrphans()
     }

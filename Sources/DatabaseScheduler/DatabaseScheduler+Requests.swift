@@ -166,20 +166,27 @@ extension DatabaseScheduler {
         if case .ready(let request) = largeWrite {
             let sequence = database.sequence
             // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
-            guard process([request]).count == 1 else { return }
+            let (count, waiting) = process([request])
+            guard count == 1 else { return }
             largeWrite = .none
-            admission.takeBegun(gate)
+            if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
             if database.sequence == sequence { emit(.dropParts) }
         } else if mayRunLarge, let request = admission.beginLarge() {
+            if database.mustWaitForOwner(request) == true { return admission.blockBegun() }
             let preparation = database.preparation
-            if preparation.isWorthIt(for: request) {
+            if preparation.isWorthIt(for: request), !database.mayForward(request) {
                 largeWritesMade += 1
                 largeWrite = .preparing(serial: largeWritesMade)
                 emit(.prepare(request, preparation, serial: largeWritesMade))
-            } else if process([request]).count == 1 {
-                admission.takeBegun(gate)
             } else {
-                admission.cancelBegun()
+                let (count, waiting) = process([request])
+                if count == 0 {
+                    admission.cancelBegun()
+                } else if waiting.isEmpty {
+                    admission.takeBegun(gate)
+                } else {
+                    admission.blockBegun()
+                }
             }
         }
     }

@@ -29,6 +29,8 @@ package struct DatabaseScheduler: ~Copyable {
     package internal(set) var ownership: Ownership
     /// What has come of the shared log and is not applied yet.
     var arrivals = Queue<Arrival>()
+    /// When the process does not wait any more for what other nodes have yet to answer.
+    var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
     /// The files that are open are no longer those of the data folder.
@@ -64,10 +66,11 @@ package struct DatabaseScheduler: ~Copyable {
     /// - parameter lastTime: the time of the last commit, in milliseconds since 1970; 0 if there was none.
     /// - parameter isClearing: the store has obsolete rows.
     /// - parameter isShared: other nodes append to the log as well: ``Arrival/ownership(_:)`` tells when this one may.
+    /// - parameter forwardsWrites: while another node takes the writes, clients' writes are sent to it.
     /// - parameter nanoseconds: a clock that measures what requests cost.
     package init(
         database: Database, limits: DatabaseLimits, lastTime: Int64, isClearing: Bool, isShared: Bool = false,
-        at conditions: Conditions, nanoseconds: @escaping () -> Int64
+        forwardsWrites: Bool = false, at conditions: Conditions, nanoseconds: @escaping () -> Int64
     ) {
         self.database = database
         self.limits = limits
@@ -75,6 +78,7 @@ package struct DatabaseScheduler: ~Copyable {
         appliedSequence = database.sequence
         ownership = isShared ? .elsewhere(node: nil) : .alone
         database.ownedElsewhere = isShared ? .ownedElsewhere(node: nil) : nil
+        database.forwarded = forwardsWrites ? ForwardedWrites() : nil
         clearing = Clearing(state: isClearing ? .due : .idle)
         clock = CommitClock(last: lastTime, wall: conditions.wall, uptime: conditions.uptime)
         self.conditions = conditions
@@ -96,6 +100,7 @@ package struct DatabaseScheduler: ~Copyable {
         self.conditions = conditions
         let (time, jump) = clock.now(wall: conditions.wall, uptime: conditions.uptime)
         now = time
+        if database.forwarded != nil { database.forwardingTime = conditions.uptime }
         if let jump { report(.clockJumped(jump)) }
         switch event {
         case .opened: open()
@@ -134,6 +139,8 @@ package struct DatabaseScheduler: ~Copyable {
         case .arrived(let new):
             for arrival in new { arrivals.append(arrival) }
             follow()
+        case .forwarding(let news):
+            for news in news { database.forwarded?.take(news, now: conditions.uptime) }
         case .wroteSome(let frozen): wroteSome(of: frozen)
         case .written(let frozen, let error, let isClearing): written(frozen, error, isClearing)
         case .cleared(let error, let isClearing): cleared(error, isClearing)
@@ -142,6 +149,7 @@ package struct DatabaseScheduler: ~Copyable {
             unanswered -= 1
             prepared(request, serial)
         }
+        if database.forwarded != nil { goOnForwarding() }
         postStep()
         postWake()
         #if DEBUG
@@ -190,6 +198,8 @@ package struct DatabaseScheduler: ~Copyable {
             database.largeReadsMax = .max
             database.takesTurns = false
             database.endTurns(now: now)
+            database.forwarded?.stop()
+            forwardingEnd = conditions.uptime + Self.forwardingGrace
             admission.releaseAll(gate)
         }
         releaseAll()
@@ -201,6 +211,7 @@ package struct DatabaseScheduler: ~Copyable {
         if applying.isWriting || clearing.isUnderWay || sweeping.isUnderWay { return false }
         if case .unreadable = recovery { return true }
         guard !recovery.isUnderWay, database.durableSequence == database.sequence else { return false }
+        guard database.forwarded?.isEmpty ?? true else { return false }
         return database.refusal != nil || !database.hasChanges && !database.isTelling && admission.isEmpty
     }
 
@@ -230,6 +241,7 @@ package struct DatabaseScheduler: ~Copyable {
         if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
         expire()
+        database.forwarded?.tick(now: conditions.uptime)
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }
         if admission.isEmpty { database.keepsRecords = false }
@@ -251,6 +263,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     /// Traps if the parts of the state contradict each other.
     package func checkInvariants() {
+        database.forwarded?.checkInvariants()
         admission.checkInvariants()
         switch recovery {
         case .none, .dropping, .resting: database.checkInvariants()

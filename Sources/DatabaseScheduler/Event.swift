@@ -51,6 +51,8 @@ package enum Event: Sendable {
 
     /// What comes of it, in the order of the log.
     case arrived([Arrival])
+    /// What came of requests that were sent to other nodes.
+    case forwarding([ForwardingNews])
 
     // The store of rows
 
@@ -91,6 +93,7 @@ extension Event {
         case .history: "history"
         case .filesVerified: "filesVerified"
         case .arrived: "arrived"
+        case .forwarding: "forwarding"
         case .wroteSome: "wroteSome"
         case .written: "written"
         case .cleared: "cleared"

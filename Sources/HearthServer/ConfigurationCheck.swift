@@ -52,6 +52,9 @@ package struct ConfigurationCheck: Sendable {
         where !["127.0.0.1", "::1", "localhost"].contains(member.host) {
             warn("\(member): connections to etcd are not encrypted, and it has all data")
         }
+        if let address = configuration.cluster?.peers?.address, !address.isLoopback {
+            warn("\(address): connections between nodes are not encrypted, and carry all that clients write")
+        }
     }
 
     private mutating func checkRules() {
@@ -165,6 +168,7 @@ package struct ConfigurationCheck: Sendable {
         }
         let addresses = [
             configuration.address, configuration.adminAddress, configuration.metricsAddress,
+            configuration.cluster?.peers?.address,
         ].compactMap { $0 }
         for (index, address) in addresses.enumerated() {
             if address.port != 0, addresses[..<index].contains(address) { error("\(address) is named twice") }

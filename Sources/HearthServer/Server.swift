@@ -108,6 +108,7 @@ package final class Server: Sendable {
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
                 endConnection: { contexts.end($0, reason: "another node takes the writes now") },
+                abandon: { contexts.abandon($0, reason: "the node that takes the writes did not answer") },
                 after: { [loop = group.loops[0]] milliseconds, action in
                     loop.execute { loop.schedule(after: .milliseconds(milliseconds), action) }
                 }
@@ -133,6 +134,7 @@ package final class Server: Sendable {
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
                 })
+            try cluster.map { try Self.beginPeering($0, databases, directory) }
             // Clients find the databases open, and the seed in its place.
             databases.openServed()
             if let reason = cluster?.awaitLogs(atMost: Self.clusterPatience) { throw StartError.configuration(reason) }
@@ -258,10 +260,29 @@ package final class Server: Sendable {
     /// Without etcd the server starts all the same after this time, and is not ready.
     private static let clusterPatience = Duration.seconds(10)
 
+    private static func beginPeering(
+        _ cluster: ClusterNode, _ databases: DatabaseThread, _ directory: DatabaseDirectory
+    ) throws(SystemError) {
+        let indices = Dictionary(
+            directory.served.map { (directory.name(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
+        try cluster.beginPeering { [unowned cluster] database, requests in
+            // Another node may have databases that this one has not.
+            if let index = indices[database], databases.post(index, requests) { return }
+            cluster.turnAway(requests, because: .stopping)
+        } forwarded: { database, news in
+            if let index = indices[database] { databases.post(index, news) }
+        }
+    }
+
     private static func checkCluster(_ configuration: ServerConfiguration) throws(StartError) {
         guard let cluster = configuration.cluster else { return }
         guard ClusterConfiguration.isValidName(cluster.node) else {
             throw .configuration("--node must have 1 to 64 letters, digits, -, _ and ., unlike '\(cluster.node)'")
+        }
+        if let peers = cluster.peers, peers.address.isUnspecified {
+            throw .configuration(
+                "--peer-listen names the address at which other nodes find this one, so it must be one of its own, "
+                    + "not \(peers.address)")
         }
         guard configuration.durability == .full else {
             throw .configuration("a node of a cluster keeps what it says it has: --durability full")

@@ -42,6 +42,11 @@ package final class Database {
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
     package var ownedElsewhere: StorageError?
 
+    /// The writes that the node makes that takes them; nil where they are not sent to it.
+    package var forwarded: ForwardedWrites?
+    /// The time of what they wait for, in milliseconds of uptime.
+    package var forwardingTime: Int64 = 0
+
     var listeners: ListenerTrie
     var sessions: [ConnectionID: SessionListens] = [:]
     /// Decides what is allowed; nil when everything is.
@@ -190,8 +195,8 @@ package final class Database {
     ///
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
     /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
-    ///   and those of them that were not processed: reads that have to wait until an earlier large read of their
-    ///   connection has ended, and the requests that follow them on the same connection.
+    ///   and those of them that have to wait for an earlier request of their connection: a large read, or one that was
+    ///   forwarded.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
@@ -203,11 +208,14 @@ package final class Database {
         keepRest(of: &turn)
         var count = 0
         var waiting: [Int] = []
+        var away: Set<Int> = []
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
-            if !largeReads.isEmpty, mustWait(span[count], after: waiting, of: requests) {
+            if !largeReads.isEmpty || forwarded?.isEmpty == false, mustWait(span[count], after: waiting, of: requests) {
                 waiting.append(count)
+            } else if forwarded != nil, forward(span[count]) {
+                away.insert(count)
             } else {
                 if let observer {
                     run(span[count], in: &turn, seenBy: observer)
@@ -221,7 +229,9 @@ package final class Database {
             keepRest(of: &turn)
         }
         var done = count == requests.count ? requests : Array(requests[..<count])
-        if !waiting.isEmpty { done = done.indices.filter { !waiting.contains($0) }.map { done[$0] } }
+        if !waiting.isEmpty || !away.isEmpty {
+            done = done.indices.filter { !away.contains($0) && !waiting.contains($0) }.map { done[$0] }
+        }
         pending.append(
             PendingTurn(
                 requests: done, now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))

@@ -4,24 +4,31 @@ package import EtcdMessages
 /// of the node.
 ///
 /// ```
-/// node = version:1 incarnation:8 address                  the address of clients, for operators
+/// node = version:1 incarnation:8 size:2 peers:size address     where nodes reach it, empty for nowhere; where clients
+///                                                              do, for operators
 /// ```
+/// Version 1 has no `size` and no `peers`.
 package struct NodeRecord: Hashable, Sendable {
     /// A random number of the process.
     package var incarnation: UInt64
     package var address: String
+    /// Where other nodes reach it; nil for nowhere.
+    package var peerAddress: String?
 
-    package init(incarnation: UInt64, address: String) {
+    package init(incarnation: UInt64, address: String, peerAddress: String? = nil) {
         self.incarnation = incarnation
         self.address = address
+        self.peerAddress = peerAddress
     }
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     package var bytes: [UInt8] {
         var fields = FieldWriter()
         fields.add(Self.version)
         fields.add(incarnation)
+        fields.add(UInt16(peerAddress?.utf8.count ?? 0))
+        if let peerAddress { fields.add(peerAddress.utf8) }
         fields.add(address.utf8)
         return fields.bytes
     }
@@ -29,10 +36,18 @@ package struct NodeRecord: Hashable, Sendable {
     /// Nil if the bytes are not a record of a version that is known.
     package init?(_ bytes: [UInt8]) {
         var fields = FieldReader(bytes)
-        guard fields.read() == Self.version, let incarnation = fields.read(UInt64.self),
+        guard let version = fields.read(UInt8.self), (1...Self.version).contains(version),
+            let incarnation = fields.read(UInt64.self)
+        else { return nil }
+        var peers: [UInt8] = []
+        if version > 1 {
+            guard let size = fields.read(UInt16.self), let text = fields.read(count: Int(size)) else { return nil }
+            peers = text
+        }
+        guard let peerAddress = String(validating: peers, as: UTF8.self),
             let address = String(validating: fields.readRest(), as: UTF8.self)
         else { return nil }
-        self.init(incarnation: incarnation, address: address)
+        self.init(incarnation: incarnation, address: address, peerAddress: peers.isEmpty ? nil : peerAddress)
     }
 
     package static let folder = EtcdKeyRange.prefix(Array("/hearth/1/node/".utf8))

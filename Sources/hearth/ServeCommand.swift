@@ -71,6 +71,12 @@ extension Command {
                 name: "cluster", value: "MEMBERS",
                 help: "be a node of a cluster, whose commits etcd orders: etcd://HOST:PORT,HOST:PORT,HOST:PORT"),
             .init(name: "node", value: "NAME", help: "the name of this node, which no other one has, for --cluster"),
+            .init(
+                name: "peer-listen", value: "HOST:PORT",
+                help: "where other nodes find this one, to hand on what their clients write (default: nowhere)"),
+            .init(
+                name: "cluster-secret", value: "FILE",
+                help: "what all nodes share, for --peer-listen: a line of at least 32 characters"),
             .init(name: "loops", value: "N", help: "event loops (default: one per CPU)"),
             .init(name: "connections-max", value: "N", help: "connections at most (default 200000)"),
             .init(
@@ -274,15 +280,34 @@ extension ServerConfiguration {
     }
 
     private static func cluster(_ arguments: Arguments) throws(UsageError) -> ClusterConfiguration? {
+        let peers = try peers(arguments)
         switch (arguments["cluster"], arguments["node"]) {
-        case (nil, nil): return nil
+        case (nil, nil):
+            if peers != nil { throw UsageError(message: "--peer-listen needs --cluster") }
+            return nil
         case (let members?, let node?):
             do throws(EtcdAddressError) {
-                return ClusterConfiguration(members: try EtcdMember.list(members), node: node)
+                return ClusterConfiguration(members: try EtcdMember.list(members), node: node, peers: peers)
             } catch {
                 throw UsageError(message: "--cluster: \(error)")
             }
         default: throw UsageError(message: "--cluster and --node belong together")
+        }
+    }
+
+    private static func peers(_ arguments: Arguments) throws(UsageError) -> PeerConfiguration? {
+        switch (arguments["peer-listen"], arguments["cluster-secret"]) {
+        case (nil, nil): return nil
+        case (let text?, let file?):
+            guard let address = SocketAddress(hostAndPort: text) else {
+                throw UsageError(message: "--peer-listen must be an address and a port, not '\(text)'")
+            }
+            do throws(ClusterSecret.Failure) {
+                return PeerConfiguration(address: address, secret: try ClusterSecret(file: file))
+            } catch {
+                throw UsageError(message: "--cluster-secret: \(error)")
+            }
+        default: throw UsageError(message: "--peer-listen and --cluster-secret belong together")
         }
     }
 

@@ -20,6 +20,12 @@ struct ServeCommandTests {
             (["--dev", "--database", "a/b"], "a database name has 1 to 64 letters, digits, - and _"),
             (["--dev", "--tls-key", "x"], "--tls-cert and --tls-key belong together"),
             (["--dev", "--node", "n1"], "--cluster and --node belong together"),
+            (["--dev", "--peer-listen", "127.0.0.1:1"], "--peer-listen and --cluster-secret belong together"),
+            (
+                ["--dev", "--peer-listen", "127.0.0.1:1", "--cluster-secret", "/nowhere/secret"],
+                "--cluster-secret: /nowhere/secret is not there"
+            ),
+            (["--dev", "--peer-listen", "a", "--cluster-secret", "b"], "--peer-listen must be an address and a port"),
             (["--dev", "--cluster", "http://a", "--node", "n1"], "--cluster: http://a does not begin with etcd://"),
             (["--dev", "--rules", "/none"], "cannot read the rules file /none: No such file"),
             (["--config", "/none"], "cannot read /none"),

@@ -43,6 +43,10 @@ struct ConfigurationCheckTests {
         }
         error("--node must have") { $0.cluster?.node = "a/b" }
         error("--node must have") { $0.cluster?.node = "" }
+        error("--peer-listen names the address") {
+            $0.cluster?.peers = PeerConfiguration(
+                address: SocketAddress(hostAndPort: "0.0.0.0:9003")!, secret: ClusterSecret("secret"))
+        }
         error("--durability full") { $0.durability = .process }
         error("--no-auth") { $0.identity = IdentityConfiguration() }
         error("--seed") { $0.seedFile = "seed.json" }

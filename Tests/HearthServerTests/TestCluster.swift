@@ -1,8 +1,10 @@
 import ClusterNode
 import EtcdGateway
+import EtcdMessages
 import EventLoop
 import Glibc
 import HearthServer
+import ReplicatedLog
 import TestSupport
 import Testing
 
@@ -11,13 +13,20 @@ final class TestCluster {
     let etcd: EtcdServers
     private let folder = TemporaryFolder()
     private(set) var nodes: [String: RealtimeTestServer] = [:]
+    /// Where nodes reach each other; empty if they do not.
+    private var peerPorts: [String: UInt16] = [:]
 
     static let names = ["n1", "n2", "n3"]
     /// For what takes a few seconds: an election, the end of a lease.
     static let patience = Duration.seconds(60)
 
-    init(etcdMembers: Int = 1) throws {
+    /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
+    init(etcdMembers: Int = 1, forwardsWrites: Bool = false) throws {
         etcd = try EtcdServers(count: etcdMembers)
+        if forwardsWrites {
+            let ports = try FreePort.several(Self.names.count)
+            peerPorts = Dictionary(uniqueKeysWithValues: zip(Self.names, ports))
+        }
         for name in Self.names { try start(name) }
     }
 
@@ -28,8 +37,32 @@ final class TestCluster {
         let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
         nodes[name] = try RealtimeTestServer {
             $0.dataFolder = "\(folder.path)/\(other ?? name)"
-            $0.cluster = ClusterConfiguration(members: members, node: name)
+            let peers = peerPorts[name].map { port in
+                PeerConfiguration(
+                    address: .loopback(port: port), secret: ClusterSecret("a secret of at least 32 characters"))
+            }
+            $0.cluster = ClusterConfiguration(members: members, node: name, peers: peers)
         }
+    }
+
+    /// The node that takes the writes of the default database, once etcd says so.
+    func recordedOwner(except other: String? = nil) throws -> String {
+        let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+        let client = EtcdClient(EtcdCluster(members))
+        var found: String?
+        try wait("an owner") {
+            let reply = try client.call(
+                EtcdRange(.key(LogKeys(database: "default").owner)), within: .seconds(5))
+            found = reply.values.first.flatMap { OwnerRecord($0.value)?.node }
+            return found != nil && found != other
+        }
+        return try #require(found)
+    }
+
+    /// The names of the nodes that run and do not take the writes.
+    func followers() throws -> [String] {
+        let owner = try recordedOwner()
+        return nodes.keys.sorted().filter { $0 != owner }
     }
 
     /// Ends a node in an orderly way.

@@ -159,6 +159,14 @@ final class LoopContext: @unchecked Sendable {
         return true
     }
 
+    /// Ends a connection without an answer: nobody knows whether what it has asked is done.
+    func abandon(_ id: ConnectionID, reason: String) {
+        switch id.kind {
+        case .realtime: sessions[id.raw]?.close(.policyViolation, reason: reason)
+        case .http: exchanges[id.raw]?.stream.abort()
+        }
+    }
+
     // MARK: Requests
 
     /// Hands a request to its database, together with all others of this turn.

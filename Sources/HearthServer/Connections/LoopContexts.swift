@@ -41,6 +41,12 @@ final class LoopContexts: Sendable {
         context.loop.execute { _ = context.end(connection, reason: reason) }
     }
 
+    /// Ends a connection without an answer to what it has asked, if it is there.
+    func abandon(_ connection: ConnectionID, reason: String) {
+        guard let context = self[connection.loop] else { return }
+        context.loop.execute { context.abandon(connection, reason: reason) }
+    }
+
     /// Nil for a loop that is not there.
     subscript(loop: Int) -> LoopContext? {
         contexts.withLock { $0.indices.contains(loop) ? $0[loop] : nil }

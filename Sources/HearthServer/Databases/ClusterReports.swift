@@ -15,6 +15,8 @@ extension Readiness {
         case .cannotFollow(let database, let reason):
             self.database(database, .cannotFollow(reason))
             log.error("cluster.cannot-follow", [("database", database), ("reason", reason)])
+        case .peerRefused(let node, let reason):
+            log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
         }
     }
 }

@@ -39,6 +39,8 @@ struct DatabaseHost: Sendable {
 
     /// Ends a connection, whose client then connects anew.
     let endConnection: @Sendable (ConnectionID) -> Void
+    /// Ends one without an answer to what it has asked.
+    let abandon: @Sendable (ConnectionID) -> Void
 
     /// The circumstances of an event that is handled now.
     var conditions: Conditions {

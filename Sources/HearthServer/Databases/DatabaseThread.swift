@@ -53,6 +53,7 @@ package final class DatabaseThread: Sendable {
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
         cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
+        abandon: @escaping @Sendable (ConnectionID) -> Void,
         after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
@@ -79,7 +80,7 @@ package final class DatabaseThread: Sendable {
             deliver: { loop, delivery in
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)
-            }, endConnection: endConnection)
+            }, endConnection: endConnection, abandon: abandon)
         worker = try Worker(name: "database") {
             let state = HostedDatabases(folder: folder, directory: directory, host: host)
             return { messages in state.run(messages) }
@@ -90,6 +91,9 @@ package final class DatabaseThread: Sendable {
     /// False once the thread has ended: nobody will work on the requests.
     @discardableResult
     func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
+
+    /// Tells a database what became of requests that were sent to other nodes.
+    func post(_ database: UInt32, _ news: [ForwardingNews]) { worker.post(.event(database, .forwarding(news))) }
 
     /// Waits until the databases that are served from the start are open, or it is known why they cannot be. Not from
     /// an event loop.

@@ -59,7 +59,8 @@ final class HostedDatabase {
         try database.load()
         scheduler = DatabaseScheduler(
             database: database, limits: limits, lastTime: try logFile.lastTime(), isClearing: tree.isClearing,
-            isShared: host.cluster != nil, at: host.conditions, nanoseconds: { MonotonicTime.current.nanoseconds })
+            isShared: host.cluster != nil, forwardsWrites: host.cluster?.forwardsWrites ?? false, at: host.conditions,
+            nanoseconds: { MonotonicTime.current.nanoseconds })
         takeRules()
         try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
             try database.replay(record.operations())
@@ -188,7 +189,11 @@ final class HostedDatabase {
         case .failLargeReads(let error):
             for stream in streams.values.sorted(by: { $0.read.id < $1.read.id }) { host.readers.fail(stream, error) }
             streams = [:]
-        case .endConnections(let connections): for connection in connections { host.endConnection(connection) }
+        case .endConnections(let connections):
+            for connection in connections where !connection.isForwarded { host.endConnection(connection) }
+            host.cluster?.endForwarded(connections.filter(\.isForwarded))
+        case .abandon(let connections): for connection in connections { host.abandon(connection) }
+        case .forward(let node, let requests): host.cluster?.forward(requests, of: name, to: node)
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .wake(let milliseconds): host.wake(milliseconds, index)
@@ -210,8 +215,13 @@ final class HostedDatabase {
 
     private func deliver(_ turns: [[Output]]) {
         var builder = makeBuilder()
+        var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
         for outputs in turns {
             for output in outputs {
+                if case .reply(let connection, let number, let reply) = output, connection.isForwarded {
+                    forwarded.append((connection, number, reply))
+                    continue
+                }
                 builder.add(output)
                 if builder.byteCount > host.limits.turnReadBytesMax {
                     builder.finish(host.deliver)
@@ -220,6 +230,7 @@ final class HostedDatabase {
             }
         }
         builder.finish(host.deliver)
+        if !forwarded.isEmpty { host.cluster?.answer(forwarded, sequence: database.durableSequence) }
     }
 
     private func makeBuilder() -> DeliveryBuilder {

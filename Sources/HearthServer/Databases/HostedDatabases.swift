@@ -1,3 +1,4 @@
+import ClusterNode
 import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
@@ -171,7 +172,9 @@ final class HostedDatabases {
     /// next one what was not answered. An error would be final to them.
     private func refuse(_ requests: [Request], because error: StorageError) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
-        for request in requests {
+        let forwarded = requests.filter(\.connection.isForwarded)
+        if !forwarded.isEmpty { host.cluster?.turnAway(forwarded, because: error) }
+        for request in requests where !request.connection.isForwarded {
             if let kind = request.kind { host.metrics.requests.add(kind, .unavailable) }
             switch request.operation {
             case .forfeit, .disconnect: continue

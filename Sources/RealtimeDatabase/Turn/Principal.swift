@@ -1,6 +1,6 @@
 package import JSONTree
 import SecurityRules
-import StorageErrors
+package import StorageErrors
 
 /// On whose behalf a request is made. All requests of a session share one.
 package final class Principal: Hashable, Sendable {
@@ -38,11 +38,12 @@ package final class Principal: Hashable, Sendable {
 }
 
 extension Principal {
-    /// The form in which the log and stores keep it: the JSON text, nothing for nobody.
-    var stored: [UInt8] { isAdministrator ? Array("true".utf8) : auth == nil ? [] : json }
+    /// The form in which the log and stores keep it, and nodes send it to each other: the JSON text, nothing for
+    /// nobody.
+    package var stored: [UInt8] { isAdministrator ? Array("true".utf8) : auth == nil ? [] : json }
 
     /// The principal that ``stored`` was made of.
-    static func stored(_ bytes: [UInt8]) throws(StorageError) -> Principal {
+    package static func stored(_ bytes: [UInt8]) throws(StorageError) -> Principal {
         if bytes.isEmpty { return .nobody }
         if bytes.elementsEqual("true".utf8) { return .administrator }
         do throws(JSONError) { return try Principal(auth: bytes) } catch { throw .damaged("not a principal") }

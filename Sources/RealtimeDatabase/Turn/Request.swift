@@ -8,7 +8,7 @@ package struct ConnectionID: Hashable, Sendable {
         case http = 1
     }
 
-    /// `loop:8 kind:8 serial:48`
+    /// `loop:8 flags:8 serial:48`; the flags are the kind, and 2 for a connection of another node.
     package let raw: UInt64
 
     package init(loop: Int, kind: Kind, serial: UInt64) {
@@ -16,12 +16,23 @@ package struct ConnectionID: Hashable, Sendable {
         raw = UInt64(loop) << 56 | kind.rawValue << 48 | serial
     }
 
-    init(raw: UInt64) { self.raw = raw }
+    /// Stands for a connection of another node, which forwards its writes. No event loop owns it.
+    package init(forwarded kind: Kind, serial: UInt64) {
+        precondition(serial < 1 << 48)
+        raw = (Self.forwardedFlag | kind.rawValue) << 48 | serial
+    }
+
+    package init(raw: UInt64) { self.raw = raw }
+
+    private static let forwardedFlag: UInt64 = 2
 
     /// The index of the event loop that owns the connection.
     package var loop: Int { Int(raw >> 56) }
 
-    package var kind: Kind { raw >> 48 & 0xFF == Kind.http.rawValue ? .http : .realtime }
+    package var kind: Kind { raw >> 48 & Kind.http.rawValue == 0 ? .realtime : .http }
+
+    /// Whether it is a connection of another node.
+    package var isForwarded: Bool { raw >> 48 & Self.forwardedFlag != 0 }
 
     /// So that a set of loops fits in one word.
     package static let loopsMax = 64
@@ -173,6 +184,14 @@ extension Operation {
         case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
             .relay, .forfeit, .disconnect, .explain:
             false
+        }
+    }
+
+    /// Whether it has to be done by the node that takes the writes of the database.
+    package var mustReachOwner: Bool {
+        switch self {
+        case .cancelOnDisconnect, .forfeit, .disconnect: true
+        default: writes
         }
     }
 

@@ -23,6 +23,7 @@ enum SampleConfiguration {
         "token-url": "https://auth.example.com/token", "free-mib-min": "64", "log-format": "text",
         "settings": "/etc/hearth/settings.json", "archive": "/var/lib/hearth-archive", "archive-seconds": "10",
         "archive-days": "7", "cluster": "etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379", "node": "a",
+        "peer-listen": "10.0.0.1:9003", "cluster-secret": "/etc/hearth/cluster-secret",
         "audit-log": "/var/log/hearth/audit.log", "slow-ms": "1000",
     ]
 

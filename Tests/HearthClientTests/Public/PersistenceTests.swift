@@ -2,6 +2,7 @@ import Glibc
 import HearthClient
 import HearthServer
 import SQLite
+import TestSupport
 import Testing
 
 @Suite("A client that keeps things on disk", .timeLimit(.minutes(15)))

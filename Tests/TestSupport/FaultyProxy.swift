@@ -1,14 +1,13 @@
-import EventLoop
+package import EventLoop
 import Synchronization
-import TestSupport
 
 /// Stands between clients and a server and damages their connections, by seed: it hands bytes on in pieces of any size
 /// and late, cuts connections between any two bytes, and at times cuts only the client's side, so that the server has
 /// the old connection and the new one at once and gets late what the client sent before.
-final class FaultyProxy: Sendable {
+package final class FaultyProxy: Sendable {
     private let group: EventLoopGroup
     private let listener: Listener
-    let faults: Faults
+    package let faults: Faults
     private let target: Target
 
     /// Where the server is.
@@ -19,7 +18,7 @@ final class FaultyProxy: Sendable {
     }
 
     /// What the connections do; any thread may calm them.
-    final class Faults: Sendable {
+    package final class Faults: Sendable {
         fileprivate struct State {
             var random: SeededRandom
             var isCalm = false
@@ -30,10 +29,10 @@ final class FaultyProxy: Sendable {
         fileprivate init(seed: UInt64) { state = Mutex(State(random: SeededRandom(seed: seed))) }
 
         /// Connections that were cut.
-        var cuts: Int { state.withLock { $0.cuts } }
+        package var cuts: Int { state.withLock { $0.cuts } }
 
         /// From now on nothing is damaged.
-        func calm() { state.withLock { $0.isCalm = true } }
+        package func calm() { state.withLock { $0.isCalm = true } }
 
         fileprivate func noteCut() { state.withLock { $0.cuts += 1 } }
 
@@ -43,7 +42,7 @@ final class FaultyProxy: Sendable {
         }
     }
 
-    init(to server: SocketAddress, seed: UInt64) throws {
+    package init(to server: SocketAddress, seed: UInt64) throws {
         let faults = Faults(seed: seed)
         self.faults = faults
         let target = Target(server)
@@ -62,10 +61,12 @@ final class FaultyProxy: Sendable {
         group.join()
     }
 
-    var urlText: String { "ws://\(listener.address)" }
+    package var address: SocketAddress { listener.address }
+
+    package var urlText: String { "ws://\(listener.address)" }
 
     /// New connections go to a server that has taken the place of the old one.
-    func redirect(to server: SocketAddress) { target.address.withLock { $0 = server } }
+    package func redirect(to server: SocketAddress) { target.address.withLock { $0 = server } }
 }
 
 /// One client's connection and the one to the server that belongs to it. Lives on its loop.

@@ -1,0 +1,70 @@
+import EventLoop
+import JSONWebTokens
+import RealtimeDatabase
+
+/// This node's end of a link to the node that takes the writes of some databases.
+final class OutgoingLink {
+    /// A request that the other node may not have received.
+    struct Given: Hashable {
+        /// That of the message.
+        var serial: UInt64
+        var database: String
+        var connection: ConnectionID
+        var number: Int64
+    }
+
+    let node: String
+    let id = Cryptography.randomBytes(PeerHandshake.sessionSize)
+    var session = LinkSession()
+    var connection: PeerConnection?
+    /// It was connected at some time, so that the other node may have requests.
+    var wasConnected = false
+    /// Since when there is no connection.
+    var downSince = MonotonicTime.current
+    var nextAttempt = MonotonicTime(nanoseconds: .min)
+    /// Those whose requests went over it.
+    var databases: Set<String> = []
+    /// In order.
+    var given: [Given] = []
+
+    init(_ node: String) { self.node = node }
+
+    /// Forgets requests that the other node has.
+    func trim() {
+        let count = given.prefix { $0.serial <= session.acknowledged }.count
+        if count > 0 { given.removeFirst(count) }
+    }
+
+    var greeting: PeerConnection.Greeting { .init(received: session.received, flag: !wasConnected) }
+}
+
+/// The end of a link at the node that takes the writes: what it knows of the connections of the other node.
+final class IncomingLink {
+    let node: String
+    let id: [UInt8]
+    var session = LinkSession()
+    var connection: PeerConnection?
+    /// Since when there is no connection.
+    var downSince = MonotonicTime.current
+    /// What this node calls the connections of the other one.
+    var aliases: [Key: ConnectionID] = [:]
+    private var principals: [[UInt8]: Principal] = [:]
+
+    struct Key: Hashable {
+        var database: String
+        var connection: UInt64
+    }
+
+    private static let principalsMax = 1000
+
+    init(_ node: String, id: [UInt8]) { (self.node, self.id) = (node, id) }
+
+    /// Those of one session are one object, as they are where they come from.
+    func principal(_ stored: [UInt8]) throws(MalformedMessage) -> Principal {
+        if let known = principals[stored] { return known }
+        guard let principal = try? Principal.stored(stored) else { throw MalformedMessage() }
+        if principals.count >= Self.principalsMax { principals = [:] }
+        principals[stored] = principal
+        return principal
+    }
+}

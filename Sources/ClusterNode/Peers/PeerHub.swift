@@ -1,0 +1,59 @@
+import EventLoop
+import RealtimeDatabase
+import ReplicatedLog
+
+/// The thread of a node's links to other nodes, and its listener for theirs.
+final class PeerHub: Sendable {
+    private let group: EventLoopGroup
+    private let links: PeerLinks
+    private let listener: Listener
+
+    /// Nodes connect once each, so more than this are not nodes.
+    private static let connectionsMax = 256
+
+    init(
+        _ configuration: PeerConfiguration, name: String, incarnation: UInt64, _ delegate: PeerDelegate
+    ) throws(SystemError) {
+        group = try EventLoopGroup(count: 1, name: "peers")
+        let links = PeerLinks(
+            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate)
+        self.links = links
+        var options = Listener.Options()
+        options.connectionsMax = Self.connectionsMax
+        options.limits = PeerLinks.limits
+        do throws(SystemError) {
+            listener = try Listener(at: configuration.address, on: group, options: options) { _ in links.accept() }
+        } catch {
+            group.stop()
+            throw SystemError("the listener for nodes, which --peer-listen places: \(error.attempt)", code: error.code)
+        }
+        run { $0.tick() }
+    }
+
+    private func run(_ body: @escaping @Sendable (PeerLinks) -> Void) {
+        group.loops[0].execute { [links] in body(links) }
+    }
+
+    /// Where it listens, with the real port.
+    var address: SocketAddress { listener.address }
+
+    func set(_ nodes: [String: NodeRecord]) { run { $0.set(nodes) } }
+
+    func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
+        run { $0.forward(requests, of: database, to: node) }
+    }
+
+    func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+        run { $0.answer(answers, sequence: sequence) }
+    }
+
+    func end(_ connections: [ConnectionID]) { run { $0.end(connections) } }
+
+    /// Sends what waits, and ends.
+    func stop() {
+        listener.close()
+        run { $0.stop() }
+        group.shutDown(grace: .seconds(1))
+        group.join()
+    }
+}

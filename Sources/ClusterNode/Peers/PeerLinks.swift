@@ -1,0 +1,362 @@
+import EventLoop
+import RealtimeDatabase
+import ReplicatedLog
+import StorageErrors
+
+/// What links between nodes have for the databases of this node.
+struct PeerDelegate: Sendable {
+    /// Requests of other nodes' connections.
+    var requests: @Sendable (_ database: String, [Request]) -> Void
+    var news: @Sendable (_ database: String, [ForwardingNews]) -> Void
+    /// For operators.
+    var report: @Sendable (ClusterNews) -> Void
+}
+
+/// All links of a node, on the thread of one loop.
+final class PeerLinks: @unchecked Sendable {
+    // Safe because: all is touched on the loop's thread only, but for constants.
+
+    /// One that is larger is refused.
+    static let messageBytesMax = 64 << 20
+    /// A link that is not connected for so long is lost.
+    private static let patience = Duration.seconds(3)
+    /// The same for one side that hears nothing.
+    private static let silenceMax = Duration.seconds(3)
+    private static let heartbeat = Duration.milliseconds(500)
+    private static let tickInterval = Duration.milliseconds(50)
+    private static let attemptInterval = Duration.milliseconds(200)
+
+    private let loop: EventLoop
+    private let name: String
+    private let incarnation: UInt64
+    private let secret: ClusterSecret
+    private let delegate: PeerDelegate
+    private var nodes: [String: NodeRecord] = [:]
+    private var outgoing: [String: OutgoingLink] = [:]
+    private var incoming: [[UInt8]: IncomingLink] = [:]
+    /// The link and name of each connection of another node, by what it is called here.
+    private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
+    private var lastAlias: UInt64 = 0
+    private var isStopping = false
+    /// So that an operator hears of each once.
+    private var reported: Set<ClusterNews> = []
+
+    init(
+        _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate
+    ) {
+        self.loop = loop
+        self.name = name
+        self.incarnation = incarnation
+        self.secret = secret
+        self.delegate = delegate
+    }
+
+    static var limits: StreamLimits {
+        var limits = StreamLimits()
+        limits.highWater = 1 << 20
+        // What waits is bounded by what databases forward.
+        limits.hardLimit = .max
+        limits.openTimeout = .seconds(2)
+        limits.closeTimeout = .seconds(1)
+        return limits
+    }
+
+    // MARK: This node's databases
+
+    /// The nodes that run, and where they are reached.
+    func set(_ nodes: [String: NodeRecord]) {
+        self.nodes = nodes
+        for link in outgoing.values.sorted(by: { $0.node < $1.node }) { connect(link) }
+    }
+
+    func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
+        let link = outgoing[node] ?? OutgoingLink(node)
+        outgoing[node] = link
+        link.databases.insert(database)
+        for request in requests {
+            let (number, request) = (request.number, request.request)
+            let message = PeerMessage.request(
+                database: database, connection: request.connection.raw, number: number, client: request.client,
+                principal: request.principal.stored, request.operation
+            ).bytes
+            guard message.count <= Self.messageBytesMax else {
+                let text = "a write at a node that does not make it has at most \(Self.messageBytesMax >> 20) MiB"
+                let refusal = Reply.failed(.refused(status: StaticText("too_big"), text))
+                delegate.news(
+                    database, [.answered(request.connection, number: number, refusal, sequence: 0)])
+                continue
+            }
+            let serial = link.session.send(message)
+            link.given.append(
+                .init(serial: serial, database: database, connection: request.connection, number: number))
+        }
+        connect(link)
+        pump(link)
+    }
+
+    /// Answers requests of other nodes' connections.
+    func answer(_ answers: [(connection: ConnectionID, number: Int64, reply: Reply)], sequence: UInt64) {
+        var touched: [IncomingLink] = []
+        for (connection, number, reply) in answers {
+            guard let (link, key) = owners[connection] else { continue }
+            link.session.send(
+                PeerMessage.answer(
+                    database: key.database, connection: key.connection, number: number, sequence: sequence, reply
+                ).bytes)
+            if connection.kind == .http { forget(connection) }
+            if !touched.contains(where: { $0 === link }) { touched.append(link) }
+        }
+        for link in touched { pump(link) }
+    }
+
+    /// Nothing is owed to connections of other nodes any more.
+    func end(_ connections: [ConnectionID]) {
+        for connection in connections {
+            guard let (link, key) = owners[connection] else { continue }
+            link.session.send(PeerMessage.ended(database: key.database, connection: key.connection).bytes)
+            pump(link)
+        }
+    }
+
+    private func forget(_ connection: ConnectionID) {
+        guard let (link, key) = owners.removeValue(forKey: connection) else { return }
+        link.aliases[key] = nil
+    }
+
+    // MARK: Connections
+
+    func accept() -> any StreamHandler {
+        PeerConnection(.init(name: name, incarnation: incarnation), secret, greeting: nil, self)
+    }
+
+    private func connect(_ link: OutgoingLink) {
+        guard link.connection == nil, !isStopping, MonotonicTime.current >= link.nextAttempt else { return }
+        guard let text = nodes[link.node]?.peerAddress, let address = SocketAddress(hostAndPort: text) else { return }
+        link.nextAttempt = .current + Self.attemptInterval
+        let hello = PeerHandshake.Hello(name: name, incarnation: incarnation, session: link.id)
+        let connection = PeerConnection(hello, secret, greeting: link.greeting, self)
+        link.connection = connection
+        loop.connect(host: address.host, port: address.port, limits: Self.limits, handler: connection)
+    }
+
+    func greeted(_ greeting: PeerConnection.Greeting, on connection: PeerConnection) {
+        guard let other = connection.other else { return }
+        if connection.isCaller {
+            guard let link = outgoing[other.name], link.connection === connection else { return connection.abort() }
+            guard greeting.flag else { return lose(link) }
+            reported.remove(.peerRefused(node: link.node, reason: Self.wrongSecret))
+            link.wasConnected = true
+            resume(greeting.received, connection, &link.session)
+            pump(link)
+        } else {
+            let isKnown = incoming[other.session] != nil
+            guard isKnown || greeting.flag else {
+                connection.welcome(.init(received: 0, flag: false))
+                return
+            }
+            let link = incoming[other.session] ?? IncomingLink(other.name, id: other.session)
+            // Whoever begins a new link has given up the one before.
+            if !isKnown { for old in incoming.values where old.node == other.name { end(old) } }
+            incoming[other.session] = link
+            link.connection?.abort()
+            link.connection = connection
+            connection.welcome(.init(received: link.session.received, flag: true))
+            resume(greeting.received, connection, &link.session)
+            pump(link)
+        }
+    }
+
+    private func resume(_ received: UInt64, _ connection: PeerConnection, _ session: inout LinkSession) {
+        do throws(LinkSession.Violation) { try session.connect(otherHas: received) } catch {
+            connection.end(.violation)
+        }
+    }
+
+    func drained(_ connection: PeerConnection) {
+        if let link = outgoing.values.first(where: { $0.connection === connection }) { pump(link) }
+        if let link = incoming.values.first(where: { $0.connection === connection }) { pump(link) }
+    }
+
+    private func pump(_ link: OutgoingLink) { Self.pump(link.connection, &link.session) }
+
+    private func pump(_ link: IncomingLink) { Self.pump(link.connection, &link.session) }
+
+    private static func pump(_ connection: PeerConnection?, _ session: inout LinkSession) {
+        while let connection, connection.isWritable, let frame = session.takeFrame() { connection.send(frame) }
+    }
+
+    func ended(_ connection: PeerConnection, _ end: PeerConnection.End) {
+        for link in outgoing.values where link.connection === connection {
+            link.connection = nil
+            if link.wasConnected { link.downSince = .current }
+            if case .handshake(let failure) = end { report(failure, of: link.node) }
+        }
+        for link in incoming.values where link.connection === connection {
+            link.connection = nil
+            link.downSince = .current
+        }
+        if !connection.isCaller, case .handshake(.wrongSecret) = end, let other = connection.other {
+            report(.wrongSecret, of: other.name)
+        }
+    }
+
+    private static let wrongSecret = "it has another --cluster-secret"
+
+    private func report(_ failure: PeerHandshake.Failure, of node: String) {
+        let reason =
+            switch failure {
+            case .wrongSecret: Self.wrongSecret
+            case .unknownVersion(let version): "it speaks version \(version) of the protocol between nodes"
+            case .malformed: "it does not speak the protocol between nodes"
+            }
+        let news = ClusterNews.peerRefused(node: node, reason: reason)
+        if reported.insert(news).inserted { delegate.report(news) }
+    }
+
+    // MARK: Messages
+
+    func received(_ frame: ArraySlice<UInt8>, on connection: PeerConnection) {
+        do {
+            if let link = outgoing.values.first(where: { $0.connection === connection }) {
+                let messages = try link.session.receive(frame)
+                link.trim()
+                try take(messages, from: link)
+            } else if let link = incoming.values.first(where: { $0.connection === connection }) {
+                try take(link.session.receive(frame), from: link)
+            } else {
+                connection.abort()
+            }
+        } catch {
+            connection.end(.violation)
+        }
+    }
+
+    private func take(_ messages: [ArraySlice<UInt8>], from link: OutgoingLink) throws {
+        var news: [String: [ForwardingNews]] = [:]
+        var isOver = false
+        for message in messages {
+            switch try PeerMessage(message) {
+            case .answer(let database, let connection, let number, let sequence, let reply):
+                news[database, default: []].append(
+                    .answered(ConnectionID(raw: connection), number: number, reply, sequence: sequence))
+            case .ended(let database, let connection):
+                news[database, default: []].append(.ended(ConnectionID(raw: connection)))
+            case .farewell: isOver = true
+            case .request: throw MalformedMessage()
+            }
+        }
+        for (database, news) in news.sorted(by: { $0.key < $1.key }) { delegate.news(database, news) }
+        if isOver { lose(link, isOver: true) }
+    }
+
+    private func take(_ messages: [ArraySlice<UInt8>], from link: IncomingLink) throws {
+        var requests: [String: [Request]] = [:]
+        for message in messages {
+            switch try PeerMessage(message) {
+            case .request(let database, let connection, let number, let client, let principal, let operation):
+                guard let alias = alias(of: .init(database: database, connection: connection), operation, link) else {
+                    continue
+                }
+                requests[database, default: []].append(
+                    Request(
+                        connection: alias, number: number, principal: try link.principal(principal),
+                        operation: operation, client: client))
+            case .farewell: return end(link)
+            case .answer, .ended: throw MalformedMessage()
+            }
+        }
+        for (database, requests) in requests.sorted(by: { $0.key < $1.key }) {
+            delegate.requests(database, requests)
+        }
+    }
+
+    /// What this node calls a connection; nil if there is nothing to do for it.
+    private func alias(
+        of key: IncomingLink.Key, _ operation: RealtimeDatabase.Operation, _ link: IncomingLink
+    ) -> ConnectionID? {
+        if let alias = link.aliases[key] {
+            if case .disconnect = operation { forget(alias) }
+            return alias
+        }
+        switch operation {
+        case .disconnect, .forfeit: return nil
+        default: break
+        }
+        lastAlias += 1
+        let alias = ConnectionID(forwarded: ConnectionID(raw: key.connection).kind, serial: lastAlias)
+        link.aliases[key] = alias
+        owners[alias] = (link, key)
+        return alias
+    }
+
+    // MARK: Time, and the end
+
+    func tick() {
+        if isStopping { return }
+        let now = MonotonicTime.current
+        for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
+            connect(link)
+            keepAlive(link.connection, &link.session, now)
+            let isDown = link.connection?.isEstablished != true
+            if isDown, now - link.downSince >= Self.patience { lose(link) }
+        }
+        for link in incoming.values.sorted(by: { $0.node < $1.node }) {
+            keepAlive(link.connection, &link.session, now)
+            if link.connection == nil, now - link.downSince >= Self.patience { end(link) }
+        }
+        loop.schedule(after: Self.tickInterval) { [self] in tick() }
+    }
+
+    private func keepAlive(_ connection: PeerConnection?, _ session: inout LinkSession, _ now: MonotonicTime) {
+        guard let connection, connection.isEstablished else { return }
+        if now - connection.lastHeard >= Self.silenceMax { return connection.end(.closed(.timedOut)) }
+        if session.owesAcknowledgement || now - connection.lastSent >= Self.heartbeat,
+            let frame = session.takeFrame(isForced: true)
+        {
+            connection.send(frame)
+        }
+    }
+
+    /// Gives up a link. What the other node may have done is not known.
+    ///
+    /// - parameter isOver: the other node takes nothing more, so it has not done what it has not acknowledged.
+    private func lose(_ link: OutgoingLink, isOver: Bool = false) {
+        outgoing[link.node] = nil
+        link.connection?.abort()
+        if isOver || !link.wasConnected {
+            let reply = Reply.failed(.unavailable(.ownedElsewhere(node: link.node)))
+            for request in link.given {
+                delegate.news(
+                    request.database, [.answered(request.connection, number: request.number, reply, sequence: 0)])
+            }
+        }
+        guard link.wasConnected else { return }
+        for database in link.databases.sorted() { delegate.news(database, [.lost(node: link.node)]) }
+    }
+
+    /// The other node is gone: its connections have ended.
+    private func end(_ link: IncomingLink) {
+        incoming[link.id] = nil
+        link.connection?.abort()
+        for (key, alias) in link.aliases.sorted(by: { $0.value.raw < $1.value.raw }) {
+            owners[alias] = nil
+            delegate.requests(key.database, [Request(connection: alias, number: 0, operation: .disconnect)])
+        }
+        link.aliases = [:]
+    }
+
+    /// Says farewell to all nodes.
+    func stop() {
+        isStopping = true
+        for link in outgoing.values {
+            link.session.send(PeerMessage.farewell.bytes)
+            pump(link)
+            link.connection?.close()
+        }
+        for link in incoming.values {
+            link.session.send(PeerMessage.farewell.bytes)
+            pump(link)
+            link.connection?.close()
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import RealtimeDatabase
+
+/// What nodes tell each other over a link (LinkSession.swift).
+///
+/// ```
+/// message = 1 database:bytes connection:n number:n client:n principal:bytes operation     a client's write
+///         | 2 database:bytes connection:n number:n sequence:n reply                        its answer
+///         | 3 database:bytes connection:n                           nothing is owed to this connection any more
+///         | 4                                                       the link ends, and with it all connections
+/// ```
+/// A number `n` is LEB128, `bytes` follow their count. The number of a connection is the one that its own node has
+/// given it.
+enum PeerMessage {
+    case request(database: String, connection: UInt64, number: Int64, client: UInt64, principal: [UInt8], Operation)
+    case answer(database: String, connection: UInt64, number: Int64, sequence: UInt64, Reply)
+    case ended(database: String, connection: UInt64)
+    case farewell
+
+    var bytes: [UInt8] {
+        var out = MessageWriter()
+        switch self {
+        case .request(let database, let connection, let number, let client, let principal, let operation):
+            out.add(byte: 1)
+            out.add(database)
+            out.add(connection)
+            out.add(UInt64(bitPattern: number))
+            out.add(client)
+            out.add(principal)
+            out.add(operation)
+        case .answer(let database, let connection, let number, let sequence, let reply):
+            out.add(byte: 2)
+            out.add(database)
+            out.add(connection)
+            out.add(UInt64(bitPattern: number))
+            out.add(sequence)
+            out.add(reply)
+        case .ended(let database, let connection):
+            out.add(byte: 3)
+            out.add(database)
+            out.add(connection)
+        case .farewell: out.add(byte: 4)
+        }
+        return out.bytes
+    }
+
+    init(_ bytes: ArraySlice<UInt8>) throws(MalformedMessage) {
+        var reader = MessageReader(bytes)
+        switch try reader.byte() {
+        case 1:
+            self = .request(
+                database: try reader.text(), connection: try reader.number(),
+                number: Int64(bitPattern: try reader.number()), client: try reader.number(),
+                principal: try reader.slice(),
+                try reader.operation())
+        case 2:
+            self = .answer(
+                database: try reader.text(), connection: try reader.number(),
+                number: Int64(bitPattern: try reader.number()), sequence: try reader.number(), try reader.reply())
+        case 3: self = .ended(database: try reader.text(), connection: try reader.number())
+        case 4: self = .farewell
+        default: throw MalformedMessage()
+        }
+        guard reader.isAtEnd else { throw MalformedMessage() }
+    }
+}

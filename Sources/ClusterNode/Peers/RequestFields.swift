@@ -1,0 +1,85 @@
+import JSONTree
+import RealtimeDatabase
+
+/// The requests that have to reach the owner of a database, as bytes.
+///
+/// ```
+/// operation  = 0 flags:byte hash:bytes write                    set; 1: it has a hash to compare with, 2: it echoes
+///            | 1 base:bytes count:n write…                      update
+///            | 2 count:n write…                                 on-disconnect writes
+///            | 3 path:bytes                                     no such writes at and below a place
+///            | 4 | 5                                            forfeit; the connection has ended
+/// write      = flags:byte path:bytes value:bytes                1: of the priority, 2: with server values
+/// ```
+extension MessageWriter {
+    /// - precondition: the operation must reach the owner.
+    mutating func add(_ operation: RealtimeDatabase.Operation) {
+        switch operation {
+        case .set(let target, let value, let expected, let echoes):
+            add(byte: 0)
+            add(byte: (expected == nil ? 0 : 1) | (echoes ? 2 : 0))
+            add(expected ?? [])
+            add(target, value)
+        case .update(let base, let entries):
+            add(byte: 1)
+            add(base.encoded)
+            add(UInt64(entries.count))
+            for entry in entries { add(entry.target, entry.value) }
+        case .onDisconnect(let entries):
+            add(byte: 2)
+            add(UInt64(entries.count))
+            for entry in entries { add(entry.target, entry.value) }
+        case .cancelOnDisconnect(let path):
+            add(byte: 3)
+            add(path.encoded)
+        case .forfeit: add(byte: 4)
+        case .disconnect: add(byte: 5)
+        default: preconditionFailure("a request that every node does itself")
+        }
+    }
+
+    private mutating func add(_ target: WriteTarget, _ value: IncomingValue) {
+        add(byte: (target.isPriority ? 1 : 0) | (value.hasServerValues ? 2 : 0))
+        add(target.path.encoded)
+        add(value.json.bytes)
+    }
+}
+
+extension MessageReader {
+    mutating func operation() throws(MalformedMessage) -> RealtimeDatabase.Operation {
+        switch try byte() {
+        case 0:
+            let flags = try byte()
+            let expected = try slice()
+            let write = try write()
+            return .set(
+                write.target, write.value, expecting: flags & 1 == 0 ? nil : expected, echoes: flags & 2 != 0)
+        case 1:
+            let base = try path()
+            return .update(base: base, try writes())
+        case 2: return .onDisconnect(try writes())
+        case 3: return .cancelOnDisconnect(try path())
+        case 4: return .forfeit
+        case 5: return .disconnect
+        default: throw MalformedMessage()
+        }
+    }
+
+    private mutating func writes() throws(MalformedMessage) -> [(target: WriteTarget, value: IncomingValue)] {
+        var writes: [(target: WriteTarget, value: IncomingValue)] = []
+        for _ in 0..<(try number()) { writes.append(try write()) }
+        return writes
+    }
+
+    private mutating func write() throws(MalformedMessage) -> (target: WriteTarget, value: IncomingValue) {
+        let flags = try byte()
+        let target = WriteTarget(path: try path(), isPriority: flags & 1 != 0)
+        // The other node has made it canonical; it is trusted as this one is.
+        return (target, IncomingValue(json: CanonicalJSON(trusted: try slice()), hasServerValues: flags & 2 != 0))
+    }
+
+    mutating func path() throws(MalformedMessage) -> Path {
+        guard let path = Path(validatingEncoded: try slice()) else { throw MalformedMessage() }
+        return path
+    }
+}

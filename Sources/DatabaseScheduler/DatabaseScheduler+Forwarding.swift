@@ -1,0 +1,24 @@
+import RealtimeDatabase
+
+/// Writes that other nodes make for clients of this one.
+extension DatabaseScheduler {
+    /// How long the end of the process waits for the answers of other nodes, in milliseconds.
+    static var forwardingGrace: Int64 { 3000 }
+
+    /// Does what can be done for requests that were forwarded, and lets those go on that wait for them.
+    mutating func goOnForwarding() {
+        if let end = forwardingEnd, conditions.uptime >= end { database.forwarded?.giveUp() }
+        // Memory is being built anew: what is said now could be lost.
+        guard !recovery.isUnderWay, !database.isTelling else { return }
+        let time = conditions.uptime
+        guard let work = database.forwarded?.takeWork(applied: database.sequence, now: time), !work.isEmpty else {
+            return
+        }
+        for (node, requests) in work.toSend { emit(.forward(to: node, requests)) }
+        database.answer(work.answers, now: now)
+        if !work.ended.isEmpty { emit(.abandon(work.ended)) }
+        if !work.returned.isEmpty { admission.giveBack(work.returned[...], waiting: []) }
+        for connection in work.released { admission.largeReadEnded(of: connection) }
+        release()
+    }
+}

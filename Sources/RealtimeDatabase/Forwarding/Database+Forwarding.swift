@@ -1,0 +1,33 @@
+/// Writes of clients of a node that follows the log: the node that takes the writes makes them.
+extension Database {
+    /// Whether a request has to wait until what its connection has forwarded is answered; nil if nothing was.
+    package func mustWaitForOwner(_ request: Request) -> Bool? {
+        guard let forwarded, forwarded.holds(request.connection) else { return nil }
+        return !mayForward(request)
+    }
+
+    /// Requests of other nodes' connections are not forwarded again.
+    package func mayForward(_ request: Request) -> Bool {
+        forwarded != nil && ownedElsewhere != nil && request.operation.mustReachOwner && !request.connection.isForwarded
+    }
+
+    /// Takes a request for the node that makes the writes. False if it is to be done here, be it as well.
+    func forward(_ request: Request) -> Bool {
+        guard mayForward(request) else { return false }
+        forwarded?.add(request, now: forwardingTime)
+        if case .disconnect = request.operation { return false }
+        return true
+    }
+
+    /// Gives answers of other nodes to clients. They come out of ``takeReady()`` after what this node has applied.
+    package func answer(_ answers: [(request: Request, reply: Reply)], now: Int64) {
+        if answers.isEmpty { return }
+        var outputs: [Output] = []
+        for (request, reply) in answers {
+            let start = outputs.count
+            outputs.append(.reply(request.connection, number: request.number, reply))
+            tally?.add(request, outputs, from: start)
+        }
+        pending.append(PendingTurn(requests: [], now: now, sequence: sequence, outputs: outputs, readBytes: 0))
+    }
+}

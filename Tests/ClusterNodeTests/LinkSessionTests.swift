@@ -1,0 +1,153 @@
+import TestSupport
+import Testing
+
+@testable import ClusterNode
+
+@Suite("A link between nodes")
+struct LinkSessionTests {
+    @Test("brings each message once, in order, whatever connections lose", arguments: 0..<30 as Range<UInt64>)
+    func breaks(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var (a, b) = (LinkSession(), LinkSession())
+        // Frames on their way.
+        var (toB, toA): ([[UInt8]], [[UInt8]]) = ([], [])
+        var (sent, arrived): ((a: Int, b: Int), (a: Int, b: Int)) = ((0, 0), (0, 0))
+        func number(_ message: ArraySlice<UInt8>) -> Int? { Int(String(decoding: message, as: UTF8.self)) }
+        func message(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
+        for step in 0..<2000 {
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<25:
+                sent.a += 1
+                a.send(message(sent.a))
+            case 25..<40:
+                sent.b += 1
+                b.send(message(sent.b))
+            case 40..<55: if let frame = a.takeFrame(isForced: Bool.random(using: &random)) { toB.append(frame) }
+            case 55..<70: if let frame = b.takeFrame(isForced: Bool.random(using: &random)) { toA.append(frame) }
+            case 70..<83 where !toB.isEmpty:
+                for message in try b.receive(toB.removeFirst()[...]) {
+                    arrived.b += 1
+                    #expect(number(message) == arrived.b, "seed \(seed), step \(step)")
+                }
+            case 83..<96 where !toA.isEmpty:
+                for message in try a.receive(toA.removeFirst()[...]) {
+                    arrived.a += 1
+                    #expect(number(message) == arrived.a, "seed \(seed), step \(step)")
+                }
+            case 97:
+                // The connection breaks, and with it what is on its way.
+                (toA, toB) = ([], [])
+                try a.connect(otherHas: b.received)
+                try b.connect(otherHas: a.received)
+            default: break
+            }
+        }
+        try a.connect(otherHas: b.received)
+        try b.connect(otherHas: a.received)
+        while let frame = a.takeFrame() { arrived.b += try b.receive(frame[...]).count }
+        while let frame = b.takeFrame() { arrived.a += try a.receive(frame[...]).count }
+        #expect(arrived.b == sent.a && arrived.a == sent.b, "seed \(seed)")
+    }
+
+    @Test("keeps nothing that the other end has")
+    func acknowledging() throws {
+        var (a, b) = (LinkSession(), LinkSession())
+        let serial = a.send([1, 2, 3])
+        let frame = a.takeFrame() ?? []
+        _ = try b.receive(frame[...])
+        #expect(b.owesAcknowledgement)
+        #expect(a.acknowledged < serial)
+        let answer = b.takeFrame(isForced: true) ?? []
+        _ = try a.receive(answer[...])
+        #expect(!b.owesAcknowledgement)
+        #expect(a.acknowledged == serial)
+    }
+
+    @Test("takes no frames that cannot be")
+    func violations() throws {
+        var (a, b) = (LinkSession(), LinkSession())
+        a.send([1])
+        a.send([2])
+        let frame = a.takeFrame() ?? []
+        #expect(throws: LinkSession.Violation.malformedFrame) { try b.receive(frame.dropLast()) }
+        b = LinkSession()
+        _ = try b.receive(frame[...])
+        #expect(throws: LinkSession.Violation.malformedFrame, "it has come before") { try b.receive(frame[...]) }
+        #expect(throws: LinkSession.Violation.impossibleCount) { try a.connect(otherHas: 3) }
+        #expect(throws: LinkSession.Violation.malformedFrame) { try b.receive([1, 2, 3]) }
+    }
+}
+
+@Suite("How two nodes prove that they belong to a cluster")
+struct PeerHandshakeTests {
+    private static let secret = ClusterSecret("0123456789abcdef0123456789abcdef")
+
+    private static func hello(_ name: String) -> PeerHandshake.Hello {
+        .init(name: name, incarnation: 7, session: name == "caller" ? Array(repeating: 5, count: 16) : [])
+    }
+
+    @Test("each side knows the other, and both have the same key")
+    func success() throws {
+        let (caller, called) = (Self.hello("caller"), Self.hello("called"))
+        let seen = try PeerHandshake.caller(PeerHandshake.message(from: caller)[...])
+        #expect(seen == caller)
+        let answer = PeerHandshake.message(from: called, to: seen, Self.secret)
+        let found = try PeerHandshake.called(answer[...], by: caller, Self.secret)
+        #expect(found == called)
+        let proof = PeerHandshake.proof(of: caller, to: found, Self.secret)
+        try PeerHandshake.check(proof[...], of: seen, to: called, Self.secret)
+        #expect(PeerHandshake.key(caller, found, Self.secret) == PeerHandshake.key(seen, called, Self.secret))
+        let text = Self.secretText
+        #expect(!Self.contains(answer + proof + PeerHandshake.message(from: caller), text), "the secret was sent")
+    }
+
+    private static let secretText = Array("0123456789abcdef".utf8)
+
+    private static func contains(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: text) }
+    }
+
+    @Test("another secret, the proof of the other side and a proof of another time do not count")
+    func failure() throws {
+        let (caller, called) = (Self.hello("caller"), Self.hello("called"))
+        let other = ClusterSecret("ffffffffffffffffffffffffffffffff")
+        let answer = PeerHandshake.message(from: called, to: caller, other)
+        #expect(throws: PeerHandshake.Failure.wrongSecret) {
+            try PeerHandshake.called(answer[...], by: caller, Self.secret)
+        }
+        func check(_ proof: ArraySlice<UInt8>) {
+            #expect(throws: PeerHandshake.Failure.wrongSecret) {
+                try PeerHandshake.check(proof, of: caller, to: called, Self.secret)
+            }
+        }
+        check(PeerHandshake.proof(of: caller, to: called, other)[...])
+        check(PeerHandshake.proof(of: caller, to: Self.hello("called"), Self.secret)[...])
+        let reflected = PeerHandshake.message(from: called, to: caller, Self.secret)
+        check(reflected.dropFirst(2 + 32 + 8).prefix(32))
+        check([])
+    }
+
+    @Test("a message of another protocol or version is told from one of this")
+    func versions() {
+        var message = PeerHandshake.message(from: Self.hello("caller"))
+        message[9] = 9
+        #expect(throws: PeerHandshake.Failure.unknownVersion(9)) { try PeerHandshake.caller(message[...]) }
+        #expect(throws: PeerHandshake.Failure.malformed) { try PeerHandshake.caller(Array("GET / HTTP/1.1".utf8)[...]) }
+    }
+
+    @Test("a frame that was changed, repeated or left out is noticed")
+    func codes() {
+        let key = [UInt8](repeating: 3, count: 32)
+        var out = FrameCodes(key: key, isOfCaller: true)
+        let codes = [out.next([1]), out.next([2])]
+        func counted(_ frames: [(code: Int, frame: [UInt8])], isOfCaller: Bool = true) -> [Bool] {
+            var reader = FrameCodes(key: key, isOfCaller: isOfCaller)
+            return frames.map { reader.check(codes[$0.code][...], $0.frame[...]) }
+        }
+        #expect(counted([(0, [1]), (1, [2])]) == [true, true])
+        #expect(counted([(0, [9])]) == [false], "changed")
+        #expect(counted([(0, [1]), (0, [1])]) == [true, false], "repeated")
+        #expect(counted([(1, [2])]) == [false], "left out")
+        #expect(counted([(0, [1])], isOfCaller: false) == [false], "of the other side")
+    }
+}

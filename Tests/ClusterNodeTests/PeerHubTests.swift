@@ -1,0 +1,164 @@
+import EventLoop
+import JSONTree
+import RealtimeDatabase
+import ReplicatedLog
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ClusterNode
+
+@Suite("Links between nodes", .timeLimit(.minutes(2)))
+struct PeerHubTests {
+    /// A node that notes what it is told, and answers all requests in order.
+    private final class Node: Sendable {
+        struct Told: Sendable {
+            var requests: [Int64] = []
+            var answers: [Int64] = []
+            var ends: [ConnectionID] = []
+            var lost: [String] = []
+            var news: [ClusterNews] = []
+        }
+
+        let told: Shared
+        let hub: PeerHub
+        let name: String
+
+        final class Shared: Sendable {
+            let state = Mutex(Told())
+            let hub = Mutex<PeerHub?>(nil)
+        }
+
+        init(_ name: String, secret: String = "0123456789abcdef0123456789abcdef", _ incarnation: UInt64 = 1) throws {
+            let shared = Shared()
+            told = shared
+            self.name = name
+            let delegate = PeerDelegate { _, requests in
+                var answers: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
+                shared.state.withLock { state in
+                    for request in requests {
+                        if case .disconnect = request.operation {
+                            state.ends.append(request.connection)
+                        } else {
+                            state.requests.append(request.number)
+                            answers.append((request.connection, request.number, .done))
+                        }
+                    }
+                }
+                shared.hub.withLock { $0 }?.answer(answers, sequence: 1)
+            } news: { _, news in
+                shared.state.withLock { state in
+                    for news in news {
+                        switch news {
+                        case .answered(_, let number, .done, _): state.answers.append(number)
+                        case .answered: state.answers.append(-1)
+                        case .ended: break
+                        case .lost(let node): state.lost.append(node)
+                        }
+                    }
+                }
+            } report: { news in
+                shared.state.withLock { $0.news.append(news) }
+            }
+            let configuration = PeerConfiguration(address: .loopback(port: 0), secret: ClusterSecret(secret))
+            hub = try PeerHub(configuration, name: name, incarnation: incarnation, delegate)
+            shared.hub.withLock { $0 = hub }
+        }
+
+        deinit { stop() }
+
+        func stop() {
+            guard shared != nil else { return }
+            hub.stop()
+        }
+
+        private var shared: PeerHub? {
+            told.hub.withLock { hub in
+                defer { hub = nil }
+                return hub
+            }
+        }
+
+        func knows(_ name: String, at address: SocketAddress) {
+            hub.set([name: NodeRecord(incarnation: 1, address: "", peerAddress: "\(address)")])
+        }
+
+        /// - parameter serial: of the connection that asks.
+        func forward(_ number: Int64, to name: String, serial: UInt64 = 1) {
+            let value = IncomingValue(json: CanonicalJSON(trusted: Array("1".utf8)))
+            let connection = ConnectionID(loop: 0, kind: .realtime, serial: serial)
+            let request = Request(
+                connection: connection, number: number, operation: .set(WriteTarget(path: .root), value))
+            hub.forward([ForwardedRequest(number: number, request: request)], of: "d", to: name)
+        }
+
+        func wait(_ what: String, until holds: (Told) -> Bool) async throws {
+            let deadline = MonotonicTime.current + .seconds(60)
+            while !holds(told.state.withLock { $0 }) {
+                try #require(MonotonicTime.current < deadline, "waited for \(what)")
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    @Test("each request arrives once, in order, and is answered, although connections break", arguments: [1, 2, 3])
+    func breaks(seed: UInt64) async throws {
+        let (caller, called) = (try Node("a"), try Node("b"))
+        let proxy = try FaultyProxy(to: called.hub.address, seed: seed)
+        caller.knows("b", at: proxy.address)
+        let count: Int64 = 2000
+        for number in 1...count { caller.forward(number, to: "b", serial: UInt64(number % 5)) }
+        try await caller.wait("half of the answers") { $0.answers.count >= count / 2 }
+        proxy.faults.calm()
+        try await caller.wait("all answers") { $0.answers.count >= count }
+        #expect(called.told.state.withLock { $0.requests } == Array(1...count), "seed \(seed)")
+        #expect(caller.told.state.withLock { $0.answers } == Array(1...count), "seed \(seed)")
+        #expect(caller.told.state.withLock { $0.lost } == [])
+    }
+
+    @Test("a node with another secret is not talked to, and both operators hear of it")
+    func secrets() async throws {
+        let (caller, called) = (try Node("a"), try Node("b", secret: "another secret, as long as the first"))
+        caller.knows("b", at: called.hub.address)
+        caller.forward(1, to: "b")
+        // What was not sent was not done.
+        try await caller.wait("a refusal") { $0.answers == [-1] }
+        let reason = "it has another --cluster-secret"
+        #expect(caller.told.state.withLock { $0.news } == [.peerRefused(node: "b", reason: reason)])
+        #expect(called.told.state.withLock { $0.requests } == [])
+    }
+
+    @Test("the connections of a node that ends have ended, and what it has not taken was not done")
+    func farewell() async throws {
+        let called = try Node("b")
+        do {
+            let caller = try Node("a")
+            caller.knows("b", at: called.hub.address)
+            caller.forward(1, to: "b", serial: 1)
+            caller.forward(2, to: "b", serial: 2)
+            try await caller.wait("answers") { $0.answers == [1, 2] }
+        }
+        try await called.wait("the end of both connections") { $0.ends.count == 2 }
+        let caller = try Node("a", 2)
+        caller.knows("b", at: called.hub.address)
+        caller.forward(1, to: "b")
+        try await caller.wait("the answer") { $0.answers == [1] }
+        called.stop()
+        try await caller.wait("the end of the link") { $0.lost == ["b"] }
+    }
+
+    @Test("a node that comes back as another process is told apart from the one that died")
+    func restart() async throws {
+        let called = try Node("b")
+        let first = try Node("a", 1)
+        first.knows("b", at: called.hub.address)
+        first.forward(1, to: "b")
+        try await first.wait("the answer") { $0.answers == [1] }
+        // Still there, but nobody listens to it any more.
+        let second = try Node("a", 2)
+        second.knows("b", at: called.hub.address)
+        second.forward(2, to: "b")
+        try await second.wait("the answer") { $0.answers == [2] }
+        try await called.wait("the end of the first one's connection") { $0.ends.count == 1 }
+    }
+}

@@ -1,0 +1,144 @@
+import EventLoop
+import HTTPCodec
+import HearthServer
+import TestSupport
+import Testing
+
+/// Three nodes that reach each other: clients may write at any of them.
+@Suite(
+    "Writes at any node", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized,
+    .timeLimit(.minutes(5)))
+struct ForwardingTests {
+    private static func session(at node: RealtimeTestServer) throws -> RealtimePeer {
+        let peer = try node.connect("/.ws?v=5&ns=default")
+        _ = try peer.receive()
+        return peer
+    }
+
+    private static func listen(_ path: String, at node: RealtimeTestServer) throws -> RealtimePeer {
+        let peer = try session(at: node)
+        try peer.send(1, "q", #"{"p":"\#(path)","h":""}"#)
+        while try #require(try peer.receiveMessage()) != #"{"t":"d","d":{"r":1,"b":{"s":"ok","d":{}}}}"# {}
+        return peer
+    }
+
+    private static func message(_ peer: RealtimePeer) throws -> String { try #require(try peer.receiveMessage()) }
+
+    private static func put(_ path: String, _ text: String, at node: RealtimeTestServer) throws -> Int {
+        try node.connectREST().ask("PUT", "\(path).json", [], text).status
+    }
+
+    @Test("a write is acknowledged wherever it is made, and is read at once where it was made")
+    func writing() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        _ = try cluster.recordedOwner()
+        for number in 0..<30 {
+            let name = TestCluster.names[number % 3]
+            #expect(try Self.put("/w/k\(number)", "\(number)", at: cluster[name]) == 200)
+            #expect(try cluster.get("/w/k\(number)", at: name) == "\(number)")
+        }
+        for name in TestCluster.names {
+            try cluster.wait("all writes") {
+                try cluster.get("/w", at: name).matches(of: /"k[0-9]+":/).count == 30
+            }
+        }
+        // Increments are made once each, whoever asks for them.
+        for name in TestCluster.names {
+            for _ in 0..<10 {
+                let increment = #"{".sv":{"increment":1}}"#
+                #expect(try Self.put("/count", increment, at: cluster[name]) == 200)
+            }
+        }
+        #expect(try cluster.get("/count", at: try cluster.followers()[0]) == "30")
+    }
+
+    @Test("a client at any node is told of its write before the acknowledgement, and asks in order")
+    func order() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let name = try cluster.followers()[0]
+        let peer = try Self.listen("/n", at: cluster[name])
+        // All at once: what is read is what was written just before.
+        for number in 0..<50 {
+            try peer.send(100 + number, "p", #"{"p":"/n","d":\#(number)}"#)
+            try peer.send(200 + number, "g", #"{"p":"/n","q":{}}"#)
+        }
+        for number in 0..<50 {
+            #expect(try Self.message(peer) == #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#(number)}}}"#)
+            #expect(try Self.message(peer) == RealtimePeer.response(100 + number))
+            #expect(try Self.message(peer) == RealtimePeer.response(200 + number, "ok", "\(number)"))
+        }
+    }
+
+    @Test("who is told that a transaction is stale was told of the newer value before")
+    func stale() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let owner = try cluster.recordedOwner()
+        let peer = try Self.listen("/n", at: cluster[try cluster.followers()[0]])
+        for number in 1...20 {
+            #expect(try Self.put("/n", "\(number)", at: cluster[owner]) == 200)
+            // It expects nothing there.
+            try peer.send(number, "p", #"{"p":"/n","d":"mine","h":""}"#)
+            #expect(try Self.message(peer) == #"{"t":"d","d":{"a":"d","b":{"p":"n","d":\#(number)}}}"#)
+            #expect(try Self.message(peer).contains(#""s":"datastale""#))
+        }
+    }
+
+    @Test("what a client wants written when it ends is written once, whichever node it is connected to")
+    func disconnecting() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let names = try cluster.followers()
+        func register(_ path: String, at name: String) throws -> RealtimePeer {
+            let peer = try Self.session(at: cluster[name])
+            try peer.send(7, "o", #"{"p":"\#(path)","d":{".sv":{"increment":1}}}"#)
+            #expect(try Self.message(peer) == RealtimePeer.response(7))
+            return peer
+        }
+        let first = try register("/gone/first", at: names[0])
+        let cancelled = try register("/gone/cancelled", at: names[0])
+        let kept = try register("/gone/kept", at: names[1])
+        try cancelled.send(8, "oc", #"{"p":"/gone/cancelled","d":null}"#)
+        #expect(try Self.message(cancelled) == RealtimePeer.response(8))
+        first.hangUp()
+        cancelled.hangUp()
+        try cluster.wait("the write") { try cluster.get("/gone", at: names[1]) == #"{"first":1}"# }
+        // The node ends, and with it its connections.
+        _ = kept
+        try cluster.stop(names[1])
+        let owner = try cluster.recordedOwner()
+        try cluster.wait("the write") { try cluster.get("/gone", at: owner) == #"{"first":1,"kept":1}"# }
+    }
+
+    @Test("when the owner stops, writers at other nodes wait for the next one, and none is refused")
+    func moving() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let owner = try cluster.recordedOwner()
+        let names = try cluster.followers()
+        let owed = try Self.session(at: cluster[names[0]])
+        try owed.send(7, "o", #"{"p":"/owed","d":1}"#)
+        #expect(try Self.message(owed) == RealtimePeer.response(7))
+        #expect(try Self.put("/m/k0", "0", at: cluster[names[0]]) == 200)
+        let writer = try Self.session(at: cluster[names[1]])
+        for number in 1...50 { try writer.send(number, "p", #"{"p":"/m/k\#(number)","d":\#(number)}"#) }
+        try cluster.stop(owner)
+        for number in 51...100 { try writer.send(number, "p", #"{"p":"/m/k\#(number)","d":\#(number)}"#) }
+        for number in 1...100 { #expect(try Self.message(writer) == RealtimePeer.response(number)) }
+        let next = try cluster.recordedOwner(except: owner)
+        try cluster.wait("all writes") { try cluster.get("/m", at: next).matches(of: /"k[0-9]+":/).count == 101 }
+        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        while try owed.receiveMessage() != nil {}
+        try cluster.wait("the write") { try cluster.get("/owed", at: next) == "1" }
+    }
+
+    @Test("a large value goes to the owner, and its echo comes back")
+    func large() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let name = try cluster.followers()[0]
+        let text = "\"\(String(repeating: "x", count: 3 << 20))\""
+        #expect(try Self.put("/large", text, at: cluster[name]) == 200)
+        let client = try cluster[name].connectREST()
+        #expect(try client.ask("GET", "/large.json").text == text)
+        #expect(try client.ask("PUT", "/small.json", [], "[1,2]").text == "[1,2]")
+        #expect(try client.ask("PATCH", "/small.json", [], #"{"0":5}"#).status == 200)
+        #expect(try client.ask("GET", "/small.json").text == "[5,2]")
+    }
+}

@@ -1,0 +1,308 @@
+import JSONTree
+import StorageErrors
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("Writes that another node makes")
+struct ForwardedWritesTests {
+    private static let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
+
+    private static func set(_ number: Int64, of connection: ConnectionID = connection) -> Request {
+        let value = IncomingValue(json: CanonicalJSON(trusted: Array("\(number)".utf8)))
+        return Request(connection: connection, number: number, operation: .set(WriteTarget(path: "a"), value))
+    }
+
+    private static func owe(_ connection: ConnectionID = connection) -> Request {
+        let value = IncomingValue(json: CanonicalJSON(trusted: Array("1".utf8)))
+        return Request(
+            connection: connection, number: 100, operation: .onDisconnect([(WriteTarget(path: "a"), value)]))
+    }
+
+    private static let end = Request(connection: connection, number: 0, operation: .disconnect)
+
+    private static func writes(of node: String?) -> ForwardedWrites {
+        var writes = ForwardedWrites()
+        writes.ownership(false, node: node)
+        return writes
+    }
+
+    private static func sent(_ work: ForwardedWrites.Work) -> [Int64] {
+        work.toSend.flatMap { $0.requests.map(\.request.number) }
+    }
+
+    private static let turnedAway = Reply.failed(.unavailable(.ownedElsewhere(node: nil)))
+
+    @Test("an answer waits until this node has applied what it depends on")
+    func readingOwnWrites() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+        writes.take(.answered(Self.connection, number: number, .done, sequence: 7), now: 0)
+        #expect(writes.takeWork(applied: 6, now: 0).isEmpty)
+        #expect(writes.holds(Self.connection))
+        let work = writes.takeWork(applied: 7, now: 0)
+        #expect(work.answers.map(\.request.number) == [1])
+        #expect(work.released == [Self.connection])
+        #expect(writes.isEmpty)
+    }
+
+    @Test("what a node turns away goes to the next owner, before what came later on the connection")
+    func order() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        writes.add(Self.set(2), now: 0)
+        let sent = writes.takeWork(applied: 0, now: 0).toSend[0].requests
+        writes.take(.answered(Self.connection, number: sent[0].number, Self.turnedAway, sequence: 0), now: 0)
+        writes.ownership(false, node: "n2")
+        writes.add(Self.set(3), now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty, "the first node has not answered the second request")
+        writes.take(.answered(Self.connection, number: sent[1].number, Self.turnedAway, sequence: 0), now: 0)
+        let work = writes.takeWork(applied: 0, now: ForwardedWrites.pause)
+        #expect(work.toSend.map(\.node) == ["n2"])
+        #expect(Self.sent(work) == [1, 2, 3])
+    }
+
+    @Test("a node that becomes the owner does itself what was not sent")
+    func takingOver() {
+        var writes = Self.writes(of: nil)
+        writes.add(Self.set(1), now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+        writes.ownership(true, node: nil)
+        #expect(writes.takeWork(applied: 0, now: 0).returned.map(\.number) == [1])
+        #expect(writes.isEmpty)
+    }
+
+    @Test("connections with requests of unknown outcome end without an answer when a link is lost")
+    func losing() {
+        let other = ConnectionID(loop: 0, kind: .http, serial: 2)
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        _ = writes.takeWork(applied: 0, now: 0)
+        writes.ownership(false, node: nil)
+        writes.add(Self.set(2, of: other), now: 0)
+        writes.take(.lost(node: "n1"), now: 0)
+        writes.add(Self.set(3), now: 0)
+        let work = writes.takeWork(applied: 0, now: 0)
+        #expect(work.ended == [Self.connection])
+        #expect(work.answers.isEmpty)
+        #expect(writes.holds(other), "it was not sent")
+        #expect(!writes.holds(Self.connection), "what it still asks is not done")
+    }
+
+    @Test("a connection that is owed writes ends when another node takes over, and when the link is lost")
+    func owing() {
+        for news in [nil, ForwardingNews.lost(node: "n1"), .ended(Self.connection)] {
+            var writes = Self.writes(of: "n1")
+            writes.add(Self.owe(), now: 0)
+            let number = writes.takeWork(applied: 0, now: 0).toSend[0].requests[0].number
+            writes.take(.answered(Self.connection, number: number, .done, sequence: 0), now: 0)
+            #expect(writes.takeWork(applied: 0, now: 0).answers.count == 1)
+            if let news { writes.take(news, now: 0) } else { writes.ownership(false, node: "n2") }
+            #expect(writes.takeWork(applied: 0, now: 0).ended == [Self.connection])
+        }
+    }
+
+    @Test("the end of a connection is told to the node that knows it, after its requests")
+    func ending() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.end, now: 0)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty, "no node knows it")
+        writes.add(Self.owe(), now: 0)
+        writes.add(Self.end, now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [100, 0])
+    }
+
+    @Test("a request that no node takes is refused after ten seconds")
+    func patience() {
+        var writes = Self.writes(of: nil)
+        writes.add(Self.set(1), now: 0)
+        writes.tick(now: ForwardedWrites.patience - 1)
+        #expect(writes.takeWork(applied: 0, now: 0).isEmpty)
+        writes.tick(now: ForwardedWrites.patience)
+        let work = writes.takeWork(applied: 0, now: 0)
+        guard case .failed(.unavailable(.ownedElsewhere(node: nil)))? = work.answers.first?.reply else {
+            Issue.record("not refused: \(work.answers)")
+            return
+        }
+        #expect(writes.isEmpty)
+    }
+
+    @Test("only so many bytes are with another node at a time")
+    func window() {
+        var writes = Self.writes(of: "n1")
+        let value = CanonicalJSON(trusted: Array("\"\(String(repeating: "x", count: 6 << 20))\"".utf8))
+        for number in 1...4 as ClosedRange<Int64> {
+            let set = Operation.set(WriteTarget(path: "a"), IncomingValue(json: value))
+            writes.add(Request(connection: Self.connection, number: number, operation: set), now: 0)
+        }
+        let first = writes.takeWork(applied: 0, now: 0)
+        #expect(Self.sent(first) == [1, 2])
+        writes.take(
+            .answered(Self.connection, number: first.toSend[0].requests[0].number, .done, sequence: 0), now: 0)
+        #expect(Self.sent(writes.takeWork(applied: 0, now: 0)) == [3])
+    }
+}
+
+/// Clients of one node, and two others that take the writes in turn, while links break.
+@Suite("Writes that another node makes, simulated")
+struct ForwardedWritesSimulationTests {
+    private struct Entry: Equatable {
+        var connection: ConnectionID
+        var number: Int64
+    }
+
+    private struct Link {
+        var requests: [ForwardedRequest] = []
+        var answers: [(ForwardedRequest, Reply, UInt64)] = []
+    }
+
+    private struct Simulation {
+        var random: SeededRandom
+        var writes = ForwardedWrites()
+        var log: [Entry] = []
+        /// The operations that the node has, and the changes of owner that it has yet to hear of.
+        var applied = 0
+        var owner: String? = "a"
+        var known: String?? = .none
+        var links: [String: Link] = ["a": Link(), "b": Link()]
+        var asked: [ConnectionID: Int64] = [:]
+        var answered: [Entry] = []
+        var refused: [Entry] = []
+        var ended: Set<ConnectionID> = []
+        var connections: [ConnectionID]
+        var time: Int64 = 0
+
+        init(seed: UInt64) {
+            random = SeededRandom(seed: seed)
+            connections = (0..<4).map { ConnectionID(loop: 0, kind: $0 == 3 ? .http : .realtime, serial: $0) }
+        }
+
+        mutating func take(_ work: ForwardedWrites.Work) {
+            for (node, requests) in work.toSend { links[node]!.requests += requests }
+            for request in work.returned {
+                log.append(Entry(connection: request.connection, number: request.number))
+                answered.append(log[log.count - 1])
+            }
+            for (request, reply) in work.answers {
+                let entry = Entry(connection: request.connection, number: request.number)
+                if case .failed = reply { refused.append(entry) } else { answered.append(entry) }
+            }
+            for connection in work.ended { ended.insert(connection) }
+        }
+
+        /// A node does the next request that has come, or turns it away.
+        mutating func serve(_ node: String) {
+            guard !links[node]!.requests.isEmpty else { return }
+            let forwarded = links[node]!.requests.removeFirst()
+            var reply = Reply.failed(.unavailable(.ownedElsewhere(node: nil)))
+            if owner == node {
+                log.append(Entry(connection: forwarded.request.connection, number: forwarded.request.number))
+                reply = .done
+            }
+            links[node]!.answers.append((forwarded, reply, UInt64(log.count)))
+        }
+
+        mutating func answer(_ node: String) {
+            guard !links[node]!.answers.isEmpty else { return }
+            let (forwarded, reply, sequence) = links[node]!.answers.removeFirst()
+            writes.take(
+                .answered(forwarded.request.connection, number: forwarded.number, reply, sequence: sequence), now: time)
+        }
+
+        mutating func hear() {
+            guard applied == log.count, known != .some(owner) else { return }
+            known = owner
+            writes.ownership(owner == "here", node: owner == "here" ? nil : owner)
+        }
+
+        mutating func step() {
+            time += Int64.random(in: 0...40, using: &random)
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<30:
+                let connection = connections.randomElement(using: &random)!
+                guard !ended.contains(connection) else { return }
+                asked[connection, default: 0] += 1
+                let number = asked[connection]!
+                let value = IncomingValue(json: CanonicalJSON(trusted: Array("1".utf8)))
+                let request = Request(
+                    connection: connection, number: number, operation: .set(WriteTarget(path: "a"), value))
+                if case .some("here") = known, owner == "here", !writes.holds(connection) {
+                    log.append(Entry(connection: connection, number: number))
+                    answered.append(log[log.count - 1])
+                } else if case .some("here") = known {
+                    // It waits at the node, which has yet to hear of its answers.
+                    asked[connection]! -= 1
+                } else {
+                    writes.add(request, now: time)
+                }
+            case 30..<60: serve(Bool.random(using: &random) ? "a" : "b")
+            case 60..<80: answer(Bool.random(using: &random) ? "a" : "b")
+            case 80..<92:
+                if applied < log.count { applied += Int.random(in: 1...(log.count - applied), using: &random) }
+            case 92..<95: hear()
+            case 95..<97 where known == .some(owner) || owner != "here":
+                owner = ["a", "b", nil, "here"].randomElement(using: &random)!
+            case 97:
+                let node = Bool.random(using: &random) ? "a" : "b"
+                links[node] = Link()
+                writes.take(.lost(node: node), now: time)
+            default: writes.tick(now: time)
+            }
+            take(writes.takeWork(applied: UInt64(applied), now: time))
+            writes.checkInvariants()
+        }
+
+        /// Lets everything come to rest.
+        mutating func settle() {
+            owner = "a"
+            for _ in 0..<1000 {
+                time += 50
+                applied = log.count
+                hear()
+                for node in ["a", "b"] {
+                    serve(node)
+                    answer(node)
+                }
+                writes.tick(now: time)
+                take(writes.takeWork(applied: UInt64(applied), now: time))
+            }
+        }
+    }
+
+    @Test("nothing is done twice or out of order, and what is answered is done", arguments: 0..<40 as Range<UInt64>)
+    func faults(seed: UInt64) {
+        var simulation = Simulation(seed: seed)
+        for step in 0..<3000 {
+            simulation.step()
+            for connection in simulation.connections where !simulation.ended.contains(connection) {
+                let done = simulation.log.filter { $0.connection == connection }.map(\.number)
+                guard zip(done, done.dropFirst()).allSatisfy({ $0 < $1 }) else {
+                    Issue.record("seed \(seed), step \(step): \(done)")
+                    return
+                }
+            }
+            // A client that was told to end comes back as another connection.
+            for (index, connection) in simulation.connections.enumerated()
+            where simulation.ended.contains(connection) {
+                simulation.connections[index] = ConnectionID(
+                    loop: 0, kind: connection.kind, serial: UInt64(100 + step * 4 + index))
+            }
+        }
+        simulation.settle()
+        #expect(simulation.writes.isEmpty, "seed \(seed)")
+        for entry in simulation.answered {
+            #expect(simulation.log.filter { $0 == entry }.count == 1, "seed \(seed): \(entry) was answered")
+        }
+        for entry in simulation.refused {
+            #expect(!simulation.log.contains(entry), "seed \(seed): \(entry) was refused")
+        }
+        for connection in simulation.connections where !simulation.ended.contains(connection) {
+            let answers = simulation.answered.filter { $0.connection == connection }.map(\.number)
+            let others = simulation.refused.filter { $0.connection == connection }.count
+            #expect(answers.count + others == simulation.asked[connection] ?? 0, "seed \(seed)")
+            #expect(answers == answers.sorted(), "seed \(seed): answers out of order")
+        }
+    }
+}
