@@ -67,8 +67,15 @@ struct ClusterTests {
         try peer.send(7, "o", #"{"p":"a","d":1}"#)
         let refusal = try #require(try peer.receiveMessage())
         #expect(refusal.contains("the node '\(owner)' takes the writes"), "\(refusal)")
-        try cluster.wait("a node that is ready") {
-            try cluster[other].connectAdminREST().ask("GET", "/readyz").status == 200
+        var readiness = ""
+        do {
+            try cluster.wait("a node that is ready") {
+                let answer = try cluster[other].connectAdminREST().ask("GET", "/readyz")
+                readiness = answer.text
+                return answer.status == 200
+            }
+        } catch {
+            Issue.record("not ready: \(readiness)")
         }
     }
 

@@ -1,0 +1,201 @@
+import EtcdMessages
+import RealtimeDatabase
+import TestSupport
+
+@testable import ReplicatedLog
+
+/// What happens at the nodes.
+extension Simulation {
+    /// In milliseconds. Runs while the node is paused.
+    func clock(_ node: Int) -> Int64 {
+        now + machines[node].clockOffset + now * machines[node].clockRate / 1_000_000
+    }
+
+    mutating func start(_ node: Int) throws(Violation) {
+        guard machines[node].process == nil else { return }
+        let process = SimulatedNode(
+            name: "n\(node)", incarnation: random.next(), files: machines[node].files)
+        machines[node].process = process
+        queue.add(.tick(node: node), at: now)
+        queue.add(.watchTurn(node: node), at: now)
+        try tell(node, .rank(node))
+    }
+
+    mutating func end(_ node: Int, losesPower: Bool) {
+        guard machines[node].process != nil else { return }
+        machines[node].process = nil
+        // Each process has its own.
+        queue.removeAll { message in
+            switch message {
+            case .tick(node), .watchTurn(node): true
+            default: false
+            }
+        }
+        if losesPower {
+            let count = machines[node].files.records.count
+            let synced = machines[node].files.syncedCount
+            let kept = Int.random(in: min(synced, count)...count, using: &random)
+            machines[node].files.records.removeLast(count - kept)
+        }
+        machines[node].pausedUntil = 0
+    }
+
+    mutating func tick(_ node: Int) throws(Violation) {
+        let time = clock(node)
+        guard var lease = machines[node].process?.lease else { return }
+        let actions = lease.handle(.tick, at: time)
+        machines[node].process?.lease = lease
+        try carryOut(actions, at: node)
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            machines[node].files.syncedCount = machines[node].files.records.count
+            try tell(node, .kept(through: machines[node].files.last))
+        }
+        try tell(node, .tick)
+        try append(node)
+    }
+
+    mutating func carryOut(_ actions: [NodeLease.Action], at node: Int) throws(Violation) {
+        for action in actions {
+            switch action {
+            case .grant(let lease, let seconds): send(.grant(lease, seconds: seconds), from: node)
+            case .keepAlive(let lease): send(.keepAlive(lease), from: node)
+            case .revoke(let lease): send(.revoke(lease), from: node)
+            case .lease(let lease): try tell(node, .lease(lease))
+            }
+        }
+    }
+
+    mutating func take(_ answer: Answer, at node: Int) throws(Violation) {
+        guard var lease = machines[node].process?.lease else { return }
+        let actions: [NodeLease.Action]
+        switch answer {
+        case .transaction(let serial, let result): return try tell(node, .replied(serial, result))
+        case .granted(let number, let result): actions = lease.handle(.granted(number, result), at: clock(node))
+        case .renewed(let number, let result): actions = lease.handle(.renewed(number, result), at: clock(node))
+        }
+        machines[node].process?.lease = lease
+        try carryOut(actions, at: node)
+    }
+
+    /// Starts an append of all that waits, if none is under way.
+    mutating func append(_ node: Int) throws(Violation) {
+        guard let process = machines[node].process, process.appending.isEmpty, !process.waiting.isEmpty,
+            process.log.isOwner
+        else { return }
+        var records: [LogRecord] = []
+        for operation in process.waiting {
+            var body = (0..<8).map { UInt8(truncatingIfNeeded: operation >> ($0 * 8)) }
+            if operation % 97 == 0 { body += Array(repeating: UInt8(truncatingIfNeeded: operation), count: 1500) }
+            records.append(
+                LogRecord(
+                    firstSequence: machines[node].files.last + UInt64(records.count) + 1, count: 1, time: now,
+                    body: body))
+        }
+        machines[node].process?.appending = process.waiting
+        machines[node].process?.waiting = []
+        try tell(node, .append(records))
+    }
+
+    mutating func tell(_ node: Int, _ event: ReplicatedLog.Event) throws(Violation) {
+        guard var log = machines[node].process?.log else { return }
+        var records: [LogRecord] = []
+        if case .append(let some) = event { records = some }
+        let actions = log.handle(event, at: clock(node))
+        machines[node].process?.log = log
+        if !records.isEmpty { machines[node].process?.flying = records }
+        for action in actions { try carryOut(action, at: node) }
+        try append(node)
+    }
+
+    mutating func carryOut(_ action: ReplicatedLog.Action, at node: Int) throws(Violation) {
+        guard let process = machines[node].process else { return }
+        switch action {
+        case .call(let transaction, let serial): send(.transaction(transaction, serial: serial), from: node)
+        case .watch(let watch, let serial): machines[node].process?.watch = (serial, watch.keys, watch.start)
+        case .endWatch: machines[node].process?.watch = nil
+        case .begin(let epoch):
+            if machines[node].files.last > 0 { throw violation("node \(node) begins a history with files of another") }
+            machines[node].files.epoch = epoch
+        case .follow(let records): try store(records, at: node)
+        case .own(let term):
+            ownerCount += 1
+            if machines[node].files.last != truth.count {
+                throw violation("node \(node) owns the log with \(machines[node].files.last) of \(truth.count)")
+            }
+            machines[node].process?.term = term
+        case .disown:
+            machines[node].process?.term = nil
+            // These were never sent.
+            refused.formUnion(process.waiting)
+            machines[node].process?.waiting = []
+        case .appended(let sequence):
+            try store(process.flying, at: node)
+            if machines[node].files.last != sequence {
+                throw violation("node \(node) has not appended up to \(sequence)")
+            }
+            for (operation, record) in zip(process.appending, process.flying) {
+                try acknowledge(operation, record.firstSequence, at: node)
+            }
+            machines[node].process?.appending = []
+            machines[node].process?.flying = []
+        case .appendFailed:
+            machines[node].process?.doubtful += process.appending
+            machines[node].process?.appending = []
+            machines[node].process?.flying = []
+        case .settled(let sequence):
+            settledCount += 1
+            if machines[node].files.last != sequence { throw violation("node \(node) has not settled at \(sequence)") }
+            let taken = Set(truth.prefix(Int(sequence)))
+            for operation in process.doubtful where !taken.contains(operation) {
+                if truth.contains(operation) { throw violation("\(operation) is refused, though the log has it") }
+                refused.insert(operation)
+            }
+            machines[node].process?.doubtful = []
+        case .copy(let epoch, let from):
+            queue.add(
+                .copy(node: node, incarnation: process.incarnation, epoch: epoch, from: from),
+                at: now + .random(in: 20...800, using: &random))
+        case .damaged(let reason): throw violation("node \(node): \(reason)")
+        }
+    }
+
+    /// What a node stores must be the log.
+    mutating func store(_ records: [LogRecord], at node: Int) throws(Violation) {
+        for record in records {
+            let expected = machines[node].files.last + 1
+            if record.firstSequence != expected {
+                throw violation("node \(node) stores \(record.firstSequence) after \(expected - 1)")
+            }
+            guard expected <= truth.count, truth[Int(expected) - 1] == Self.operation(record) else {
+                throw violation("node \(node) stores another record at \(expected) than the log has")
+            }
+            machines[node].files.records.append(record)
+        }
+    }
+
+    mutating func acknowledge(_ operation: UInt64, _ sequence: UInt64, at node: Int) throws(Violation) {
+        if refused.contains(operation) { throw violation("\(operation) is acknowledged after it was refused") }
+        if acknowledged.updateValue(sequence, forKey: operation) != nil {
+            throw violation("\(operation) is acknowledged twice")
+        }
+        guard sequence <= truth.count, truth[Int(sequence) - 1] == operation else {
+            throw violation("\(operation) is acknowledged at \(sequence), where the log does not have it")
+        }
+        lastAcknowledged = max(lastAcknowledged, sequence)
+    }
+
+    mutating func copy(_ node: Int, _ incarnation: UInt64, _ epoch: UInt64, _ from: UInt64) throws(Violation) {
+        let sources = machines.indices.filter {
+            $0 != node && machines[$0].process != nil && machines[$0].files.epoch == epoch
+                && machines[$0].files.last + 1 >= from
+        }
+        guard let source = sources.randomElement(using: &random) else {
+            return queue.add(
+                .copy(node: node, incarnation: incarnation, epoch: epoch, from: from), at: now + 500)
+        }
+        copyCount += 1
+        machines[node].files = machines[source].files
+        machines[node].files.syncedCount = machines[node].files.records.count
+        try tell(node, .copied(LogPosition(epoch: epoch, sequence: machines[node].files.last)))
+    }
+}
