@@ -129,6 +129,34 @@ struct ForwardingTests {
         try cluster.wait("the write") { try cluster.get("/owed", at: next) == "1" }
     }
 
+    @Test("totals are kept and children expire once, whichever node is written to, and the same at all of them")
+    func settings() throws {
+        let settings = #"""
+            {"settings": {".count": {"of": "codes", "into": "total"}, "codes": {".expires": "until"}}}
+            """#
+        let cluster = try TestCluster(forwardsWrites: true, settings: settings)
+        let name = try cluster.followers()[0]
+        for number in 0..<6 {
+            let until = number < 2 ? 1 : 4_000_000_000_000
+            let writer = TestCluster.names[number % 3]
+            #expect(try Self.put("/codes/c\(number)", #"{"until":\#(until)}"#, at: cluster[writer]) == 200)
+        }
+        // Those that have expired are gone before they could be read.
+        for node in TestCluster.names {
+            try cluster.wait("the totals at \(node)") { try cluster.get("/total", at: node) == "4" }
+            #expect(try cluster.get("/codes", at: node).matches(of: /"c[0-9]":/).count == 4)
+        }
+        // The owner ends, and the next one goes on from what it has followed.
+        let owner = try cluster.recordedOwner()
+        try cluster.stop(owner)
+        let survivor = TestCluster.names.first { $0 != owner && $0 != name } ?? name
+        #expect(try Self.put("/codes/late", #"{"until":1}"#, at: cluster[survivor]) == 200)
+        #expect(try Self.put("/codes/c6", #"{"until":4000000000000}"#, at: cluster[survivor]) == 200)
+        for node in TestCluster.names where node != owner {
+            try cluster.wait("the totals at \(node)") { try cluster.get("/total", at: node) == "5" }
+        }
+    }
+
     @Test("a large value goes to the owner, and its echo comes back")
     func large() throws {
         let cluster = try TestCluster(forwardsWrites: true)

@@ -15,14 +15,20 @@ final class TestCluster {
     private(set) var nodes: [String: RealtimeTestServer] = [:]
     /// Where nodes reach each other; empty if they do not.
     private var peerPorts: [String: UInt16] = [:]
+    private var settingsFile: String?
 
     static let names = ["n1", "n2", "n3"]
     /// For what takes a few seconds: an election, the end of a lease.
     static let patience = Duration.seconds(60)
 
     /// - parameter forwardsWrites: the nodes reach each other, and send writes to the one that makes them.
-    init(etcdMembers: Int = 1, forwardsWrites: Bool = false) throws {
+    /// - parameter settings: those of all databases; nil for none.
+    init(etcdMembers: Int = 1, forwardsWrites: Bool = false, settings: String? = nil) throws {
         etcd = try EtcdServers(count: etcdMembers)
+        if let settings {
+            settingsFile = "\(folder.path)/settings.json"
+            TemporaryFolder.write(Array(settings.utf8), to: "\(folder.path)/settings.json")
+        }
         if forwardsWrites {
             let ports = try FreePort.several(Self.names.count)
             peerPorts = Dictionary(uniqueKeysWithValues: zip(Self.names, ports))
@@ -37,6 +43,7 @@ final class TestCluster {
         let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
         nodes[name] = try RealtimeTestServer {
             $0.dataFolder = "\(folder.path)/\(other ?? name)"
+            $0.settingsFile = settingsFile
             let peers = peerPorts[name].map { port in
                 PeerConfiguration(
                     address: .loopback(port: port), secret: ClusterSecret("a secret of at least 32 characters"))
