@@ -43,12 +43,14 @@ extension Database {
         if case .position(let since)? = since, !mayMistake,
             let recovery = recovery(at: path, since: since, found, on: connection, in: &turn)
         {
+            tally?.addResume(isKnown: true)
             turn.outputs.append(.missed(connection, recovery.update, at: position))
             join(path, saysPositions: true, for: request, in: &turn)
             turn.outputs.append(
                 .reply(connection, number: request.number, .listeningAt(position, recovered: true)))
             return
         }
+        if case .position = since { tally?.addResume(isKnown: false) }
         let position = since == nil ? nil : self.position
         let known = mayMistake ? nil : known
         let result = read(path, .listen(known: known?.hash), at: position, for: request, in: &turn)

@@ -64,6 +64,7 @@ struct MailBox {
         mailer.stop()
         let sent = String(decoding: TemporaryFolder.contents(of: folder.path + "/mail"), as: UTF8.self)
         #expect(sent == "good@example.com\n")
+        #expect(CodeMailer.End.allCases.map(mailer.count(of:)) == [1, 0, 7])
     }
 
     @Test("a command gets the mail and the address, and its failure is noticed")

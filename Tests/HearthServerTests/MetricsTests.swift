@@ -49,6 +49,28 @@ struct MetricsTests {
         return try Page(answer.text)
     }
 
+    @Test("count the listeners that came back with a position, and those of them that had to begin anew")
+    func resumes() throws {
+        let server = try RealtimeTestServer()
+        #expect(try server.connectREST().ask("PUT", "/a.json", RESTClient.owner, "1").status == 200)
+        let peer = try server.connect("/.ws?v=5")
+        _ = try peer.receiveMessage()
+        func listen(_ number: Int, _ path: String, since: String) throws -> String {
+            try peer.send(number, "q", "{\"p\":\"\(path)\",\"since\":\"\(since)\"}")
+            while true {
+                let message = try peer.receiveMessage()
+                if message.contains("\"r\":\(number),") { return message }
+            }
+        }
+        let first = try listen(1, "/none", since: "")
+        let epoch = try #require(first.firstMatch(of: /"pos":"(.{16}):1"/)).1
+        _ = try listen(2, "/a", since: "\(epoch):1")
+        _ = try listen(3, "/b", since: "0123456789abcdef:1")
+        let page = try Self.page(server)
+        #expect(try page.number(#"hearth_resumes_total{result="resumed"}"#) == 1)
+        #expect(try page.number(#"hearth_resumes_total{result="anew"}"#) == 1)
+    }
+
     @Test("tell who is connected, what was asked and how it ended")
     func traffic() throws {
         let rules = #"""

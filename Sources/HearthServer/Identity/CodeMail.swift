@@ -1,6 +1,7 @@
 import EventLoop
 import Identity
 import JSONWebTokens
+import Synchronization
 
 /// A mail with a link, as RFC 5322 has it.
 struct CodeMail: Sendable {
@@ -68,14 +69,40 @@ struct MailDate: CustomStringConvertible {
 /// Sends mails, one after the other, on a thread of its own. What cannot be sent is told to the log; the user asks
 /// again.
 final class CodeMailer: Sendable {
+    /// What became of a mail.
+    enum End: Int, CaseIterable {
+        case sent, failed
+        /// Never tried: too many waited, or nothing can be sent to the address.
+        case dropped
+
+        var name: StaticString {
+            switch self {
+            case .sent: "sent"
+            case .failed: "failed"
+            case .dropped: "dropped"
+            }
+        }
+    }
+
+    private final class Tally: Sendable {
+        private let counts = Mutex([Int64](repeating: 0, count: End.allCases.count))
+
+        func add(_ end: End) { counts.withLock { $0[end.rawValue] += 1 } }
+
+        func count(of end: End) -> Int64 { counts.withLock { $0[end.rawValue] } }
+    }
+
     private let worker: Worker<CodeMail>
     private let log: Log
+    private let tally: Tally
 
     init(_ delivery: IdentityConfiguration.CodeDelivery, log: Log) throws(SystemError) {
         self.log = log
+        let tally = Tally()
+        self.tally = tally
         worker = try Worker(name: "mail", capacity: 256) {
             { mails in
-                for mail in mails { Self.send(mail, delivery, log) }
+                for mail in mails { if let end = Self.send(mail, delivery, log) { tally.add(end) } }
             }
         }
     }
@@ -83,20 +110,31 @@ final class CodeMailer: Sendable {
     func send(_ mail: CodeMail) {
         // Accounts from before may have any.
         guard AccountNames.isMailable(mail.recipient) else {
-            return log.warning("mail.dropped", [("reason", "the address cannot be written to")])
+            return drop("the address cannot be written to")
         }
-        if !worker.post(mail) { log.warning("mail.dropped", [("reason", "too many are waiting")]) }
+        if !worker.post(mail) { drop("too many are waiting") }
     }
+
+    private func drop(_ reason: StaticString) {
+        tally.add(.dropped)
+        log.warning("mail.dropped", [("reason", "\(reason)")])
+    }
+
+    /// Since the start. Links that are written to the log are not mails.
+    func count(of end: End) -> Int64 { tally.count(of: end) }
 
     func stop() { worker.stop() }
 
-    private static func send(_ mail: CodeMail, _ delivery: IdentityConfiguration.CodeDelivery, _ log: Log) {
+    /// Nil if nothing is sent, by the configuration.
+    private static func send(
+        _ mail: CodeMail, _ delivery: IdentityConfiguration.CodeDelivery, _ log: Log
+    ) -> End? {
         do throws(MailError) {
             switch delivery {
             case .log:
                 log.info("auth.code", [("kind", mail.kind.rawValue), ("to", mail.recipient), ("link", mail.link)])
-                return
-            case .none: return
+                return nil
+            case .none: return nil
             case .command(let command):
                 let message = mail.message(from: nil, milliseconds: WallClock.milliseconds)
                 try MailCommand(command).run(message, recipient: mail.recipient)
@@ -105,8 +143,10 @@ final class CodeMailer: Sendable {
                 try SMTPRelay(settings).send(message, to: mail.recipient)
             }
             log.debug("mail.sent", [("kind", mail.kind.rawValue)])
+            return .sent
         } catch {
             log.error("mail.failed", [("kind", mail.kind.rawValue), ("reason", error.reason)])
+            return .failed
         }
     }
 }

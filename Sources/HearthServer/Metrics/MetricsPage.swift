@@ -150,6 +150,9 @@ struct MetricsPage: Sendable {
         out.add(
             "hearth_unindexed_queries_total", .counter, "Queries that looked at all children for want of an index.",
             tally.unindexedCount)
+        out.begin("hearth_resumes_total", .counter, "Listeners that came back with a position.")
+        out.sample(["result": "resumed"], tally.resumedCount)
+        out.sample(["result": "anew"], tally.begunAnewCount)
     }
 
     // MARK: Storage
@@ -226,5 +229,8 @@ struct MetricsPage: Sendable {
     private func addAccounts(to out: inout MetricsText) {
         out.begin("hearth_account_events_total", .counter, "Events of the audit trail.")
         for (kind, count) in services.trail.counts { out.sample(["event": kind.rawValue], count) }
+        guard let mail = services.identity?.mail else { return }
+        out.begin("hearth_mails_total", .counter, "Mails with one-time codes.")
+        for end in CodeMailer.End.allCases { out.sample(["result": "\(end.name)"], mail.count(of: end)) }
     }
 }

@@ -43,6 +43,8 @@ package final class RequestTally: Sendable {
     // Safe because: the memory lives as long as the object and holds nothing but atomics.
     private nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<Int64>>
     private let unindexed = Atomic<Int64>(0)
+    private let resumed = Atomic<Int64>(0)
+    private let begunAnew = Atomic<Int64>(0)
     private static let count = Kind.allCases.count * Outcome.allCases.count
 
     package init() {
@@ -77,12 +79,19 @@ package final class RequestTally: Sendable {
     /// A query begins to visit children one by one for want of an index.
     func addUnindexed() { unindexed.add(1, ordering: .relaxed) }
 
+    /// A listener has come back with a position.
+    func addResume(isKnown: Bool) { (isKnown ? resumed : begunAnew).add(1, ordering: .relaxed) }
+
     package func count(_ kind: Kind, _ outcome: Outcome) -> Int64 {
         counters[Self.place(kind, outcome)].load(ordering: .relaxed)
     }
 
     /// Queries that had to visit children one by one.
     package var unindexedCount: Int64 { unindexed.load(ordering: .relaxed) }
+
+    /// Listeners that came back with a position and were sent only what changed; and those that had to begin anew.
+    package var resumedCount: Int64 { resumed.load(ordering: .relaxed) }
+    package var begunAnewCount: Int64 { begunAnew.load(ordering: .relaxed) }
 }
 
 extension Operation {
