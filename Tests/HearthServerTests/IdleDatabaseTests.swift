@@ -82,19 +82,23 @@ struct IdleDatabaseTests {
             return peer
         }
         var closed = 0
-        for round in 1...12 {
+        var round = 0
+        while round < 12 || closed < 8 && round < 1_000 {
+            round += 1
             for (number, peer) in peers.enumerated() {
                 try peer.send(round, "p", #"{"p":"m","d":\#(round)}"#)
                 #expect(try peer.receiveMessage() == RealtimePeer.response(round))
-                // The server looks every 200 ms whether a database is used.
-                usleep(UInt32(round * 5_000))
+                // The server looks every 200 ms whether a database is used: delays of 5 to 60 ms meet it at every step.
+                usleep(UInt32((1 + round % 12) * 5_000))
                 let target = "/n.json?ns=busy\((number + 3) % 8)"
                 #expect(try client.ask("PUT", target, [], "\(round)").text == "\(round)")
             }
-            closed += 8 - openNames.count
+            closed += 8 - openNames.subtracting(["default"]).count
         }
-        for number in 0..<8 { #expect(try client.ask("GET", "/.json?ns=busy\(number)").text == #"{"m":12,"n":12}"#) }
-        #expect(closed > 0, "none was ever closed")
+        for number in 0..<8 {
+            #expect(try client.ask("GET", "/.json?ns=busy\(number)").text == #"{"m":\#(round),"n":\#(round)}"#)
+        }
+        #expect(closed >= 8, "almost none was ever closed")
     }
 
     @Test("get the requests that waited once their files are closed, in order")

@@ -58,7 +58,7 @@ struct MetricsTests {
         func listen(_ number: Int, _ path: String, since: String) throws -> String {
             try peer.send(number, "q", "{\"p\":\"\(path)\",\"since\":\"\(since)\"}")
             while true {
-                let message = try peer.receiveMessage()
+                let message = try #require(try peer.receiveMessage())
                 if message.contains("\"r\":\(number),") { return message }
             }
         }
@@ -194,11 +194,11 @@ struct MetricsTests {
         let page = try Self.page(server)
         let names = Set(page.types.keys)
         let guide = try Self.repositoryText("docs/operating/monitoring.md")
-        // Present with TLS, and after a backup, only.
+        // Present with TLS, after a backup, or with accounts that send mails, only.
         let conditional: Set = [
             "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
             "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
-            "hearth_archive_gaps_total",
+            "hearth_archive_gaps_total", "hearth_mails_total",
             "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds",
         ]
         let explained = Self.names(in: guide)

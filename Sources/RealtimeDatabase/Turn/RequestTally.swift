@@ -80,7 +80,9 @@ package final class RequestTally: Sendable {
     func addUnindexed() { unindexed.add(1, ordering: .relaxed) }
 
     /// A listener has come back with a position.
-    func addResume(isKnown: Bool) { (isKnown ? resumed : begunAnew).add(1, ordering: .relaxed) }
+    func addResume(isKnown: Bool) {
+        if isKnown { resumed.add(1, ordering: .relaxed) } else { begunAnew.add(1, ordering: .relaxed) }
+    }
 
     package func count(_ kind: Kind, _ outcome: Outcome) -> Int64 {
         counters[Self.place(kind, outcome)].load(ordering: .relaxed)
