@@ -119,6 +119,7 @@ extension AdminError {
             self.init(isKey ? .unauthenticated : .other, "\(status): \(text)")
         case .disconnected(.unreachable(let text)):
             self.init(.unavailable, "cannot reach \(url): \(text)\(ConnectionHint(error, url).text)")
+        case .rateExceeded(_, let text): self.init(.other, text)
         case .disconnected, .protocolError, .slowReader: self.init(.unavailable, "\(url): \(error)")
         }
     }

@@ -175,6 +175,9 @@ extension ServerResponse {
 
     /// The error that a status other than `ok` means.
     var refusal: ConnectionError {
+        if let reason, reason.elementsEqual("rate".utf8) {
+            return .rateExceeded(milliseconds: retryAfter, text: String(decoding: text, as: UTF8.self))
+        }
         let why = reason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
         return .refused(
             status: String(decoding: status, as: UTF8.self), text: String(decoding: text, as: UTF8.self) + why)

@@ -4,6 +4,8 @@ package enum ConnectionError: Error, Hashable, Sendable {
     case disconnected(DisconnectReason)
     /// The server said no. `status` is one of the words of Protocol.md 10.1, `text` is for people.
     case refused(status: String, text: String)
+    /// A setting of the server allows it later; nil if it never allows that much at once. `text` is for people.
+    case rateExceeded(milliseconds: Int64?, text: String)
     /// The server's bytes are not what they should be.
     case protocolError(String)
     /// The caller's task was cancelled before the answer. Whether a write took effect is not known.
@@ -38,6 +40,7 @@ extension ConnectionError: CustomStringConvertible {
         switch self {
         case .disconnected(let reason): reason.description
         case .refused(let status, let text): text.isEmpty ? status : "\(status): \(text)"
+        case .rateExceeded(_, let text): text
         case .protocolError(let text): "the server broke the protocol: \(text)"
         case .cancelled: "cancelled"
         case .slowReader: "changes came faster than they were read"

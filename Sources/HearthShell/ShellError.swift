@@ -15,7 +15,7 @@ package enum ShellError: Error {
         switch error {
         case .cancelled: self = .stopped
         case .disconnected: self = .lost("\(error)")
-        case .refused, .protocolError, .slowReader: self = .failed("\(error)")
+        case .refused, .rateExceeded, .protocolError, .slowReader: self = .failed("\(error)")
         }
     }
 

@@ -1,5 +1,5 @@
 /// SHA-1 (RFC 3174), for node hashes, which the protocol defines with it. Not for anything secret.
-struct SHA1 {
+package struct SHA1 {
     static let byteCount = 20
 
     private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) = (
@@ -10,7 +10,9 @@ struct SHA1 {
     private var pendingCount = 0
     private var messageCount: UInt64 = 0
 
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package init() {}
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         messageCount &+= UInt64(bytes.count)
         var offset = 0
         if pendingCount > 0 {
@@ -46,7 +48,7 @@ struct SHA1 {
     }
 
     /// The digest; the state is used up.
-    consuming func finish() -> InlineArray<20, UInt8> {
+    package consuming func finish() -> InlineArray<20, UInt8> {
         pending[pendingCount] = 0x80
         for index in pendingCount + 1..<max(64, pendingCount + 1) { pending[index] = 0 }
         if pendingCount >= 56 {

@@ -1,4 +1,5 @@
 package import JSONTree
+import SecurityRules
 import StorageErrors
 
 /// Which children of a node are described, and how.
@@ -26,6 +27,7 @@ extension Database {
     /// or the count of these `"n"`. `"next"` is the last of them if there are more.
     func describe(_ path: Path, _ page: ChildrenPage, in turn: borrowing Turn) throws(Failure) -> CanonicalJSON {
         try checkAllowed(.read(path), in: turn)
+        try count(.read, at: path, in: turn)
         if let tornBy { throw .unavailable(tornBy) }
         do throws(StorageError) {
             return try describe(path, page)

@@ -31,6 +31,7 @@ extension Database {
             resolved.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
         try checkAllowed(.write(resolved), in: turn)
+        try countWrites(resolved, in: turn)
         take(writes, of: connection.raw)
         turn.record.append(owed: assignments, of: connection.raw, by: turn.principal)
         sequence += 1

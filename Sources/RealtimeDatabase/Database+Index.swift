@@ -154,6 +154,7 @@ extension Database {
         expiryBuild = nil
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
         childCounts = ChildCounts()
+        if settings.rateLimits != self.settings.rateLimits { rates = RateTable() }
         uniqueFindings = [:]
         duplicates = UniqueFindings()
         indexTrie = IndexTrie(catalog.indexes)

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import StorageErrors
 
 extension Database {
@@ -8,6 +9,7 @@ extension Database {
     func get(_ path: Path, for request: Request, in turn: inout Turn) {
         do throws(Failure) {
             try checkAllowed(.read(path), in: turn)
+            try count(.read, at: path, in: turn)
         } catch {
             turn.outputs.append(.reply(request.connection, number: request.number, .failed(error)))
             return
@@ -35,6 +37,7 @@ extension Database {
         let listener = ReadDependencies.Listener(connection: connection, name: .plain(path))
         do throws(Failure) {
             try checkAllowed(listener, toRead: path, nil, by: request.principal, now: turn.record.time)
+            try count(.listen, at: path, in: turn)
         } catch {
             return failListener(path, error, for: request, in: &turn)
         }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import StorageErrors
 
 extension Database {
@@ -11,6 +12,7 @@ extension Database {
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(.read(path, query), in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
+            try count(.read, at: path, in: turn)
             if let known = turn.reads.value(at: path, query, as: sequence) {
                 reply = .value(known)
             } else {
@@ -43,6 +45,7 @@ extension Database {
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
             // REST refuses what SDKs are only warned of.
             if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
+            try count(.listen, at: path, in: turn)
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value: CanonicalJSON
             if let kept = turn.reads.value(at: path, query, as: sequence) {

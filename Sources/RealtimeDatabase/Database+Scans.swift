@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import StorageErrors
 
 /// Queries without an index, whose children are visited in steps between the requests of others.
@@ -145,17 +146,18 @@ extension Database {
 
     /// The scan that a request has to wait for, if any: few children are visited at once.
     private func scan(for request: Request, now: Int64) -> LiveQuery? {
-        let (path, query): (Path, Query)
+        let (path, query, measure): (Path, Query, RateLimit.Measure)
         switch request.operation {
         case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
-            (path, query) = (place, asked)
+            (path, query, measure) = (place, asked, .read)
         case .listenQuery(let place, let asked, let form, _, _, _)
         where form != .eventStream && (form.needsOrder || !asked.selectsEverything):
-            (path, query) = (place, asked)
+            (path, query, measure) = (place, asked, .listen)
         default: return nil
         }
         guard mustScan(query, at: path),
-            (try? isAllowed(.read(path, query), by: request.principal, now: now)) == true
+            (try? isAllowed(.read(path, query), by: request.principal, now: now)) == true,
+            !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
         let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)
         if live.scan != nil { return live }

@@ -33,6 +33,7 @@ extension Database {
         }
         if !mayWrite { throw denial(of: assignment, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
+        try countWrites([assignment], in: turn)
         turn.record.storedValue = value.stored
         if hasDerivedValues {
             let assignments = try derived([assignment], value.rows, by: turn.principal)
@@ -74,6 +75,7 @@ extension Database {
         }
         try checkAllowed(.write(assignments), in: turn)
         guard isPossible else { throw .nothingThere }
+        try countWrites(assignments, in: turn)
         let rows = entries.lazy.compactMap(\.value.rows).first
         turn.record.storedValue = entries.lazy.compactMap(\.value.stored).first
         if hasDerivedValues {

@@ -72,6 +72,8 @@ package final class Database {
     var nextExpiry = Int64.max
     /// Of collections that have a limit.
     var childCounts = ChildCounts()
+    /// Of clients that the settings limit.
+    var rates = RateTable()
     /// What is known of values that must be unique and are not: by the number of their index, once all children were
     /// looked at; and of the index that is being looked through.
     var uniqueFindings: [UInt32: UniqueFindings] = [:]
@@ -286,6 +288,8 @@ package final class Database {
         var outputs: [Output]
         /// Of the request that is worked on.
         var principal = Principal.nobody
+        /// That of the request (``Request/client``).
+        var client: UInt64 = 0
         /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0
         var reads = TurnReads()
@@ -317,6 +321,7 @@ package final class Database {
         let connection = request.connection
         if turn.record.time >= nextExpiry, request.operation.reads { expire(before: request.operation, in: &turn) }
         if turn.principal !== request.principal { turn.principal = request.principal }
+        turn.client = request.client
         answerWaiting(connection, in: &turn)
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):

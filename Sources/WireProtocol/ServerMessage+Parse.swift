@@ -80,6 +80,7 @@ extension ServerResponse {
         var status: [UInt8]?
         var data: UnsafeRawBufferPointer?
         var reason: [UInt8]?
+        var retryAfter: Int64?
         try MessageError.reading { () throws(JSONError) in
             guard let body else { return }
             var reader = JSONReader(body)
@@ -90,6 +91,8 @@ extension ServerResponse {
                     data = try reader.skipValue()
                 } else if key.equals("why"), try reader.peek() == UInt8(ascii: "\"") {
                     reason = try reader.string()
+                } else if key.equals("retry") {
+                    retryAfter = try reader.integer()
                 } else {
                     _ = try reader.skipValue()
                 }
@@ -97,7 +100,8 @@ extension ServerResponse {
         }
         guard let status else { throw MessageError(reason: "a response needs a status \"s\"") }
         self.init(
-            number: number, status: status, data: data.map { Array($0) } ?? Array("null".utf8), reason: reason)
+            number: number, status: status, data: data.map { Array($0) } ?? Array("null".utf8), reason: reason,
+            retryAfter: retryAfter)
     }
 
     /// The value that a `get` was answered with, in canonical form.

@@ -39,14 +39,17 @@ package struct ServerResponse: Hashable, Sendable {
     package var status: [UInt8]
     /// JSON text, `null` if there was none. Its structure alone is checked: only the request tells what it should be.
     package var data: [UInt8]
-    /// Why the rules have denied it, from a server in development mode.
+    /// Why the rules have denied it, from a server in development mode; or the word for a setting that does.
     package var reason: [UInt8]?
+    /// Milliseconds after which the same request may succeed.
+    package var retryAfter: Int64?
 
-    package init(number: Int64, status: [UInt8], data: [UInt8], reason: [UInt8]? = nil) {
+    package init(number: Int64, status: [UInt8], data: [UInt8], reason: [UInt8]? = nil, retryAfter: Int64? = nil) {
         self.number = number
         self.status = status
         self.data = data
         self.reason = reason
+        self.retryAfter = retryAfter
     }
 
     package var isOK: Bool { status.elementsEqual("ok".utf8) }

@@ -76,15 +76,20 @@ package enum ServerMessageWriter {
     package static let responseTail = Array("}}}".utf8)
 
     /// The answer to a request that failed; `text` is for people. `reason`, an addition to the protocol that SDKs pass
-    /// over, is why the rules have denied it.
+    /// over, is why the rules have denied it, or the word for a setting that does; so is `retryAfter`, in milliseconds.
     package static func appendFailure(
-        number: Int64, status: StaticString, text: String, reason: String? = nil, to out: inout [UInt8]
+        number: Int64, status: StaticString, text: String, reason: String? = nil, retryAfter: Int64? = nil,
+        to out: inout [UInt8]
     ) {
         appendResponseHead(number: number, status: status, to: &out)
         JSONText.appendQuoted(Array(text.utf8), to: &out)
         if let reason {
             out.append(literal: #","why":"#)
             JSONText.appendQuoted(Array(reason.utf8), to: &out)
+        }
+        if let retryAfter {
+            out.append(literal: #","retry":"#)
+            out.append(decimal: retryAfter)
         }
         out.append(literal: "}}}")
     }

@@ -164,7 +164,8 @@ struct ClientRun: Sendable {
     func complain(_ error: ConnectionError, _ addition: String = "") -> ExitCode {
         switch error {
         case .cancelled: .success
-        case .refused, .slowReader, .disconnected(.handshakeRefused): complain("\(error)\(addition)", .failure)
+        case .refused, .rateExceeded, .slowReader, .disconnected(.handshakeRefused):
+            complain("\(error)\(addition)", .failure)
         case .disconnected(.unreachable(let text)):
             complain(
                 "cannot reach \(address.url): \(text)\(ConnectionHint(error, address.url).text)\(addition)",

@@ -30,6 +30,7 @@ struct PeerMessageTests {
         .failed(.tooLarge), .failed(.notUnique(UniqueConflict(collection: path, index: .child(path)))),
         .failed(.notUnique(UniqueConflict(collection: path, index: .value))),
         .failed(.refusedBySetting(why: StaticText("maxChildren"), "too many")), .failed(.denied("because")),
+        .failed(.rateExceeded(retryAfter: 1200, "too soon")), .failed(.rateExceeded(retryAfter: nil, "never")),
         .failed(.refused(status: StaticText("too_big"), "text")), .failed(.unavailable(.full)),
         .failed(.unavailable(.noQuorum)), .failed(.unavailable(.stopping)),
         .failed(.unavailable(.ownedElsewhere(node: nil))), .failed(.unavailable(.ownedElsewhere(node: "n2"))),

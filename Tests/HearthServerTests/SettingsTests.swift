@@ -39,6 +39,39 @@ import HearthServer
         #expect(try client.ask("POST", "/users.json", [], #"{"name":"z"}"#).status == 200)
     }
 
+    @Test("rates hold for an address over HTTP and WebSockets, and the answer says when to try again")
+    func rates() throws {
+        let server = try RealtimeTestServer()
+        let settings = """
+            {"settings":{"a":{".limit":[
+              {"of":"write","by":"address","rate":"2/h"},{"of":"listen","rate":"1/h"}]}}}
+            """
+        do {
+            let rest = try server.connectREST()
+            _ = try rest.ask("PUT", "/.settings/settings.json?ns=example", RESTClient.owner, settings)
+            #expect(try rest.ask("PUT", "/a.json?ns=example", [], "1").status == 200)
+        }
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(2, "p", #"{"p":"/a","d":2}"#)
+        #expect(try peer.receiveMessage()?.contains(#""s":"ok""#) == true)
+        try peer.send(3, "p", #"{"p":"/a","d":3}"#)
+        let refused = try peer.receiveMessage() ?? ""
+        #expect(
+            refused.contains(#""s":"permission_denied","d":"Too many writes at \"/a\": try again in"#)
+                && refused.contains(#""why":"rate","retry":1"#), "\(refused)")
+        let rest = try server.connectREST()
+        let answer = try rest.ask("PUT", "/a.json?ns=example", [], "4")
+        let seconds = answer.field("retry-after").flatMap { Int($0) } ?? 0
+        #expect(answer.status == 429 && (1...1800).contains(seconds), "\(answer.text)")
+        #expect(try rest.ask("PUT", "/a.json?ns=example", RESTClient.owner, "5").status == 200)
+        try peer.send(4, "q", #"{"p":"/a","h":""}"#)
+        _ = try peer.receiveMessage()
+        #expect(try peer.receiveMessage()?.contains(#""r":4,"b":{"s":"ok""#) == true)
+        try peer.send(5, "q", #"{"p":"/a/b","h":""}"#)
+        #expect(try peer.receiveMessage()?.contains("Too many listeners") == true)
+    }
+
     @Test("totals of what was there before come by themselves, and clients see them as data that they cannot write")
     func totals() throws {
         let server = try RealtimeTestServer()

@@ -54,7 +54,7 @@ struct EditsTests {
     @Test("give what they give one by one", arguments: 0..<(50 * TestScale.factor))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        func pick<Element>(_ list: [Element]) -> Element { list[Int.random(in: 0..<list.count, using: &random)] }
+        func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
         func value(_ depth: Int) -> String {
             switch depth == 0 ? 0 : Int.random(in: 0..<4, using: &random) {
             case 0: return pick(["1", "null", #""x""#, #"{".priority":2,".value":3}"#])

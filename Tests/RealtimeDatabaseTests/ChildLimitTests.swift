@@ -99,7 +99,7 @@ struct ChildLimitTests {
         arguments: 0..<(30 * TestScale.factor))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        func pick<Element>(_ list: [Element]) -> Element { list[Int.random(in: 0..<list.count, using: &random)] }
+        func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
         func children() -> String {
             let keys = ["1", "10", "k", "l", "m", "n"].filter { _ in Bool.random(using: &random) }
             return "{\(keys.map { "\"\($0)\":\(pick(["1", #"{"x":1}"#]))" }.joined(separator: ","))}"

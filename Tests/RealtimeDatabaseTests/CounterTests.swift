@@ -108,9 +108,7 @@ struct CounterTests {
     private struct Writes {
         var random: SeededRandom
 
-        mutating func pick<Element>(_ list: [Element]) -> Element {
-            list[Int.random(in: 0..<list.count, using: &random)]
-        }
+        mutating func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
 
         mutating func leaf() -> String {
             switch Int.random(in: 0..<8, using: &random) {

@@ -124,7 +124,7 @@ struct ExpiryTests {
         arguments: 0..<(40 * TestScale.factor))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        func pick<Element>(_ list: [Element]) -> Element { list[Int.random(in: 0..<list.count, using: &random)] }
+        func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
         var now: Int64 = 1000
         func time() -> String {
             pick(["\(now + pick([-200, -1, 0, 1, 5, 30, 100]))", "\(now).5", "null", #""x""#, "{\"q\":1}"])

@@ -86,9 +86,7 @@ struct UniqueTests {
     private struct Writes {
         var random: SeededRandom
 
-        mutating func pick<Element>(_ list: [Element]) -> Element {
-            list[Int.random(in: 0..<list.count, using: &random)]
-        }
+        mutating func pick<Element>(_ list: [Element]) -> Element { random.pick(list) }
 
         mutating func leaf() -> String {
             pick(["1", "1.5", "-7", #""a""#, #""b""#, "true", "false", "null", #"{"q":1}"#])

@@ -12,7 +12,7 @@ package struct RandomTrees {
     }
 
     package mutating func pick<Element>(_ elements: [Element]) -> Element {
-        elements[Int.random(in: 0..<elements.count, using: &random)]
+        random.pick(elements)
     }
 
     // MARK: Keys

@@ -130,11 +130,13 @@ struct ServerMessageTests {
             expected = .response(ServerResponse(number: 12, status: Array("ok".utf8), data: value.bytes))
         case 4:
             let reason = random.chance(1, in: 2) ? "b\"\n" : nil
-            ServerMessageWriter.appendFailure(number: 3, status: "datastale", text: "a\"é\n", reason: reason, to: &out)
+            let retryAfter: Int64? = random.chance(1, in: 2) ? 1200 : nil
+            ServerMessageWriter.appendFailure(
+                number: 3, status: "datastale", text: "a\"é\n", reason: reason, retryAfter: retryAfter, to: &out)
             expected = .response(
                 ServerResponse(
                     number: 3, status: Array("datastale".utf8), data: Array(#""a\"é\n""#.utf8),
-                    reason: reason.map { Array($0.utf8) }))
+                    reason: reason.map { Array($0.utf8) }, retryAfter: retryAfter))
         case 5:
             let assignment = random.assignment()
             ServerMessageWriter.appendData(assignment.target, assignment.value, to: &out)

@@ -47,6 +47,10 @@ extension MessageWriter {
             add(byte: 4)
             add(why.text.description)
             add(text)
+        case .rateExceeded(let retryAfter, let text):
+            add(byte: 8)
+            add(retryAfter.map { "\($0)" } ?? "")
+            add(text)
         case .denied(let text):
             add(byte: 5)
             add(text)
@@ -119,6 +123,7 @@ extension MessageReader {
             let status = try word(of: ["too_big", "permission_denied", "invalid_argument", "unavailable", "error"])
             return .refused(status: status, try text())
         case 7: return .unavailable(try storageError())
+        case 8: return .rateExceeded(retryAfter: Int64(try text()), try text())
         default: throw MalformedMessage()
         }
     }

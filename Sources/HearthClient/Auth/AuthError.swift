@@ -33,7 +33,7 @@ public struct AuthError: Error, Hashable, Sendable {
         case .disconnected(.closed): self.init(.closed)
         case .disconnected, .slowReader:
             self.init(.networkError, "The server cannot be reached: \(error.description)")
-        case .refused, .protocolError: self.init(.internalError, error.description)
+        case .refused, .rateExceeded, .protocolError: self.init(.internalError, error.description)
         }
     }
 

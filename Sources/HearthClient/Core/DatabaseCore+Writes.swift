@@ -47,7 +47,7 @@ extension DatabaseCore {
 
     private func noteRefusal(of paths: [Path], _ error: DatabaseError, isRestored: Bool) {
         switch error {
-        case .permissionDenied, .refused: break
+        case .permissionDenied, .rateExceeded, .refused: break
         default: return
         }
         log(

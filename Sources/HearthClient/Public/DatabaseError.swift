@@ -2,6 +2,9 @@
 public enum DatabaseError: Error, Hashable, Sendable {
     /// The rules do not allow it.
     case permissionDenied(String)
+    /// A setting of the server limits how often this may be done. It may succeed after this time; nil if it asks for
+    /// more than is ever allowed at once.
+    case rateExceeded(retryAfter: Duration?, String)
     /// The server refused it, with one of the words of the protocol and a text for people.
     case refused(status: String, message: String)
     /// The text is no URL of a database.
@@ -45,6 +48,8 @@ public enum DatabaseError: Error, Hashable, Sendable {
         switch error {
         case .refused("permission_denied", let text): self = .permissionDenied(text)
         case .refused(let status, let text): self = .refused(status: status, message: text)
+        case .rateExceeded(let milliseconds, let text):
+            self = .rateExceeded(retryAfter: milliseconds.map { .milliseconds($0) }, text)
         case .cancelled: self = .cancelled
         case .slowReader: self = .slowReader
         case .disconnected, .protocolError: self = .disconnected(error.description)
@@ -60,7 +65,7 @@ extension DatabaseError: CustomStringConvertible {
         case .refused(let status, let message): message.isEmpty ? status : "\(status): \(message)"
         case .invalidURL(let text), .invalidPath(let text), .invalidValue(let text), .invalidQuery(let text),
             .typeMismatch(let text), .disconnected(let text), .connectionFailed(let text), .timedOut(let text),
-            .cache(let text):
+            .cache(let text), .rateExceeded(_, let text):
             text
         case .cancelled: "cancelled"
         case .overridden: "a later write replaced it"

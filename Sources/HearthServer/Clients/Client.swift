@@ -4,7 +4,7 @@ import Synchronization
 /// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share what
 /// a client may use of the server. Any thread.
 final class Client: Sendable {
-    /// Tells clients apart; numbers are not used again.
+    /// Tells clients apart. A network has the same number for as long as the process runs.
     let number: UInt64
     /// Nil where the address is unknown.
     let network: SocketAddress?
@@ -61,7 +61,6 @@ struct LimitedCount: ~Copyable, Sendable {
 /// The clients that have connections. A client is here for as long as anything refers to it.
 final class Clients: Sendable {
     private struct Table {
-        var made: UInt64 = 0
         var clients: [SocketAddress: Entry] = [:]
     }
 
@@ -85,12 +84,19 @@ final class Clients: Sendable {
         let network = address.network
         return table.withLock { table in
             if let client = table.clients[network]?.client { return client }
-            table.made += 1
             let client = Client(
-                number: table.made, network: network, isExempt: isLocal(address), in: self)
+                number: Self.number(of: network), network: network, isExempt: isLocal(address), in: self)
             table.clients[network] = Entry(client: client)
             return client
         }
+    }
+
+    /// A hash with a key that the process has chosen, so that nobody can make two networks collide. Never 0, which
+    /// stands for an unknown address.
+    private static func number(of network: SocketAddress) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(network)
+        return UInt64(UInt(bitPattern: hasher.finalize())) | 1
     }
 
     /// Whether some requests come from clients that a proxy names.

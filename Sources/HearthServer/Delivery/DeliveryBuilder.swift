@@ -285,7 +285,8 @@ struct DeliveryBuilder {
             ServerMessageWriter.appendResponse(number: number, data: explanation.adminCallAnswer, to: &out)
         case .failed(let failure):
             ServerMessageWriter.appendFailure(
-                number: number, status: failure.status, text: failure.message, reason: failure.denialReason, to: &out)
+                number: number, status: failure.status, text: failure.message, reason: failure.denialReason,
+                retryAfter: failure.retryAfter, to: &out)
         }
     }
 }
@@ -340,7 +341,7 @@ extension Failure {
         case .nothingThere: "invalid_argument"
         case .noIndex: "no_index"
         case .tooLarge: "too_big"
-        case .denied, .notUnique, .refusedBySetting: "permission_denied"
+        case .denied, .notUnique, .refusedBySetting, .rateExceeded: "permission_denied"
         case .unavailable: "unavailable"
         case .refused(let status, _): status.text
         }

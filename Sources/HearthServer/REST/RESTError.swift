@@ -12,6 +12,8 @@ struct RESTError: Error, Equatable {
     var allowed: StaticText?
     /// In development mode, why the rules have denied it.
     var denialReason: String?
+    /// Milliseconds after which the same request may succeed.
+    var retryAfter: Int64?
 
     init(_ status: HTTPStatus, _ text: String) {
         self.status = status
@@ -27,6 +29,10 @@ struct RESTError: Error, Equatable {
             // A field is one line.
             let line = denialReason.utf8.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }
             response.headers.append(("X-Hearth-Denial", line))
+        }
+        if let retryAfter {
+            // Whole seconds, rounded up.
+            response.headers.append(("Retry-After", Array("\((retryAfter + 999) / 1000)".utf8)))
         }
         if let allowed { response.headers.append(("Allow", Array(allowed.text.description.utf8))) }
         return response
@@ -130,6 +136,9 @@ extension RESTError {
             self.init(.unauthorized, failure.message)
             denialReason = failure.denialReason
         case .notUnique, .refusedBySetting: self.init(.conflict, failure.message)
+        case .rateExceeded:
+            self.init(.tooManyRequests, failure.message)
+            retryAfter = failure.retryAfter
         case .tooLarge:
             self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
         case .nothingThere, .noIndex, .refused: self.init(failure.message)

@@ -73,6 +73,8 @@ package enum Failure: Error, Hashable, Sendable {
     case notUnique(UniqueConflict)
     /// A setting does not allow it: a word for which one, and a text for people.
     case refusedBySetting(why: StaticText, String)
+    /// A setting allows it later, in so many milliseconds; nil if it never allows that much at once. A text for people.
+    case rateExceeded(retryAfter: Int64?, String)
     /// The rules do not allow it. The text says why, for developers; empty where clients are not to know.
     case denied(String)
     /// Storage refuses writes, or could not be read.
@@ -87,9 +89,13 @@ package enum Failure: Error, Hashable, Sendable {
         case .denied(let reason) where !reason.isEmpty: reason
         case .notUnique: "unique"
         case .refusedBySetting(let why, _): why.text.description
+        case .rateExceeded: "rate"
         default: nil
         }
     }
+
+    /// Milliseconds after which the same may succeed.
+    package var retryAfter: Int64? { if case .rateExceeded(let time, _) = self { time } else { nil } }
 
     /// The text that clients know.
     package var message: String {
@@ -102,7 +108,7 @@ package enum Failure: Error, Hashable, Sendable {
         case .denied: "Permission denied"
         case .notUnique(let conflict): conflict.message
         case .unavailable(let error): error.summary
-        case .refused(_, let text), .refusedBySetting(_, let text): text
+        case .refused(_, let text), .refusedBySetting(_, let text), .rateExceeded(_, let text): text
         }
     }
 }

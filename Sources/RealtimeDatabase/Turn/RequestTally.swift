@@ -118,7 +118,7 @@ extension Failure {
     package var outcome: RequestTally.Outcome {
         switch self {
         case .denied: .denied
-        case .stale, .notUnique, .refusedBySetting: .conflict
+        case .stale, .notUnique, .refusedBySetting, .rateExceeded: .conflict
         case .unavailable: .unavailable
         case .nothingThere, .noIndex, .tooLarge: .invalid
         case .refused(let status, _):

@@ -11,6 +11,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let childLimits: [ChildLimit]
     /// When children expire, in the order of the file.
     package let expiries: [ExpiryDefinition]
+    /// How often clients may do something, in the order of the file.
+    package let rateLimits: [RateLimit]
 
     /// Nothing is switched on.
     package init() {
@@ -19,6 +21,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         counters = []
         childLimits = []
         expiries = []
+        rateLimits = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -35,13 +38,16 @@ package struct DatabaseSettings: Hashable, Sendable {
             counters = parser.counters.map(\.definition)
             childLimits = parser.childLimits
             expiries = parser.expiries
+            rateLimits = parser.rateLimits
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
         }
     }
 
-    package var isEmpty: Bool { uniques.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty }
+    package var isEmpty: Bool {
+        uniques.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty && rateLimits.isEmpty
+    }
 
     /// What there is, for people.
     package var summary: String {
@@ -49,7 +55,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         let counts = [
             (uniques.count, ".unique"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
-            (expiries.count, ".expires"),
+            (expiries.count, ".expires"), (rateLimits.count, ".limit"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

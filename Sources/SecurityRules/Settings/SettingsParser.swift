@@ -7,10 +7,11 @@ struct SettingsParser: PlaceFileParser {
     var counters: [NamedCounter] = []
     var childLimits: [ChildLimit] = []
     var expiries: [ExpiryDefinition] = []
+    var rateLimits: [RateLimit] = []
     /// The names of the wildcards on the way to the place at hand.
-    private var wildcards: [[UInt8]] = []
+    private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".maxChildren", ".sum", ".unique"]
+    private static let known = [".count", ".expires", ".limit", ".maxChildren", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -30,6 +31,7 @@ struct SettingsParser: PlaceFileParser {
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
             case ".expires": try parser.expiries(pattern)
+            case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
             default: try parser.child(key, offset, pattern, &hasWildcard)

@@ -1,7 +1,9 @@
 import EventLoop
-import HearthClient
 import Synchronization
 import Testing
+import WireProtocol
+
+@testable import HearthClient
 
 @Suite("A database and what a server may do to it", .timeLimit(.minutes(15)))
 struct ScriptedDatabaseTests {
@@ -36,6 +38,15 @@ struct ScriptedDatabaseTests {
             try await database.reference(withPath: "x").setValue(1)
         }
         #expect(await log.next(2) == ["value: 1", "value: null"])
+    }
+
+    @Test("a refusal because of a rate says when to try again, if ever", arguments: [1200, nil] as [Int64?])
+    func refusedByRate(milliseconds: Int64?) {
+        let response = ServerResponse(
+            number: 1, status: Array("permission_denied".utf8), data: Array(#""too soon""#.utf8),
+            reason: Array("rate".utf8), retryAfter: milliseconds)
+        let time = milliseconds.map { Duration.milliseconds($0) }
+        #expect(DatabaseError(response.refusal) == .rateExceeded(retryAfter: time, "too soon"))
     }
 
     @Test("a listen that is refused or revoked cancels its observers")

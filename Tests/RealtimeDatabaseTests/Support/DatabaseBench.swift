@@ -24,14 +24,16 @@ struct DatabaseBench {
     }
 
     mutating func process(
-        _ operations: Operation..., by connection: ConnectionID = Self.writer, as principal: Principal = .nobody
+        _ operations: Operation..., by connection: ConnectionID = Self.writer, as principal: Principal = .nobody,
+        from client: UInt64 = 0, at now: Int64 = 1000
     ) {
         let requests = operations.map { operation in
             self.requests += 1
             return Request(
-                connection: connection, number: self.requests, principal: principal, operation: operation)
+                connection: connection, number: self.requests, principal: principal, operation: operation,
+                client: client)
         }
-        if let record = database.process(requests, now: 1000) { log.append(record) }
+        if let record = database.process(requests, now: now) { log.append(record) }
     }
 
     /// Another process has the same store and the log, of which it finds these records; the store has everything up to

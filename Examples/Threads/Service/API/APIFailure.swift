@@ -40,6 +40,7 @@ extension APIFailure {
     init(_ error: DatabaseError) {
         switch error {
         case .permissionDenied: self.init(.forbidden, "You may not do this.")
+        case .rateExceeded(_, let text): self.init(HTTPStatus(429), text + ".")
         case .invalidValue(let text), .invalidPath(let text): self.init(.badRequest, text)
         case .disconnected, .connectionFailed, .timedOut, .cancelled, .writeCancelled:
             self.init(

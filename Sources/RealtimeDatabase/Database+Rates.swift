@@ -1,0 +1,138 @@
+import JSONTree
+import SecurityRules
+import StorageErrors
+
+/// Limits of rates (docs/using/additions.md 6). A request is counted when all else allows it; one that is refused costs
+/// nothing. Administrators are not limited.
+extension Database {
+    /// Keys longer than this are hashed.
+    private static let keyBytesMax = 64
+
+    /// Counts a read, or the start of a listener. Throws if it comes too soon.
+    func count(_ measure: RateLimit.Measure, at path: Path, in turn: borrowing Turn) throws(Failure) {
+        if settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
+        try take(charges(measure, at: path, by: turn.principal, turn.client), now: turn.record.time)
+    }
+
+    /// Counts what is written. Throws if it comes too soon.
+    func countWrites(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) {
+        if settings.rateLimits.isEmpty || turn.principal.isAdministrator { return }
+        try take(charges(assignments, by: turn.principal, turn.client), now: turn.record.time)
+    }
+
+    /// Whether a read or a listener would be refused now. Counts nothing.
+    func exceedsRate(_ measure: RateLimit.Measure, at path: Path, for request: Request, now: Int64) -> Bool {
+        if settings.rateLimits.isEmpty || request.principal.isAdministrator { return false }
+        return rates.excess(charges(measure, at: path, by: request.principal, request.client), now: now) != nil
+    }
+
+    private func take(_ charges: [RateTable.Charge], now: Int64) throws(Failure) {
+        if let excess = rates.excess(charges, now: now) {
+            throw .rateExceeded(retryAfter: excess.retryAfter, Self.text(excess))
+        }
+        rates.add(charges, now: now)
+    }
+
+    private static func text(_ excess: RateTable.Excess) -> String {
+        let limit = excess.limit
+        let place = "\"/\(limit.pattern.text)\""
+        let things =
+            switch limit.measure {
+            case .write: "writes"
+            case .read: "reads"
+            case .listen: "listeners"
+            case .bytes: "bytes"
+            }
+        guard let milliseconds = excess.retryAfter else {
+            return "More than \(limit.burst) \(things) at once are never allowed at \(place)"
+        }
+        return "Too many \(things) at \(place): try again in \(milliseconds) ms"
+    }
+
+    // MARK: Charges
+
+    private func charges(
+        _ measure: RateLimit.Measure, at path: Path, by principal: Principal, _ client: UInt64
+    ) -> [RateTable.Charge] {
+        var charges: [RateTable.Charge] = []
+        for (number, limit) in settings.rateLimits.enumerated()
+        where limit.measure == measure && limit.pattern.concerns(path) {
+            let key = Self.key(number, limit, path, principal, client)
+            charges.append(RateTable.Charge(limit: limit, key: key, cost: 1))
+        }
+        return charges
+    }
+
+    private func charges(
+        _ assignments: [Assignment], by principal: Principal, _ client: UInt64
+    ) -> [RateTable.Charge] {
+        var charges: [RateTable.Charge] = []
+        for (number, limit) in settings.rateLimits.enumerated()
+        where limit.measure == .write || limit.measure == .bytes {
+            var known: [[UInt8]: Int] = [:]
+            for assignment in assignments {
+                limit.pattern.forEachPlace(concernedBy: assignment) { place, isInValue in
+                    let cost =
+                        limit.measure == .write ? 1 : Self.byteCount(of: assignment, at: isInValue ? place : nil)
+                    let key = Self.key(number, limit, place, principal, client)
+                    if let index = known[key] {
+                        charges[index].cost += cost
+                    } else {
+                        known[key] = charges.count
+                        charges.append(RateTable.Charge(limit: limit, key: key, cost: cost))
+                    }
+                }
+            }
+        }
+        return charges
+    }
+
+    /// Bytes of text of the value, or of a part of it. Nothing has none.
+    private static func byteCount(of assignment: Assignment, at place: Path?) -> Int {
+        let value = assignment.value
+        guard let place else { return value.isNull ? 0 : value.bytes.count }
+        return place.suffix(after: assignment.target.path).flatMap { value.range(of: $0)?.count } ?? 0
+    }
+
+    private static func key(
+        _ number: Int, _ limit: RateLimit, _ path: Path, _ principal: Principal, _ client: UInt64
+    ) -> [UInt8] {
+        var key = Array("\(number)".utf8)
+        for subject in limit.subjects {
+            switch subject {
+            case .claim(let keys):
+                if let claim = principal.auth?.claim(keys) {
+                    key += "c\(claim.count):".utf8
+                    key += claim
+                } else {
+                    key += "a\(client)".utf8
+                }
+            case .address: key += "a\(client)".utf8
+            case .key(let depth):
+                var segments = path.segments
+                var range = segments.next()
+                for _ in 0..<depth { range = segments.next() }
+                let segment = range.map { path.encoded[$0] } ?? []
+                key += "k\(segment.count):".utf8
+                key += segment
+            }
+        }
+        if key.count <= keyBytesMax { return key }
+        var hash = SHA1()
+        key.withUnsafeBytes { hash.update($0) }
+        let digest = hash.finish()
+        return digest.indices.map { digest[$0] }
+    }
+}
+
+extension IndexPattern {
+    /// Whether a path is that of a place of the pattern, or lies below or above one.
+    fileprivate func concerns(_ path: Path) -> Bool {
+        var keys = path.segments
+        for segment in segments {
+            guard let range = keys.next() else { return true }
+            guard segment?.elementsEqual(path.encoded[range]) ?? true else { return false }
+        }
+        return true
+    }
+}

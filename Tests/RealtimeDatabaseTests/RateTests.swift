@@ -1,0 +1,169 @@
+import JSONTree
+import SecurityRules
+import TestSupport
+import Testing
+
+@testable import RealtimeDatabase
+
+@Suite("Limits of rates")
+struct RateTests {
+    private static let ann = principal("ann")
+    private static let bob = principal("bob")
+
+    private static func principal(_ uid: String) -> Principal {
+        guard let principal = try? Principal(auth: Array(#"{"uid":"\#(uid)","token":{"org":"o"}}"#.utf8)) else {
+            preconditionFailure("a literal")
+        }
+        return principal
+    }
+
+    private static func bench(_ settings: String, rules: String? = nil) throws -> DatabaseBench {
+        let bench = DatabaseBench()
+        let settings = try DatabaseSettings(parsing: Array("{\"settings\":{\(settings)}}".utf8))
+        let program = try rules.map { try RulesProgram(parsing: Array($0.utf8)) } ?? .open
+        bench.database.setRules(program.with(settings), now: 0)
+        return bench
+    }
+
+    @Test("hold for all connections of a user together, and for each user; administrators are not limited")
+    func users() throws {
+        var bench = try Self.bench(#""a":{".limit":{"of":"write","by":"uid","rate":"2/s"}}"#)
+        bench.process(.set("a/x", "1"), as: Self.ann)
+        bench.process(.set("a/y", "1"), by: DatabaseBench.reader, as: Self.ann)
+        bench.process(.set("a/z", "1"), as: Self.ann)
+        bench.process(.set("a/z", "2"), by: DatabaseBench.reader, as: Self.ann)
+        bench.process(.set("b", "1"), as: Self.ann)
+        bench.process(.set("a/z", "3"), as: Self.bob)
+        for _ in 0..<5 { bench.process(.set("a/w", "1"), as: .administrator) }
+        let refused = Failure.rateExceeded(retryAfter: 500, #"Too many writes at "/a": try again in 500 ms"#)
+        #expect(refused.denialReason == "rate" && refused.retryAfter == 500)
+        #expect(
+            bench.commit().map { $0.drop { $0 != " " } } == [
+                " done", " done", " \(refused)", " \(refused)", " done", " done", " done", " done", " done", " done",
+                " done",
+            ])
+        #expect(try bench.database.rows.read("a/z") == "3")
+        // Not a millisecond too early.
+        bench.process(.set("a/z", "4"), as: Self.ann, at: 1499)
+        bench.process(.set("a/z", "5"), as: Self.ann, at: 1500)
+        #expect(bench.commit().map { $0.hasSuffix("done") } == [false, true])
+    }
+
+    @Test("tell clients without the claim apart by address")
+    func addresses() throws {
+        var bench = try Self.bench(
+            #""a":{".limit":{"of":"write","by":"uid","rate":"1/m"}},"b":{".limit":{"of":"write","by":"address","rate":"1/m"}}"#
+        )
+        for client: UInt64 in [1, 1, 2] { bench.process(.set("a", "1"), from: client) }
+        bench.process(.set("a", "1"), as: Self.ann, from: 1)
+        bench.process(.set("b", "1"), as: Self.ann, from: 1)
+        bench.process(.set("b", "1"), as: Self.bob, from: 1)
+        #expect(bench.commit().map { $0.hasSuffix("done") } == [true, false, true, true, true, false])
+    }
+
+    @Test("can be per claim, per key of the path, both, or for all together")
+    func subjects() throws {
+        var bench = try Self.bench(
+            #"""
+            "rooms":{"$room":{".limit":{"of":"write","by":["uid","$room"],"rate":"1/m"}}},
+            "orgs":{".limit":{"of":"write","by":"auth.token.org","rate":"1/m"}},
+            "all":{".limit":{"of":"write","rate":"1/m"}}
+            """#)
+        let longKey = String(repeating: "k", count: 300)
+        let writes: [(String, Principal, Bool)] = [
+            ("rooms/a/x", Self.ann, true), ("rooms/a", Self.ann, false), ("rooms/b", Self.ann, true),
+            ("rooms/a", Self.bob, true), ("orgs/x", Self.ann, true), ("orgs/x", Self.bob, false),
+            ("all", .nobody, true), ("all", Self.ann, false), ("rooms/\(longKey)", Self.ann, true),
+            ("rooms/\(longKey)", Self.ann, false), ("rooms/\(longKey)x", Self.ann, true),
+        ]
+        for (path, principal, isDone) in writes {
+            bench.process(.set(try Path(parsing: path), "1"), as: principal)
+            #expect(bench.commit().map { $0.hasSuffix("done") } == [isDone], "\(path)")
+        }
+    }
+
+    @Test("count each path of an update and each place in a value, all or nothing, and bytes")
+    func costs() throws {
+        var bench = try Self.bench(
+            #"""
+            "m":{".limit":{"of":"write","by":"uid","rate":"3/m"}},
+            "r":{"$r":{".limit":{"of":"write","by":"uid","rate":"2/m"}}},
+            "b":{".limit":{"of":"bytes","by":"uid","rate":"10/m"}}
+            """#)
+        bench.process(try .update("m", [("m/1", "1"), ("m/2", "1")]), as: Self.ann)
+        bench.process(try .update("m", [("m/3", "1"), ("m/4", "1")]), as: Self.ann)
+        bench.process(try .update("", [("m/3", "1"), ("b", #""12345678""#)]), as: Self.ann)
+        bench.process(try .update("m", [("m/1", "1"), ("m/2", "1"), ("m/3", "1"), ("m/4", "1")]), as: Self.bob)
+        bench.process(.set("r", #"{"a":1,"b":1}"#), as: Self.ann)
+        bench.process(.set("r/a", "1"), as: Self.ann)
+        bench.process(.set("b", "null"), as: Self.ann)
+        bench.process(.set("", #"{"b":1}"#), as: Self.ann)
+        bench.process(.set("b", #""123456789""#), as: Self.bob)
+        let answers = bench.commit()
+        #expect(
+            answers.map { $0.hasSuffix("done") } == [true, false, true, false, true, false, true, false, false])
+        #expect(answers[1].contains("retryAfter: Optional(20000)"))
+        #expect(answers[3].contains("retryAfter: nil") && answers[3].contains("More than 3 writes at once"))
+        #expect(answers[7].contains("Too many bytes"))
+        #expect(try bench.database.rows.read("m") == #"{"1":1,"2":1,"3":1}"#)
+    }
+
+    @Test("are not used up by what rules deny, by transactions that are stale, and by refusals")
+    func refusals() throws {
+        var bench = try Self.bench(
+            #""a":{".limit":{"of":"write","rate":"1/m"}},"r":{".limit":{"of":"read","rate":"1/m"}}"#,
+            rules: #"{"rules":{".read":"auth != null",".write":"auth != null"}}"#)
+        for _ in 0..<3 { bench.process(.set("a", "1")) }
+        for _ in 0..<3 { bench.process(.get("r")) }
+        bench.process(.set("a", "1", expecting: Array("other".utf8)), as: Self.ann)
+        bench.process(.set("a", "1"), as: Self.ann)
+        bench.process(.get("r"), as: Self.ann)
+        for _ in 0..<9 { bench.process(.get("r"), as: Self.bob) }
+        bench.process(.get("r"), as: Self.bob, at: 61_000)
+        let answers = bench.commit()
+        #expect(answers[7] == "8 done" && answers[8] == "9 null" && answers.last == "19 null")
+        #expect(answers[9].contains("Too many reads"))
+    }
+
+    @Test("count reads and listeners at a place, above it and below it, and on-disconnect writes")
+    func reads() throws {
+        let settings = ["read", "listen", "write"].map { #"{"of":"\#($0)","by":"uid","rate":"1/m"}"# }
+        let query = try Query(index: .child("x"), limit: QueryLimit(.first, 1))
+        let asked: [(Operation, Operation)] = [
+            (.get("a/b"), .get("")), (.get("a", query: query), .get("a/b/c", query: query)),
+            (.describe("a/b", ChildrenPage(limit: 1)), .get("a")),
+            (.listen("a", known: nil), .listen("a/b", known: nil)),
+            (.listen("", known: nil), .listenQuery("a/b", query, .tagged(1))),
+            (.listenQuery("a", query, .tagged(1)), .listenQuery("a", query, .tagged(2))),
+            (
+                .onDisconnect([(WriteTarget(path: "a/b"), IncomingValue(json: "1"))]),
+                .onDisconnect([(WriteTarget(path: "a/b/c"), IncomingValue(json: "1"))])
+            ),
+        ]
+        for (first, second) in asked {
+            var bench = try Self.bench(#""a":{"$x":{".limit":[\#(settings.joined(separator: ","))]}}"#)
+            bench.process(first, as: Self.ann)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") }, "\(first)")
+            bench.process(second, as: Self.ann)
+            #expect(bench.commit().last?.contains("rateExceeded") == true, "\(second)")
+            bench.process(.get("b"), .listen("b", known: nil), as: Self.ann)
+            #expect(!bench.commit().contains { $0.contains("rateExceeded") })
+        }
+    }
+
+    @Test("are kept when other settings change, and begin anew when they change themselves")
+    func reload() throws {
+        let limit = #""a":{".limit":{"of":"write","rate":"1/m"}}"#
+        var bench = try Self.bench(limit)
+        func reload(_ text: String) throws {
+            let settings = try DatabaseSettings(parsing: Array("{\"settings\":{\(text)}}".utf8))
+            bench.database.setRules(RulesProgram.open.with(settings), now: 0)
+        }
+        bench.process(.set("a", "1"))
+        try reload(limit + #","b":{".unique":"x"}"#)
+        bench.process(.set("a", "2"))
+        try reload(#""a":{".limit":{"of":"write","rate":"2/m"}}"#)
+        bench.process(.set("a", "3"))
+        #expect(bench.commit().map { $0.hasSuffix("done") } == [true, false, true])
+    }
+}
