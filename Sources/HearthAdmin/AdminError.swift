@@ -33,7 +33,7 @@ public enum AdminErrorCode: Hashable, Sendable {
     case invalidKey
     /// The text is not a telephone number such as +15555550100.
     case invalidPhoneNumber
-    /// The rules have a mistake; the message begins with its line and column.
+    /// The rules or settings have a mistake; the message begins with its line and column.
     case invalidRules
     /// The token is malformed, not signed by this server, or of another project.
     case invalidToken

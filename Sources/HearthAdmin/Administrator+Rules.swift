@@ -2,28 +2,52 @@ import HTTPCodec
 import HearthClient
 import JSONWebTokens
 
-/// The security rules of databases (administration.md 1).
+/// The security rules and the settings of databases (administration.md 1).
 extension Administrator {
     /// The rules in force, as they were published, comments included.
     ///
     /// - parameter database: its name; nil for the server's default database.
     /// - throws: `notForAdministrators`, `unauthenticated`, `unavailable`, `cancelled`, as do the others.
     public func rules(ofDatabase database: String? = nil) async throws(AdminError) -> String {
-        String(decoding: try await requests.answer(.get, target(database)).content(), as: UTF8.self)
+        String(decoding: try await requests.answer(.get, target("rules", database)).content(), as: UTF8.self)
     }
 
     /// Replaces the rules of a database permanently. Rules with a mistake change nothing.
     ///
     /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
     public func setRules(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
-        try await put(text, target(database))
+        try await put(text, target("rules", database))
     }
 
     /// Has the server read rules, and changes nothing.
     ///
     /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
     public func checkRules(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
-        let target = target(database)
+        try await check(text, target("rules", database))
+    }
+
+    /// The settings in force, as they were published, comments included.
+    ///
+    /// - throws: as ``rules(ofDatabase:)``.
+    public func settings(ofDatabase database: String? = nil) async throws(AdminError) -> String {
+        String(decoding: try await requests.answer(.get, target("settings", database)).content(), as: UTF8.self)
+    }
+
+    /// Replaces the settings of a database permanently. Settings with a mistake change nothing.
+    ///
+    /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
+    public func setSettings(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
+        try await put(text, target("settings", database))
+    }
+
+    /// Has the server read settings, and changes nothing.
+    ///
+    /// - throws: `invalidRules`; as ``rules(ofDatabase:)``.
+    public func checkSettings(_ text: String, ofDatabase database: String? = nil) async throws(AdminError) {
+        try await check(text, target("settings", database))
+    }
+
+    private func check(_ text: String, _ target: String) async throws(AdminError) {
         try await put(text, target + (target.contains("?") ? "&" : "?") + "dryRun=true")
     }
 
@@ -33,9 +57,9 @@ extension Administrator {
         _ = try answer.content()
     }
 
-    private func target(_ database: String?) -> String {
+    private func target(_ name: String, _ database: String?) -> String {
         var url = requests.requests.url
         if let database { url.database = database }
-        return url.settings("rules")
+        return url.settings(name)
     }
 }

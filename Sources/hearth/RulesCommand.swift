@@ -16,8 +16,10 @@ extension Command {
             explain  decide one operation and tell why: 'read /PATH', or 'write /PATH VALUE'; with --rules by a
                      file, with --server by the rules and data of a server, of which nothing is changed
 
-            pull     write the rules in force at --server, as they were published, to FILE or standard output
-            push     put the rules of FILE in force; a mistake changes nothing. At a terminal it asks first
+            pull     write the rules in force at --server, as they were published, to FILE or standard output;
+                     with --settings FILE the settings, to that file
+            push     put the rules or settings of FILE in force; a mistake changes nothing. At a terminal it asks
+                     first
             diff     print the lines that a push would change: 0 if there are none, otherwise 1
 
             docs/rules.md describes the language and the files of test cases. The command ends with 0, with
@@ -25,7 +27,9 @@ extension Command {
             """,
         options: [
             .init(name: "rules", value: "FILE", help: "the rules (test: instead of those that the test files name)"),
-            .init(name: "settings", value: "FILE", help: "test: the settings, instead of those that the files name"),
+            .init(
+                name: "settings", value: "FILE",
+                help: "test: the settings, instead of those that the files name; pull: where to write those"),
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
             .init(
                 name: "server", value: "URL",
@@ -45,7 +49,11 @@ extension Command {
                     files, rules: arguments["rules"], settings: arguments["settings"],
                     printsCoverage: arguments.flag("coverage"))
             case ("explain", let words) where !words.isEmpty: return try RulesQuestion(words, arguments).answer()
-            case ("pull", let files) where files.count <= 1: return try sync("pull", arguments).pull(files.first)
+            case ("pull", let files) where files.count <= 1:
+                let sync = try sync("pull", arguments)
+                guard let settings = arguments["settings"] else { return try sync.pull(.rules, files.first) }
+                if !files.isEmpty { throw .usage("pull takes FILE for the rules, or --settings FILE") }
+                return try sync.pull(.settings, settings)
             case ("push", let files) where files.count == 1:
                 return try sync("push", arguments).push(files[0], isSure: arguments.flag("yes"))
             case ("diff", let files) where files.count == 1:

@@ -2,9 +2,27 @@ import Glibc
 import HearthAdmin
 import HearthClient
 import HearthShell
+import SecurityRules
 
-/// The rules of a server beside those of a file: `hearth rules pull`, `push` and `diff`.
+/// The rules and settings of a server beside those of a file: `hearth rules pull`, `push` and `diff`.
 struct RulesSync {
+    enum Kind: String, Sendable {
+        case rules
+        case settings
+
+        /// That of a file.
+        init(of text: [UInt8]) { self = DatabaseSettings.isSettings(text) ? .settings : .rules }
+
+        fileprivate func text(
+            of database: String?, _ admin: Administrator
+        ) async throws(AdminError) -> String {
+            switch self {
+            case .rules: try await admin.rules(ofDatabase: database)
+            case .settings: try await admin.settings(ofDatabase: database)
+            }
+        }
+    }
+
     private let run: ClientRun
     private let database: String?
 
@@ -13,14 +31,14 @@ struct RulesSync {
         database = run.address.url.database.isEmpty ? nil : run.address.url.database
     }
 
-    /// Writes the rules in force as they were published.
-    func pull(_ file: String?) throws(RulesCommandError) -> ExitCode {
+    /// Writes the rules or settings in force as they were published.
+    func pull(_ kind: Kind, _ file: String?) throws(RulesCommandError) -> ExitCode {
         let output: OutputFile
         do throws(ShellError) { output = try OutputFile(file) } catch { throw .usage(error.message ?? "") }
         let (run, database) = (run, database)
         return run.administer(AdminOptions()) { admin throws(AdminError) in
             do throws(AdminError) {
-                guard output.write(Array(try await admin.rules(ofDatabase: database).utf8)) else { return .failure }
+                guard output.write(Array(try await kind.text(of: database, admin).utf8)) else { return .failure }
             } catch {
                 output.discard()
                 throw error
@@ -32,20 +50,27 @@ struct RulesSync {
         }
     }
 
-    /// Puts the rules of a file in force. A mistake changes nothing.
+    /// Puts the rules or settings of a file in force. A mistake changes nothing.
     ///
     /// - parameter isSure: whether not to ask at a terminal.
     func push(_ file: String, isSure: Bool) throws(RulesCommandError) -> ExitCode {
-        let text = String(decoding: try Command.contents(of: file), as: UTF8.self)
+        let contents = try Command.contents(of: file)
+        let (kind, text) = (Kind(of: contents), String(decoding: contents, as: UTF8.self))
         let (run, database) = (run, database)
         return run.administer(AdminOptions()) { admin throws(AdminError) in
             do throws(AdminError) {
-                try await admin.checkRules(text, ofDatabase: database)
-                run.announce("replace the rules of \(database ?? "the default database") by \(file)")
+                switch kind {
+                case .rules: try await admin.checkRules(text, ofDatabase: database)
+                case .settings: try await admin.checkSettings(text, ofDatabase: database)
+                }
+                run.announce("replace the \(kind.rawValue) of \(database ?? "the default database") by \(file)")
                 guard isSure || isatty(STDIN_FILENO) == 0 || Self.isConfirmed() else {
                     return run.complain("nothing was done", .failure)
                 }
-                try await admin.setRules(text, ofDatabase: database)
+                switch kind {
+                case .rules: try await admin.setRules(text, ofDatabase: database)
+                case .settings: try await admin.setSettings(text, ofDatabase: database)
+                }
                 return .success
             } catch {
                 guard error.code == .invalidRules else { throw error }
@@ -61,10 +86,11 @@ struct RulesSync {
 
     /// Prints what a push would change. Ends with 0 if nothing.
     func compare(with file: String) throws(RulesCommandError) -> ExitCode {
-        let text = String(decoding: try Command.contents(of: file), as: UTF8.self)
+        let contents = try Command.contents(of: file)
+        let (kind, text) = (Kind(of: contents), String(decoding: contents, as: UTF8.self))
         let database = database
         return run.administer(AdminOptions()) { admin throws(AdminError) in
-            let lines = LineDifference.lines(from: try await admin.rules(ofDatabase: database), to: text)
+            let lines = LineDifference.lines(from: try await kind.text(of: database, admin), to: text)
             for line in lines { StandardOutput.line(line.printable) }
             return lines.isEmpty ? .success : .failure
         }

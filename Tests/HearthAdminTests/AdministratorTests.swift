@@ -25,6 +25,24 @@ struct AdministratorTests {
         #expect(try await admin.rules(ofDatabase: "shop") == open)
     }
 
+    @Test("reads, checks and replaces the settings of a database, and a mistake changes nothing")
+    func settings() async throws {
+        let server = try AdminServer()
+        let admin = try server.administrator()
+        let none = try await admin.settings()
+        let text = "{\n  // Names\n  \"settings\": {\"users\": {\".unique\": \"name\"}}\n}\n"
+        try await admin.checkSettings(text, ofDatabase: "shop")
+        #expect(try await admin.settings(ofDatabase: "shop") == none)
+        try await admin.setSettings(text, ofDatabase: "shop")
+        let error = await #expect(throws: AdminError.self) {
+            try await admin.setSettings(#"{"settings":{".uniqe":1}}"#, ofDatabase: "shop")
+        }
+        #expect(error?.code == .invalidRules && error?.message.hasPrefix("1:14:") == true)
+        #expect(try await code { try await admin.checkSettings("{}") } == .invalidRules)
+        #expect(try await admin.settings(ofDatabase: "shop") == text)
+        #expect(try await admin.settings() == none)
+    }
+
     @Test("writes data that no rules restrict, and users read it as the rules say")
     func data() async throws {
         let server = try AdminServer()

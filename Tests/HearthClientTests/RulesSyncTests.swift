@@ -42,6 +42,32 @@ struct RulesSyncTests {
         #expect(elsewhere.code == 1 && elsewhere.errors.contains("a listener of their own"), "\(elsewhere)")
     }
 
+    @Test("settings are pulled, compared and pushed likewise: the file says by its first key what it is")
+    func settings() async throws {
+        let server = try await ServerProcess(folder.path + "/data")
+        let url = "http://\(server.address)"
+        func rules(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["rules"] + words + ["--server", url]).outcome()
+        }
+        let (file, copy) = (folder.path + "/settings.json", folder.path + "/copy.json")
+        let text = "{\n  // Names\n  \"settings\": {\"users\": {\".unique\": \"name\"}}\n}\n"
+        TemporaryFolder.write(Array(text.utf8), to: file)
+        let before = try await rules("pull").output
+        #expect(try await rules("pull", "--settings", "-").output == "{\"settings\":{}}\n")
+        #expect(try await rules("diff", file).code == 1)
+        let pushed = try await rules("push", file)
+        #expect(pushed.code == 0 && pushed.errors.contains("replace the settings of the default"), "\(pushed)")
+        #expect(try await rules("diff", file) == .init(code: 0, output: "", errors: ""))
+        #expect(try await rules("pull", "--settings", copy).code == 0)
+        #expect(String(decoding: TemporaryFolder.contents(of: copy), as: UTF8.self) == text)
+        TemporaryFolder.write(Array("{\"settings\":{\n\".uniqe\":1}}".utf8), to: file)
+        let wrong = try await rules("push", file)
+        #expect(wrong.code == 65 && wrong.errors.hasPrefix("hearth rules push: \(file):2:1: "), "\(wrong)")
+        #expect(try await rules("pull", "--settings", "-").output == text)
+        #expect(try await rules("pull", copy, "--settings", copy).code == 64)
+        #expect(try await rules("pull").output == before)
+    }
+
     @Test("at a terminal, a push asks first")
     func question() async throws {
         let server = try await ServerProcess(folder.path + "/data")
