@@ -123,6 +123,34 @@ extension Database {
         remove(children, in: &turn)
     }
 
+    /// A value that was read at a path, without the children whose time has come and whose turn to be removed has not.
+    /// Costs nothing unless there are such children anywhere, otherwise about the length of the text.
+    func withoutExpired(_ value: CanonicalJSON, at path: Path, now: Int64) -> CanonicalJSON {
+        guard now >= nextExpiry, ownedElsewhere == nil, refusal == nil else { return value }
+        var expired: Set<Path> = []
+        let read = Assignment(target: WriteTarget(path: path), value: value)
+        for expiry in catalog.expiries {
+            expiry.definition.pattern.forEachPlace(concernedBy: read) { collection, isInValue in
+                guard isInValue || path == collection, let relative = collection.suffix(after: path),
+                    let range = value.range(of: relative)
+                else { return }
+                for child in value.children(in: range) {
+                    guard let time = expiry.definition.time(of: value, in: child.value), time <= now else { continue }
+                    var encoded = relative.encoded
+                    child.appendSegment(to: &encoded)
+                    expired.insert(Path(encoded: encoded))
+                }
+            }
+        }
+        if expired.isEmpty { return value }
+        // Where one lies in another, the outer one says it all.
+        var edits: [CanonicalJSON.Edit] = []
+        for path in expired.sorted() where !(edits.last?.path.contains(path) ?? false) {
+            edits.append(CanonicalJSON.Edit(path: path, value: .null))
+        }
+        return value.setting(edits)
+    }
+
     private func remove(_ children: [Path], in turn: inout Turn) {
         var removals: [Assignment] = []
         for path in children.sorted() where !(removals.last?.target.path.contains(path) ?? false) {

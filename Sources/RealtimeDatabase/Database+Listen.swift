@@ -16,6 +16,7 @@ extension Database {
         }
         switch read(path, .get, at: nil, for: request, in: &turn) {
         case .value(let value):
+            let value = withoutExpired(value, at: path, now: turn.record.time)
             turn.outputs.append(.reply(request.connection, number: request.number, .value(value)))
         case .stream(let read): turn.outputs.append(.stream(read))
         case .failed(let failure):

@@ -13,17 +13,18 @@ extension Database {
             try checkAllowed(.read(path, query), in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             try count(.read, at: path, in: turn)
+            let found: CanonicalJSON
             if let known = turn.reads.value(at: path, query, as: sequence) {
-                reply = .value(known)
+                found = known
             } else {
                 let live = listeners.query(query, at: path)
                 let members = live.flatMap { $0.isEmpty ? nil : $0.window }
-                let value = try selection(
+                found = try selection(
                     query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
-                turn.readBytes += value.bytes.count
-                turn.reads.keep(value, at: path, query, as: sequence)
-                reply = .value(value)
+                turn.readBytes += found.bytes.count
+                turn.reads.keep(found, at: path, query, as: sequence)
             }
+            reply = .value(withoutExpired(found, at: path, now: turn.record.time))
         } catch {
             reply = .failed(error)
         }

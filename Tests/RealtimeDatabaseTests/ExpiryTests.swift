@@ -73,6 +73,55 @@ struct ExpiryTests {
         #expect(try bench.database.rows.read("") == "null")
     }
 
+    @Test("are not in what is read once of their collection or above it, however many wait to be removed")
+    func reads() throws {
+        var bench = DatabaseBench()
+        bench.database.setRules(try Self.program(), now: 0)
+        try Self.build(&bench)
+        let children = (0..<1000).map { "\"\($0)\":{\"until\":\($0 == 998 ? 70 : 50)}" }.joined(separator: ",")
+        let codes = try CanonicalJSON.parse(Array("{\(children)}".utf8)).value
+        Self.process(&bench, .set("codes", codes), .set("other", "1"), at: 0)
+        let query = try Query(index: .key, limit: QueryLimit(.last, 2))
+        _ = bench.commit()
+        for step in 0..<4 {
+            #expect(bench.database.hasExpired(at: 60), "\(step)")
+            Self.process(&bench, .get("codes"), .get(""), .get("codes", query: query), .get("codes"), at: 60)
+            let count = try bench.database.rows.read("codes").childCount
+            #expect(count == 800 - 200 * step, "\(step)")
+            let left = #"{"998":{"until":70}}"#
+            #expect(
+                bench.commit().suffix(4) == [
+                    "1 \(left)", #"1 {"codeCount":\#(count),"codes":\#(left),"other":1}"#, "1 \(left)", "1 \(left)",
+                ])
+        }
+        Self.process(&bench, at: 60)
+        Self.process(&bench, .get("codes"), at: 70)
+        #expect(bench.commit().last == "1 null")
+    }
+
+    @Test("are taken out of what is read as the model says", arguments: 0..<(200 * TestScale.factor))
+    func readModel(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        func time() -> String { random.pick(["49", "50", "51", "-60", "-50", "-49", "null", #""x""#, #"{"q":1}"#]) }
+        func children() -> String {
+            let keys = ["1", "k", "l", "m"].filter { _ in Bool.random(using: &random) }
+            return
+                "{\(keys.map { #""\#($0)":\#(random.pick([time(), #"{"at":\#(time()),"until":\#(time())}"#]))"# }.joined(separator: ","))}"
+        }
+        var bench = DatabaseBench()
+        bench.database.setRules(try Self.program(), now: 0)
+        try Self.build(&bench)
+        bench.database.nextExpiry = 0
+        let text =
+            #"{"codes":\#(children()),"rooms":{"a":{"messages":\#(children())},"b":{"messages":\#(children())}}}"#
+        let tree = try CanonicalJSON.parse(Array(text.utf8)).value
+        let expected = try Self.expired(tree, at: 50).setting(.null, at: "codeCount")
+        for path in ["", "codes", "rooms", "rooms/a", "rooms/b/messages", "x"] as [Path] {
+            let read = bench.database.withoutExpired(tree.value(at: path), at: path, now: 50)
+            #expect(read == expected.value(at: path), "seed \(seed): \(path) of \(tree)")
+        }
+    }
+
     @Test("are not removed while writes are refused, and are afterwards, also by another process")
     func refusal() throws {
         var bench = DatabaseBench()
