@@ -35,7 +35,7 @@ extension Database {
         return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
     }
 
-    /// What the rules say of an operation now, whoever asks.
+    /// What the rules and the settings say of an operation now, whoever asks.
     func explain(
         _ operation: Operation, by principal: Principal, now: Int64
     ) throws(Failure) -> Explanation {
@@ -47,9 +47,32 @@ extension Database {
         } else {
             return .withoutRules
         }
-        guard let judge else { return .withoutRules }
-        return try Self.reading { () throws(RuleTreeError) in
-            try judge.explain(asked, RuleContext(auth: principal.auth, now: now), in: rows)
+        var told = Explanation.withoutRules
+        if let judge {
+            told = try Self.reading { () throws(RuleTreeError) in
+                try judge.explain(asked, RuleContext(auth: principal.auth, now: now), in: rows)
+            }
+        }
+        if told.isAllowed, case .write(let assignments) = asked, !assignments.isEmpty {
+            told.refusal = try refusal(of: assignments, by: principal)
+        }
+        return told
+    }
+
+    /// Why the settings refuse a write; nil if they do not.
+    private func refusal(of assignments: [Assignment], by principal: Principal) throws(Failure) -> String? {
+        do throws(Failure) {
+            if hasDerivedValues {
+                _ = try derived(assignments, nil, by: principal)
+            } else {
+                try checkUnique(assignments, nil)
+            }
+            return nil
+        } catch {
+            switch error {
+            case .notUnique, .refusedBySetting: return error.message
+            default: throw error
+            }
         }
     }
 

@@ -29,7 +29,9 @@ extension Command {
             .init(name: "rules", value: "FILE", help: "the rules (test: instead of those that the test files name)"),
             .init(
                 name: "settings", value: "FILE",
-                help: "test: the settings, instead of those that the files name; pull: where to write those"),
+                help:
+                    "test, explain: the settings (test: instead of those that the files name); pull: where to write them"
+            ),
             .init(name: "data", value: "FILE", help: "explain: the database as JSON (default: empty)"),
             .init(
                 name: "server", value: "URL",
@@ -92,7 +94,7 @@ extension Command {
         }
     }
 
-    private static func settings(_ file: String) throws(RulesCommandError) -> DatabaseSettings {
+    static func settings(_ file: String) throws(RulesCommandError) -> DatabaseSettings {
         let text = try contents(of: file)
         do throws(RulesError) {
             return try DatabaseSettings(parsing: text)

@@ -33,6 +33,9 @@ struct RulesQuestion {
     }
 
     func answer() throws(RulesCommandError) -> ExitCode {
+        if arguments["settings"] != nil, arguments["rules"] == nil {
+            throw .usage("explain takes --settings with --rules only: a server has its own")
+        }
         switch (arguments["rules"], arguments["server"], arguments["key"]) {
         case (let file?, nil, _): return try ask(file: file)
         case (nil, let server?, _): return try ask(server: server)
@@ -56,6 +59,7 @@ struct RulesQuestion {
     private func ask(file: String) throws(RulesCommandError) -> ExitCode {
         let program = try Command.program(file)
         let data = try arguments["data"].map(Self.value(of:)) ?? .null
+        let settings = try arguments["settings"].map(Command.settings)
         let auth: RuleAuth?
         do throws(JSONError) {
             auth = arguments["as"] == nil ? nil : try RuleAuth(json: self.auth)
@@ -63,10 +67,13 @@ struct RulesQuestion {
         let context = RuleContext(auth: auth, now: WallClock.milliseconds)
         let operation = try operation(on: data, now: context.now)
         // A tree in memory can always be read.
-        guard let told = try? RulesJudge(program).explain(operation, context, in: MemoryTree(data)) else {
+        guard var told = try? RulesJudge(program).explain(operation, context, in: MemoryTree(data)) else {
             return .failure
         }
-        return Self.tell(told.verdict.isAllowed, told.lines(file: file))
+        if let settings, told.isAllowed, case .write(let assignments) = operation {
+            told.refusal = try? settings.refusal(of: assignments, in: MemoryTree(data))
+        }
+        return Self.tell(told.isAllowed, told.lines(file: file))
     }
 
     private static func value(of file: String) throws(RulesCommandError) -> CanonicalJSON {

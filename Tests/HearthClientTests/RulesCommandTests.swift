@@ -54,6 +54,52 @@ struct RulesCommandTests {
         #expect(nobody.code == 1 && nobody.errors.contains("wants a credential: --key FILE"), "\(nobody)")
     }
 
+    @Test("files of settings are checked, tested and explained beside those of rules")
+    func settings() async throws {
+        func write(_ name: String, _ text: String) -> String {
+            TemporaryFolder.write(Array(text.utf8), to: folder.path + "/" + name)
+            return folder.path + "/" + name
+        }
+        let rules = write("open.json", #"{"rules":{".read":true,".write":true}}"#)
+        let settings = write(
+            "settings.json",
+            #"{"settings":{"users":{".unique":"name",".maxChildren":2,".limit":{"of":"write","rate":"1/h"}}}}"#)
+        let (none, wrong) = (write("none.json", #"{"settings":{}}"#), write("wrong.json", #"{"settings":{".x":1}}"#))
+        let data = write("users.json", #"{"users":{"a":{"name":"x"}}}"#)
+        let tests = write(
+            "tests.json",
+            """
+            {"rules":"open.json","settings":"settings.json","data":{"users":{"a":{"name":"x"}}},"tests":[
+              {"name":"taken","write":"/users/b/name","value":"x","allowed":false},
+              {"name":"free","write":"/users/b/name","value":"y","allowed":true},
+              {"name":"not counted","write":"/users/b/name","value":"y","allowed":true},
+              {"name":"too many","update":"/users","values":{"b/name":1,"c/name":2},"allowed":false}
+            ]}
+            """)
+        func run(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["rules"] + words).outcome()
+        }
+        let checked = try await run("check", settings, none)
+        let summary = "\(settings): 1 .unique, 1 .maxChildren, 1 .limit\n\(none): nothing set\n"
+        #expect(checked == .init(code: 0, output: summary, errors: ""))
+        let mistake = try await run("check", wrong)
+        #expect(mistake.code == 65 && mistake.errors.hasPrefix("\(wrong):1:14: Unknown setting '.x'"), "\(mistake)")
+        let passed = try await run("test", tests)
+        #expect(passed.code == 0 && passed.output.hasPrefix("\(tests): 4 of 4 passed\n"), "\(passed)")
+        let other = try await run("test", tests, "--settings", none)
+        #expect(other.code == 1 && other.output.contains("\(tests): 2 of 4 passed\n"), "\(other)")
+        #expect(try await run("test", tests, "--settings", wrong).code == 65)
+
+        let question = ["explain", "--rules", rules, "--data", data, #"write /users/b/name "x""#]
+        #expect(try await HearthProcess(["rules"] + question).outcome().code == 0)
+        let refused = try await HearthProcess(["rules", "--settings", settings] + question).outcome()
+        #expect(
+            refused.code == 1 && refused.output.hasPrefix("denied\n")
+                && refused.output.hasSuffix(
+                    "the settings refuse it: Another child of \"/users\" has the same value at \"name\"\n"),
+            "\(refused)")
+    }
+
     @Test(
         "what is wrong is said",
         arguments: [
@@ -62,6 +108,7 @@ struct RulesCommandTests {
                 ["explain", "--rules", "a", "--server", "http://h:1", "read /"],
                 "explain needs --rules FILE, or --server"
             ),
+            (["explain", "--server", "http://h:1", "--settings", "a", "read /"], "with --rules only"),
             (["explain", "--server", "h", "read /"], "--server: a database URL begins with"),
             (["explain", "--server", "http://h:1", "write /a"], "an operation is 'read /PATH' or 'write /PATH VALUE'"),
             (["explain", "--server", "http://h:1", "write /a x"], "invalid JSON at line 1, column 1"),

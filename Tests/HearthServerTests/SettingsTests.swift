@@ -72,6 +72,35 @@ import HearthServer
         #expect(try peer.receiveMessage()?.contains("Too many listeners") == true)
     }
 
+    @Test("explanations say why the settings refuse a write that the rules allow, and nothing is written")
+    func explanations() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        _ = try client.ask("PUT", "/.settings/settings.json", RESTClient.owner, Self.unique)
+        _ = try client.ask("PUT", "/users.json", [], #"{"a":{"name":"x"}}"#)
+        func explain(_ path: String, _ value: String, _ auth: String = "null") throws -> String {
+            let question = #"{"operation":"write","path":"\#(path)","value":\#(value),"auth":\#(auth)}"#
+            return try client.ask("POST", "/.settings/explain.json", RESTClient.owner, question).text
+        }
+        let refused = try explain("/users/b/name", #""x""#)
+        let text = Self.text.replacing("\"", with: "\\\"")
+        #expect(refused.contains(#""allowed":false"#) && refused.contains(#""refusal":"\#(text)""#), "\(refused)")
+        #expect(refused.contains("the settings refuse it: Another child"), "\(refused)")
+        let allowed = try explain("/users/b/name", #""y""#)
+        #expect(allowed.contains(#""allowed":true"#) && !allowed.contains("refusal"), "\(allowed)")
+        let limits = #"{"settings":{"users":{".maxChildren":1},".count":{"of":"users","into":"count"}}}"#
+        _ = try client.ask("PUT", "/.settings/settings.json", RESTClient.owner, limits)
+        #expect(try explain("/users/b", "1").contains("may not have more than 1 children"))
+        #expect(try explain("/count", "7").contains("The server keeps the value"))
+        #expect(try explain("/users/a", "1").contains(#""allowed":true"#))
+        #expect(try client.ask("GET", "/users.json").text == #"{"a":{"name":"x"}}"#)
+        // What the rules deny is not held against the settings.
+        _ = try client.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".write":"auth != null"}}"#)
+        let denied = try explain("/users/b", "1")
+        #expect(denied.contains(#""allowed":false"#) && !denied.contains("refusal"), "\(denied)")
+        #expect(try explain("/users/b", "1", #"{"uid":"u"}"#).contains("refusal"))
+    }
+
     @Test("totals of what was there before come by themselves, and clients see them as data that they cannot write")
     func totals() throws {
         let server = try RealtimeTestServer()

@@ -48,7 +48,7 @@ extension Explanation {
     var json: [UInt8] {
         let lines = lines(file: "rules").map { JSONValue.text($0) }
         return JSONObject([
-            "allowed": .bool(verdict.isAllowed), "lines": .array(lines),
+            "allowed": .bool(isAllowed), "lines": .array(lines), "refusal": refusal.map { .text($0) },
             "rules": rules.isEmpty ? nil : .array(rules.map { .object($0.json) }),
         ]).bytes
     }

@@ -1,8 +1,9 @@
 extension Explanation {
     /// Lines for people: each rule that was asked, and what it came to. `file` is the name of the rules file.
     package func lines(file: String) -> [String] {
-        if rules.isEmpty { return [Self.noRule] }
-        return rules.flatMap { rule in [rule.head(file: file)] + rule.details.map { "    \($0)" } }
+        let refused = refusal.map { ["the settings refuse it: \($0)"] } ?? []
+        if rules.isEmpty { return refused.isEmpty ? [Self.noRule] : refused }
+        return rules.flatMap { rule in [rule.head(file: file)] + rule.details.map { "    \($0)" } } + refused
     }
 
     /// One line for developers: the same of the rules that said no.

@@ -4,11 +4,16 @@ package import JSONTree
 package struct Explanation: Sendable {
     package var verdict: Verdict
     package var rules: [ExplainedRule]
+    /// Why the settings refuse a write that the rules allow.
+    package var refusal: String?
 
     package init(verdict: Verdict, rules: [ExplainedRule]) {
         self.verdict = verdict
         self.rules = rules
     }
+
+    /// By the rules and the settings.
+    package var isAllowed: Bool { verdict.isAllowed && refusal == nil }
 
     /// Where there are no rules, everything is allowed.
     package static let withoutRules = Explanation(verdict: .allowed, rules: [])
