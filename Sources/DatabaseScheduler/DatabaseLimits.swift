@@ -8,6 +8,9 @@ package struct DatabaseLimits: Sendable {
     package var largeRequestBytesMin = 64 << 10
     /// Children that a step of a scan visits.
     package var scannedPerStepMax = 200
+    /// Records on their way to the commit log, in bytes. With more, further requests wait: a small write comes after
+    /// at most as much, however many large ones were sent before it.
+    package var unwrittenBytesMax = 2 << 20
     /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
     package var turnReadBytesMax = 1 << 20
     /// How long a turn takes; the request that takes it beyond that is its last.

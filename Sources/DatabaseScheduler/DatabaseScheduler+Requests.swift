@@ -120,7 +120,7 @@ extension DatabaseScheduler {
 
     var mayRun: Bool {
         !recovery.isUnderWay && (database.unappliedBytes < limits.changedBytesHard || !applying.isWriting)
-            && !database.isTelling && hasRoomToSay
+            && !database.isTelling && database.unwrittenBytes < limits.unwrittenBytesMax && hasRoomToSay
     }
 
     /// What was said already is not too much.

@@ -169,7 +169,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     /// Says what may be said now, up to some bytes; the rest comes with the next step.
     mutating func release() {
-        let turns = database.takeReadyTurns(readBytesMax: limits.turnReadBytesMax)
+        let turns = database.takeReadyTurns(bytesMax: limits.turnReadBytesMax)
         if !turns.isEmpty { emit(.deliver(turns)) }
     }
 
@@ -240,6 +240,7 @@ package struct DatabaseScheduler: ~Copyable {
         ticksSinceFreeze += 1
         if ticksSinceFreeze >= limits.applyIntervalTicks, database.hasChanges { freeze() }
         applyNext()
+        payOrphans()
         expire()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible

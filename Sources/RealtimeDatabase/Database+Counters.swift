@@ -124,7 +124,9 @@ extension Database {
         }
         keepRest(of: &turn)
         pending.append(
-            PendingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
+            WaitingTurn(
+                requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
+                recordBytes: turn.record.byteCount))
         recent.append(turn.record)
         return turn.record
     }

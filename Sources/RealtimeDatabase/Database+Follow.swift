@@ -30,8 +30,9 @@ extension Database {
         }
         if sequence == start { return }
         pending.append(
-            PendingTurn(
-                requests: [], now: record.time, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
+            WaitingTurn(
+                requests: [], now: record.time, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
+                recordBytes: record.byteCount))
         rows.trim(looks: 1000)
         recent.append(record)
     }

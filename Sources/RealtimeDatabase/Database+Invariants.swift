@@ -3,13 +3,9 @@ extension Database {
     /// scans).
     package func checkInvariants() {
         precondition(durableSequence <= sequence, "more is durable than there is")
+        pending.checkInvariants()
         var last: UInt64 = 0
-        for turn in pending {
-            precondition(turn.sequence >= last, "turns wait in another order than that of the log")
-            last = turn.sequence
-        }
-        precondition(last <= sequence, "a turn waits for a number that was not given")
-        last = 0
+        precondition(pending.last?.sequence ?? 0 <= sequence, "a turn waits for a number that was not given")
         for rows in frozen {
             precondition(rows.sequence >= last, "rows are frozen out of order")
             last = rows.sequence

@@ -18,7 +18,7 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &turn) }
         if turn.outputs.isEmpty { return }
-        pending.append(PendingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: 0))
+        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: turn.outputs))
     }
 
     /// Denials since the last call.

@@ -73,7 +73,7 @@ extension Database {
     /// their whole turn.
     package func takeFrozen() -> FrozenRows? {
         guard let first = frozen.first, first.sequence <= durableSequence else { return nil }
-        for read in first.reads where pending.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
+        for read in first.reads where pending.all.contains(where: { $0.outputs.contains { $0.isStream(of: read) } }) {
             return nil
         }
         return frozen.removeFirst()
@@ -109,7 +109,7 @@ extension Database {
             }
             sequence = operation.sequence
         }
-        durableSequence = sequence
+        pending.committed(through: sequence)
         recent.forget(after: sequence)
         recent.removeAll(through: sequence)
     }
@@ -146,31 +146,32 @@ extension Database {
         try refillWindows()
         // A commit that is lost has told nobody anything; one that is kept goes on telling.
         if let sequence = telling?.sequence, sequence > durableSequence { telling = nil } else { telling?.interrupt() }
-        let lost = pending.indices.filter { pending[$0].sequence > durableSequence }
-        for index in lost { pending[index].requests = pending[index].requests.map(beginningAnew) }
+        let lost = pending.takeLost()
         // The lost turns have moved members between groups; running them again moves the members on from there.
-        var outputs = lost.flatMap { pending[$0].outputs.filter(\.changesMembership) }
+        var outputs = lost.flatMap { $0.outputs.filter(\.changesMembership) }
         // Requests of the lost turns are run again, and answered then.
         let again = Set(
-            lost.flatMap { pending[$0].requests }.map {
+            lost.flatMap(\.requests).map {
                 TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
             })
         outputs += transactions.end().filter { !again.contains($0) }.map(\.output)
         // The data that listeners were allowed by may be other data now.
-        var judging = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending.last?.now ?? 0), outputs: [])
+        var judging = Turn(
+            record: LogRecord(firstSequence: sequence + 1, time: (lost.last ?? pending.last)?.now ?? 0), outputs: [])
         for connection in sessions.keys.sorted(by: { $0.raw < $1.raw }) { judgeListeners(of: connection, in: &judging) }
         outputs += judging.outputs
         if lost.isEmpty, !outputs.isEmpty {
             pending.append(
-                PendingTurn(
-                    requests: [], now: judging.record.time, sequence: sequence, outputs: outputs, readBytes: 0))
+                WaitingTurn(requests: [], now: judging.record.time, sequence: sequence, outputs: outputs))
         }
-        for index in lost {
-            var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: pending[index].now), outputs: outputs)
-            for request in pending[index].requests { run(request, in: &turn) }
-            pending[index].outputs = turn.outputs
-            pending[index].readBytes = turn.readBytes
-            pending[index].sequence = sequence
+        for waiting in lost {
+            var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: waiting.now), outputs: outputs)
+            let requests = waiting.requests.map(beginningAnew)
+            for request in requests { run(request, in: &turn) }
+            pending.append(
+                WaitingTurn(
+                    requests: requests, now: waiting.now, sequence: sequence, outputs: turn.outputs,
+                    readBytes: turn.readBytes))
             outputs = []
         }
     }

@@ -47,7 +47,7 @@ extension Database {
     private func say(_ answers: [TransactionTurns.Waiting], now: Int64) {
         if answers.isEmpty { return }
         pending.append(
-            PendingTurn(requests: [], now: now, sequence: sequence, outputs: answers.map(\.output), readBytes: 0))
+            WaitingTurn(requests: [], now: now, sequence: sequence, outputs: answers.map(\.output)))
     }
 }
 

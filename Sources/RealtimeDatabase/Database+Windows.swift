@@ -93,7 +93,7 @@ extension Database {
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
         try? tellOn(in: &turn)
         pending.append(
-            PendingTurn(
+            WaitingTurn(
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
 

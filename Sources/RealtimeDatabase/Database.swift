@@ -36,7 +36,7 @@ package final class Database {
     /// The number of the last operation applied in memory.
     package internal(set) var sequence: UInt64
     /// The number of the last operation that the log has.
-    package internal(set) var durableSequence: UInt64
+    package var durableSequence: UInt64 { pending.durableSequence }
     /// Why writes are refused at the moment, if they are.
     package internal(set) var refusal: StorageError?
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
@@ -94,7 +94,7 @@ package final class Database {
     /// generation.
     var sweepable: Set<UInt32> = []
     var sweepableLater: (numbers: Set<UInt32>, generation: UInt64)?
-    var pending: [PendingTurn] = []
+    var pending: WaitingTurns
     /// What the last commit has yet to tell.
     var telling: Telling?
     /// What a step of that may cost, and what all of it may, in bytes (``SharedReads/cost``). Listeners that would cost
@@ -128,16 +128,6 @@ package final class Database {
     /// ``refuse(because:storeSequence:replaying:)`` has built it anew, nothing is read or written.
     package internal(set) var tornBy: StorageError?
 
-    /// What a turn has to say, and what it was asked, in case its record does not reach the log.
-    struct PendingTurn {
-        var requests: [Request]
-        var now: Int64
-        var sequence: UInt64
-        var outputs: [Output]
-        /// Bytes of the values that were read.
-        var readBytes: Int
-    }
-
     /// `sequence` is the last number that the store's rows include. Without `epochs` there is one, of the name 0.
     package init(
         index: UInt32, epochs: Epochs? = nil, store: any RowStore, sequence: UInt64, residentBytesMax: Int = 32 << 20,
@@ -161,7 +151,7 @@ package final class Database {
         rows = TreeRows(store: store, residentBytesMax: residentBytesMax, packing: packing)
         entries = IndexEntries(store: store)
         self.sequence = sequence
-        durableSequence = sequence
+        pending = WaitingTurns(durableSequence: sequence)
         recent = RecentRecords(after: sequence)
         listeners = ListenerTrie(database: index)
     }
@@ -235,8 +225,9 @@ package final class Database {
             done = done.indices.filter { !away.contains($0) && !waiting.contains($0) }.map { done[$0] }
         }
         pending.append(
-            PendingTurn(
-                requests: done, now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
+            WaitingTurn(
+                requests: done, now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes,
+                recordBytes: turn.record.byteCount))
         // Reads fill memory as well.
         rows.trim(looks: 1000)
         let kept = waiting.map { requests[$0] }
@@ -248,37 +239,30 @@ package final class Database {
     /// Connections whose requests are in turns that wait for the log, or are answered later: what they asked after
     /// those is answered after them.
     package var connectionsWithPendingTurns: Set<ConnectionID> {
-        pending.reduce(into: transactions.waitingConnections) { connections, turn in
+        pending.all.reduce(into: transactions.waitingConnections) { connections, turn in
             for request in turn.requests { connections.insert(request.connection) }
         }
     }
 
     /// Bytes of the values that were read by turns which wait for the log.
-    package var pendingReadBytes: Int { pending.reduce(0) { $0 + $1.readBytes } }
+    package var pendingReadBytes: Int { pending.readBytes }
+
+    /// Bytes of the records that the log does not have yet.
+    package var unwrittenBytes: Int { pending.unwrittenBytes }
 
     /// The log now has everything up to `sequence`.
     package func committed(through sequence: UInt64) {
-        durableSequence = max(durableSequence, sequence)
+        pending.committed(through: sequence)
         forgetPaid()
         if !keepsRecords { recent.removeAll(through: durableSequence) }
     }
 
     /// Something may be said now.
-    package var hasReadyTurns: Bool { pending.first.map { $0.sequence <= durableSequence } ?? false }
+    package var hasReadyTurns: Bool { pending.hasReady }
 
     /// What may be said now, in order: what each turn has to say. The last turn is the one with which the values that
-    /// were read reach `readBytesMax` bytes.
-    package func takeReadyTurns(readBytesMax: Int = .max) -> [[Output]] {
-        var (count, bytes) = (0, 0)
-        while count < pending.count, pending[count].sequence <= durableSequence, bytes < readBytesMax {
-            bytes += pending[count].readBytes
-            count += 1
-        }
-        if count == 0 { return [] }
-        let outputs = pending[..<count].map(\.outputs)
-        pending.removeFirst(count)
-        return outputs
-    }
+    /// were read and written reach `bytesMax` bytes.
+    package func takeReadyTurns(bytesMax: Int = .max) -> [[Output]] { pending.takeReady(bytesMax: bytesMax) }
 
     /// The same as one list.
     package func takeReady() -> [Output] { takeReadyTurns().flatMap(\.self) }

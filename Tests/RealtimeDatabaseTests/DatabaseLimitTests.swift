@@ -98,7 +98,7 @@ struct DatabaseLimitTests {
         database.committed(through: record?.lastSequence ?? 0)
         for _ in 0..<3 { _ = database.process([requests[1]], now: 0) }
         var told: [Int] = []
-        while database.hasReadyTurns { told.append(database.takeReadyTurns(readBytesMax: 6000).joined().count) }
+        while database.hasReadyTurns { told.append(database.takeReadyTurns(bytesMax: 6000).joined().count) }
         #expect(told == [6, 2, 1])
     }
 

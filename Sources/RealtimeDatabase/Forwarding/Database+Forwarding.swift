@@ -28,6 +28,6 @@ extension Database {
             outputs.append(.reply(request.connection, number: request.number, reply))
             tally?.add(request, outputs, from: start)
         }
-        pending.append(PendingTurn(requests: [], now: now, sequence: sequence, outputs: outputs, readBytes: 0))
+        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
     }
 }
