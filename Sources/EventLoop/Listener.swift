@@ -207,8 +207,9 @@ package final class Listener: @unchecked Sendable, Pollable {
     private func refuseWithReserve() -> Bool {
         Descriptor.close(reserve)
         let (socket, _) = SocketAddress.filled { linux_accept(descriptor, $0, $1) }
-        Descriptor.close(socket)
+        // Counted first: the client sees the end of its connection at once.
         if socket >= 0 { refused.add(1, ordering: .relaxed) }
+        Descriptor.close(socket)
         reserve = linux_reserve_descriptor()
         if reserve < 0 { pause() }
         return socket >= 0 && reserve >= 0
