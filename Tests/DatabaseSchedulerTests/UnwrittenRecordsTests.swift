@@ -12,7 +12,8 @@ struct UnwrittenRecordsTests {
         let value = CanonicalJSON(string: Array(repeating: UInt8(ascii: "x"), count: bytes))
         return Request(
             connection: ConnectionID(loop: 0, kind: .realtime, serial: client), number: number,
-            operation: .set(WriteTarget(path: client == 1 ? "many" : "one"), IncomingValue(json: value)), client: client)
+            operation: .set(WriteTarget(path: client == 1 ? "many" : "one"), IncomingValue(json: value)), client: client
+        )
     }
 
     @Test(
