@@ -56,9 +56,11 @@ import TreeStorage
                 #expect(outcome == .taken)
                 sent += count
                 try #require(memory.bytesUsed <= max(2 * sent, 4096), "seed \(seed) at \(sent)")
-                try #require(body.bytes.capacity <= memory.bytesUsed + 4096, "seed \(seed) at \(sent)")
+                try #require(memory.bytesUsed <= max(sent + BodyBytes.pieceBytes, 4096), "seed \(seed) at \(sent)")
+                try #require(body.bytes.room <= memory.bytesUsed + 4096, "seed \(seed) at \(sent)")
             }
-            #expect(body.bytes == text && memory.bytesUsed <= length)
+            #expect(body.bytes.count == length && memory.bytesUsed <= length)
+            #expect(body.bytes.take() == text)
         }
         #expect(memory.bytesUsed == 0)
     }

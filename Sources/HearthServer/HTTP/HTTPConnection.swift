@@ -228,7 +228,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     /// Works on a request. True when the connection is no longer this one's: it has become a WebSocket, to which `rest`
     /// belongs.
     private func take(
-        _ head: RequestHead, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
+        _ head: RequestHead, _ body: BodyBytes = BodyBytes(), _ claim: MemoryClaim? = nil, rest: UnsafeRawBufferPointer
     ) -> Bool {
         guard admits(head, ResponseWriter(answering: head)) else { return false }
         if role != .metrics, head.isWebSocketUpgrade, upgrade(head, rest: rest) { return true }
@@ -247,7 +247,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
         setTimeout(wasIdle: true)
     }
 
-    func handle(_ head: RequestHead, _ writer: ResponseWriter, _ body: [UInt8] = [], _ claim: MemoryClaim? = nil) {
+    func handle(
+        _ head: RequestHead, _ writer: ResponseWriter, _ body: BodyBytes = BodyBytes(), _ claim: MemoryClaim? = nil
+    ) {
         let route = Route(head, servesAccounts: context.services.identity != nil, role: role)
         if let response = guide(head, route) { return respond(response, with: writer) }
         if route.isReadOnly, head.method != .get, head.method != .head {
@@ -263,7 +265,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
             let pushID = head.method == .post ? context.makePushID() : Key(0)
             identify(head, writer) { connection, authentication in
                 connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
-                    Result { () throws(RESTError) in try RESTExchange(head, body: body, pushID: pushID) }
+                    Result { () throws(RESTError) in try RESTExchange(head, body: body.take(), pushID: pushID) }
                 } then: { connection, exchange in
                     connection.ask(exchange, authentication, claim, writer)
                 }
@@ -273,11 +275,11 @@ final class HTTPConnection: StreamHandler, GroupMember {
             admit(head, writer) { connection, _ in
                 connection.respond(HTTPResponse.databases(connection.context.services.databaseNames), with: writer)
             }
-        case .settings: answerSettings(head, body, writer)
+        case .settings: answerSettings(head, body.take(), writer)
         case .console(let name): answerConsole(name, head, writer)
         case .preflight: answerPreflight(head, writer)
         case .longPoll: poll(head, writer)
-        case .identity(let route): askIdentity(route, head, body, claim, writer)
+        case .identity(let route): askIdentity(route, head, body.take(), claim, writer)
         case .notWebSocket:
             respond(HTTPResponse(HTTPStatus(426), error: "this is a WebSocket endpoint"), with: writer)
         case .unknown: respond(RESTError.notFound(at: head.path).response, with: writer)

@@ -1,5 +1,5 @@
-/// The body of a request while it comes in. Memory is claimed for what has come, and grows at most twofold beyond it,
-/// whatever length was announced.
+/// The body of a request while it comes in. Memory is claimed for what has come, and for at most as much again, whatever
+/// length was announced.
 struct IncomingBody {
     enum Outcome {
         case taken
@@ -9,7 +9,7 @@ struct IncomingBody {
         case noRoom
     }
 
-    private(set) var bytes: [UInt8] = []
+    private(set) var bytes = BodyBytes()
     /// For the memory of the bytes, if they are many.
     private(set) var claim: MemoryClaim?
     /// The length that was announced, if any.
@@ -28,24 +28,19 @@ struct IncomingBody {
         if isDropped { return .taken }
         let count = bytes.count + piece.count
         if count > bytesMax { return .tooLarge }
-        if count > bytes.capacity {
-            let capacity = min(length ?? bytesMax, max(2 * count, RequestMemory.bytesMin))
-            guard reserve(max(capacity, count), memory, for: client) else { return .noRoom }
+        if count > bytes.room {
+            let room = BodyBytes.room(for: count, of: length ?? bytesMax)
+            guard claim(room, memory, for: client) else { return .noRoom }
+            bytes.grow(to: room)
         }
-        bytes.append(contentsOf: piece)
+        bytes.append(piece)
         return .taken
     }
 
-    private mutating func reserve(_ capacity: Int, _ memory: RequestMemory, for client: Client) -> Bool {
-        if capacity >= RequestMemory.partBytesMin {
-            if let claim {
-                guard claim.resize(to: capacity) else { return false }
-            } else {
-                claim = memory.claim(capacity, for: client)
-                guard claim != nil else { return false }
-            }
-        }
-        bytes.reserveCapacity(capacity)
-        return true
+    private mutating func claim(_ room: Int, _ memory: RequestMemory, for client: Client) -> Bool {
+        if room < RequestMemory.partBytesMin { return true }
+        if let claim { return claim.resize(to: room) }
+        claim = memory.claim(room, for: client)
+        return claim != nil
     }
 }
