@@ -19,7 +19,7 @@ struct BodyBytes: Sendable {
         (count, room) = (bytes.count, bytes.count)
     }
 
-    /// The room that a body takes when more than its room has come: twice as much as has come, and at most a piece more.
+    /// The room of a body that has outgrown its room: twice as much as has come, and at most a piece more.
     static func room(for count: Int, of length: Int) -> Int {
         max(count, min(length, max(count + min(count, pieceBytes), RequestMemory.bytesMin)))
     }

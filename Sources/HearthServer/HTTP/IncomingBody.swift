@@ -1,5 +1,5 @@
-/// The body of a request while it comes in. Memory is claimed for what has come, and for at most as much again, whatever
-/// length was announced.
+/// The body of a request while it comes in. Memory is claimed for what has come, and for at most as much again,
+/// whatever length was announced.
 struct IncomingBody {
     enum Outcome {
         case taken
