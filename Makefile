@@ -10,6 +10,8 @@
 # make image      an image of the Debian package with buildah (see Containerfile)
 # make installation-drill  package, clean root, proxies, Prometheus, backup and restore
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
+# make rolling-restart  restart the release binary behind HAProxy while the admin SDK for Python uses it
+# make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make test-console  test the console of the release binary in a headless Chromium
 # make fuzz       run every fuzz target for SECONDS (default 5) each
@@ -27,7 +29,7 @@ MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
 .PHONY: .build/static/hearth run run-cluster test test-asan build lint test-console smoke deb dist image installation-drill test-proxies
-.PHONY: check-monitoring fuzz soak bench examples format packages
+.PHONY: rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -75,6 +77,12 @@ installation-drill: packages
 
 test-proxies: build
 	scripts/test-proxies $(HEARTH)
+
+rolling-restart: build
+	scripts/rolling-restart $(HEARTH)
+
+scrape-cost: build
+	scripts/scrape-cost $(HEARTH)
 
 check-monitoring: build
 	scripts/check-monitoring $(HEARTH)

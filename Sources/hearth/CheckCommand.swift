@@ -8,7 +8,8 @@ extension Command {
         details: """
             Reads every database of the folder, its log and the accounts, and compares them with their
             checksums. Changes nothing; a server may run meanwhile. Ends with 1 if something is damaged,
-            and says what. A damaged database is replaced with 'hearth restore'.
+            and says what. A damaged database is replaced with 'hearth restore'. Files of a newer
+            version of hearth are not read: the command says so and ends with 1.
             """,
         options: [
             .init(name: "data", value: "DIR", help: "the data folder (default ./data)"),
@@ -38,13 +39,17 @@ extension Command {
             problems += result.problems
             StandardOutput.line(
                 result.problems.isEmpty
-                    ? "\(name): sequence \(result.sequence), \(result.rows) rows, no damage" : "\(name): damaged")
+                    ? "\(name): sequence \(result.sequence), \(result.rows) rows, no damage"
+                    : "\(name): \(result.isNewer ? newerText : "damaged")")
         }
         if arguments["database"] == nil, let found = Accounts.check(folder: folder) {
-            problems += found
-            StandardOutput.line(found.isEmpty ? "accounts: no damage" : "accounts: damaged")
+            problems += found.problems
+            StandardOutput.line(
+                "accounts: \(found.problems.isEmpty ? "no damage" : found.isNewer ? newerText : "damaged")")
         }
         for problem in problems { StandardError.write("hearth check: \(problem)\n") }
         return problems.isEmpty ? .success : .failure
     }
+
+    private static let newerText = "not checked, its format is newer"
 }

@@ -34,6 +34,33 @@ struct CheckCommandTests {
         #expect(unknown.code == 1 && unknown.errors == "hearth check: there is no database x in \(data)\n")
     }
 
+    @Test("says that a file was written by a newer version, and not that it is damaged", arguments: ["tree", "log"])
+    func newer(suffix: String) async throws {
+        let folder = TemporaryFolder()
+        let data = folder.path + "/data"
+        let server = try await ServerProcess(data)
+        #expect(try await HearthProcess.run("set", "/a", "1", "--url", "ws://\(server.address)").code == 0)
+        server.process.signal(SIGTERM)
+        #expect(try await server.process.outcome().code == 0)
+        for file in ["\(data)/default.\(suffix)", "\(data)/accounts.sqlite"] {
+            var bytes = TemporaryFolder.contents(of: file)
+            // SQLite's user_version, of which this is the lowest byte.
+            bytes[63] = 99
+            TemporaryFolder.write(bytes, to: file)
+        }
+        let check = try await HearthProcess.run("check", "--data", data)
+        #expect(check.code == 1)
+        #expect(
+            check.output == """
+                default: not checked, its format is newer
+                accounts: not checked, its format is newer
+
+                """)
+        let sentence = "was written by a newer version of hearth (its format is 99, and this version reads up to 1)"
+        let lines = check.errors.split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains(sentence) }, "\(check.errors)")
+    }
+
     @Test("a seed that is left out because there is data is mentioned")
     func seed() async throws {
         let folder = TemporaryFolder()

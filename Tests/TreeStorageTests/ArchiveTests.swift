@@ -95,6 +95,39 @@ struct ArchiveTests {
         #expect(throws: BackupError.self) { try value(at: folder.chains[0].time - 1) }
     }
 
+    @Test("waits for a new database until the server has made its files")
+    func unfinished() throws {
+        let made = TemporaryFolder()
+        let disk = try DatabaseOnDisk(folder: made.path, durability: .memory)
+        func put(_ file: String, isEmpty: Bool) {
+            for suffix in ["", "-wal"] {
+                let bytes = isEmpty ? [] : TemporaryFolder.contents(of: "\(made.path)/\(file)\(suffix)")
+                TemporaryFolder.write(bytes, to: "\(data.path)/\(file)\(suffix)")
+            }
+        }
+        defer { withExtendedLifetime(disk) {} }
+        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
+        for (file, isEmpty) in [("a.log", true), ("a.log", false), ("a.tree", true)] {
+            put(file, isEmpty: isEmpty)
+            #expect(try keeper.advance() == DatabaseArchive.Progress(sequence: 0))
+            #expect(folder.chains.isEmpty)
+        }
+        put("a.tree", isEmpty: false)
+        #expect(try keeper.advance().madeBase)
+    }
+
+    @Test("reports a database with commits of which a file is missing", arguments: ["a.log", "a.tree"])
+    func missing(file: String) throws {
+        do {
+            let disk = try DatabaseOnDisk(folder: data.path, durability: .memory)
+            try disk.commit(disk.process([[.set(WriteTarget(path: "new"), IncomingValue(json: "1"))]]))
+            try disk.apply()
+        }
+        for suffix in ["", "-wal", "-shm"] { unlink("\(data.path)/\(file)\(suffix)") }
+        var keeper = DatabaseArchive(of: "a", in: data.path, to: archive.path, settings: .init())
+        #expect(throws: BackupError.self) { try keeper.advance() }
+    }
+
     @Test("says that commits are missing where the log was pruned before they were archived, and goes on with a copy")
     func gap() throws {
         var history = try History(seed: 7, self)

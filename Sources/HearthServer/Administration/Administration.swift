@@ -112,7 +112,7 @@ struct Administration: Sendable {
                     "loops": .integer(Int64(reports.count)),
                     "pushes": .integer(loops.reduce(0) { $0 + $1.pushes }),
                     "commits": .object(commits.json),
-                    "databases": .array(databases.figures.map { .object($0.json) }),
+                    "databases": .array(databases.detailedFigures.map { .object($0.json) }),
                 ])
                 then(.success(figures.bytes))
             }

@@ -21,7 +21,7 @@ struct DatabaseFigures: Sendable {
     var heldRequests = 0
     /// Why it refuses writes.
     var refusal: StorageError?
-    /// The values that must be unique.
+    /// The values that must be unique. Empty unless asked for (``HostedDatabase/detailedFigures``), as are the totals.
     var unique: [UniqueStatus] = []
     /// The totals that are kept.
     var counters: [CounterStatus] = []

@@ -179,7 +179,7 @@ package struct BackupSet: Sendable {
             if isDatabase(file.name) { _ = try Backup.check("\(path)/\(file.name)") }
         }
         if manifest.files.contains(where: { $0.name == accounts }) {
-            let problems = Accounts.check(folder: path) ?? []
+            let problems = Accounts.check(folder: path)?.problems ?? []
             if let problem = problems.first { throw BackupError(message: problem) }
         }
         return BackupSet(path, manifest)

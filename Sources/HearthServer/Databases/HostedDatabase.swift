@@ -248,12 +248,20 @@ final class HostedDatabase {
 
     func listens(of connection: ConnectionID) -> [Database.Listen] { database.listens(of: connection) }
 
+    /// Costs no access to rows.
     var figures: DatabaseFigures {
         DatabaseFigures(
             name: name, requests: scheduler.requestCount, sequence: database.sequence,
             durableSequence: database.durableSequence, appliedSequence: scheduler.appliedSequence,
             listeners: database.listenCount, residentBytes: database.rows.residentBytes,
-            changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal,
-            unique: (try? database.uniqueStatus()) ?? [], counters: database.counterStatus())
+            changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal)
+    }
+
+    /// With the state of what its settings ask for, for which it may read rows.
+    var detailedFigures: DatabaseFigures {
+        var figures = figures
+        figures.unique = (try? database.uniqueStatus()) ?? []
+        figures.counters = database.counterStatus()
+        return figures
     }
 }

@@ -319,5 +319,10 @@ final class HostedDatabases {
     }
 
     /// Of each database that is open.
-    var figures: [DatabaseFigures] { open.sorted { $0.key < $1.key }.map(\.value.figures) }
+    var figures: [DatabaseFigures] { opened.map(\.figures) }
+
+    var detailedFigures: [DatabaseFigures] { opened.map(\.detailedFigures) }
+
+    /// In the order in which they got their numbers.
+    private var opened: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
 }

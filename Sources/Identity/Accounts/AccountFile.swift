@@ -51,7 +51,7 @@ final class AccountFile: @unchecked Sendable {
     }
 
     /// The version of the file's format. Files without one are 0; the oldest of them have no checksums.
-    private static let version: Int64 = 1
+    static let version: Int64 = 1
 
     /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one. After a crash it
     /// goes on where it was.

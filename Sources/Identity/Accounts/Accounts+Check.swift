@@ -3,14 +3,22 @@ import SQLite
 package import StorageErrors
 
 extension Accounts {
-    /// Looks for damage in the accounts of a data folder, whether a server has them open or not: a line for each thing
-    /// that is damaged, 100 of a kind at most. Nil if there are no accounts. Files of versions that kept no checksums
-    /// get them when a server opens them.
-    package static func check(folder: String) -> [String]? {
+    /// What ``check(folder:)`` has found.
+    package struct Findings: Equatable, Sendable {
+        /// A line for each thing that is damaged, 100 of a kind at most.
+        package var problems: [String] = []
+        /// The file has a newer format than this version reads, which is the only problem.
+        package var isNewer = false
+    }
+
+    /// Looks for damage in the accounts of a data folder, whether a server has them open or not. Nil if there are no
+    /// accounts. Files of versions that kept no checksums get them when a server opens them.
+    package static func check(folder: String) -> Findings? {
         let path = file(in: folder)
         guard access(path, F_OK) == 0 else { return nil }
         do throws(StorageError) {
             let connection = try Connection(path: path, mode: .readOnly)
+            _ = try connection.formatVersion(upTo: AccountFile.version)
             let check = try connection.prepare("PRAGMA integrity_check(100)")
             var problems: [String] = []
             while try check.step() { problems.append(check.text(0)) }
@@ -19,9 +27,12 @@ extension Accounts {
             for table in AccountTable.allCases where try table.hasChecksums(in: connection) {
                 problems += try table.damagedRows(in: connection, max: 100)
             }
-            return problems.map { "\(path): \($0)" }
+            return Findings(problems: problems.map { "\(path): \($0)" })
+        } catch .newerFormat(let path, let found, let known) {
+            let error = StorageError.newerFormat(path: path, found: found, known: known)
+            return Findings(problems: [error.message], isNewer: true)
         } catch {
-            return ["\(path): \(error.message)"]
+            return Findings(problems: ["\(path): \(error.message)"])
         }
     }
 

@@ -63,6 +63,7 @@ package struct DatabaseArchive: Sendable {
         let chains = folder.chains
         let isDue = chains.last.map { $0.time + settings.baseInterval <= now } ?? true
         if state == archived, !isDue { return Progress(sequence: sequence) }
+        if chains.isEmpty, try isBeingMade(files) { return Progress(sequence: 0) }
         var progress = Progress(sequence: 0)
         if let chain = chains.last, let end = try extend(chain, from: files.log) {
             progress.sequence = end
@@ -77,6 +78,23 @@ package struct DatabaseArchive: Sendable {
         sequence = progress.sequence
         archived = state
         return progress
+    }
+
+    /// Whether the server has yet to make the files of a new database, or their tables: nothing is committed. A tree
+    /// with rows, or a log with commits, whose other file is missing is no such database.
+    private func isBeingMade(_ files: DatabaseFiles) throws(BackupError) -> Bool {
+        do throws(StorageError) {
+            func rows(_ table: String, of path: String) throws(StorageError) -> Int64? {
+                guard access(path, F_OK) == 0 else { return nil }
+                let connection = try Connection(path: path, mode: .readOnly)
+                let isThere = try connection.integer("SELECT 1 FROM sqlite_schema WHERE name = '\(table)'") != nil
+                return isThere ? try connection.integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT 1)") : nil
+            }
+            let (commits, values) = try (rows("log", of: files.log), rows("row", of: files.tree))
+            return (commits == nil || values == nil) && (commits ?? 0) == 0 && (values ?? 0) == 0
+        } catch {
+            throw BackupError(error)
+        }
     }
 
     /// Appends to a chain what the log has after its end. Answers the last commit; nil if the log does not have the

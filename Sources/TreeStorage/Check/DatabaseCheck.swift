@@ -8,9 +8,14 @@ package struct DatabaseCheck: Sendable {
     /// The last operation, and how many rows and turns of the log there are, as far as they could be read.
     package private(set) var sequence: UInt64 = 0
     package private(set) var rows = 0
-    /// What is damaged, a line for each; at most ``problemsMax``.
+    /// What is damaged or has a newer format, a line for each; at most ``problemsMax``.
     package private(set) var problems: [String] = []
     package static let problemsMax = 100
+    /// Problems that are files of a newer format.
+    private var newerFiles = 0
+
+    /// Whether nothing is known to be damaged, but a file has a newer format than this version reads.
+    package var isNewer: Bool { newerFiles > 0 && newerFiles == problems.count }
 
     /// Reads all of the database; flat memory.
     ///
@@ -40,6 +45,7 @@ package struct DatabaseCheck: Sendable {
             try body(&self)
         } catch .newerFormat(let path, let found, let known) {
             add(StorageError.newerFormat(path: path, found: found, known: known).message)
+            newerFiles += 1
         } catch .damaged(let detail) {
             add("\(file): \(detail)")
         } catch {

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func problems(_ fixture: AccountsFixture) throws -> [String] {
-        try #require(Accounts.check(folder: fixture.folder.path))
+        try #require(Accounts.check(folder: fixture.folder.path)?.problems)
     }
 
     /// A user with a link, a session and a code.
@@ -118,7 +118,7 @@ import Testing
             try connection.execute("ALTER TABLE \(table) DROP COLUMN checksum")
         }
         try connection.execute("PRAGMA user_version = 0")
-        #expect(Accounts.check(folder: folder.path) == [])
+        #expect(Accounts.check(folder: folder.path)?.problems == [])
         let next = try AccountsFixture(in: folder)
         #expect(try next.signIn("ann@example.com").user.links.map(\.rawID) == ["1"])
         _ = try next.accounts.refresh(ann.refreshToken)
