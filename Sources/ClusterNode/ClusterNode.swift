@@ -1,6 +1,7 @@
 import EtcdGateway
 import EtcdMessages
 package import EventLoop
+import JSONWebTokens
 package import RealtimeDatabase
 import ReplicatedLog
 package import StorageErrors
@@ -101,14 +102,18 @@ package final class ClusterNode: Sendable {
 
     /// Begins to listen for other nodes, if they reach each other. Once.
     ///
+    /// - parameter folder: the databases of which other nodes are given copies.
     /// - parameter requests: told of what connections of other nodes want of a database, on a thread of the links.
     /// - parameter forwarded: told what came of the requests that this node has sent to others, on the same thread.
     package func beginPeering(
+        _ folder: DataFolder,
         requests: @escaping @Sendable (_ database: String, [Request]) -> Void,
         forwarded: @escaping @Sendable (_ database: String, [ForwardingNews]) -> Void
     ) throws(SystemError) {
         guard let peers else { return }
-        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news)
+        let delegate = PeerDelegate(requests: requests, news: forwarded, report: news) { request in
+            OutgoingCopy.make(request, folder)
+        }
         let hub = try PeerHub(peers, name: name, incarnation: incarnation, delegate)
         shared.state.withLock { state in
             state.hub = hub
@@ -138,13 +143,49 @@ package final class ClusterNode: Sendable {
     /// Nothing is owed to connections of other nodes any more.
     package func endForwarded(_ connections: [ConnectionID]) { hub?.end(connections) }
 
+    /// Tells the nodes that got requests from this one that all its connections have ended. What they have not answered
+    /// is reported as lost.
+    package func endForwarding() { hub?.endOutgoing() }
+
+    /// Receives a copy of a database from one of the other nodes that run. Waits; not for event loops.
+    ///
+    /// - parameter path: where the copy goes; what was there is replaced.
+    /// - parameter isWanted: asked now and then. Once it is false, the call fails soon.
+    /// - returns: the node that the copy is from, and its bytes.
+    package func receiveCopy(
+        of database: String, _ need: CopyNeed, to path: String, isWanted: @escaping () -> Bool
+    ) throws(CopyFailure) -> (node: String, byteCount: Int) {
+        guard let peers else { throw CopyFailure(description: "this node has no --peer-listen") }
+        let records = shared.state.withLock { $0.records }
+        var failures: [String] = []
+        for (node, record) in records.sorted(by: { $0.key < $1.key }).shuffled() where node != name {
+            guard let address = record.peerAddress.flatMap({ SocketAddress(hostAndPort: $0) }) else { continue }
+            do throws(CopyFailure) {
+                let hello = PeerHandshake.Hello(
+                    name: name, incarnation: incarnation, session: Cryptography.randomBytes(PeerHandshake.sessionSize))
+                let request = CopyRequest(database: database, need: need)
+                let receiver = try CopyReceiver(hello, peers.secret, address, isWanted: isWanted)
+                return (node, try receiver.receive(request, to: path))
+            } catch {
+                failures.append("\(node): \(error)")
+            }
+            guard isWanted() else { break }
+        }
+        throw CopyFailure(
+            description: failures.isEmpty ? "no other node with --peer-listen runs" : failures.joined(separator: "; "))
+    }
+
     /// Opens the log of a database.
     ///
     /// - parameter file: the node's own log, opened as one that is shared.
     /// - parameter sequence: the last operation in the node's files.
     /// - parameter report: told what comes of the log, in order, on a thread of its own.
+    /// - parameter needsCopy: told, on the same thread, that the log cannot be followed from where the files end. The
+    ///   log is to be closed then, and opened again on a copy of another node's files
+    ///   (``receiveCopy(of:_:to:isWanted:)``). Never called if nodes do not reach each other.
     package func openLog(
-        of database: String, _ file: LogFile, sequence: UInt64, report: @escaping @Sendable ([Arrival]) -> Void
+        of database: String, _ file: LogFile, sequence: UInt64, report: @escaping @Sendable ([Arrival]) -> Void,
+        needsCopy: @escaping @Sendable (CopyNeed) -> Void
     ) throws(StorageError) -> NodeLog {
         let log = ReplicatedLog(
             database: database, owner: OwnerRecord(node: name, incarnation: incarnation),
@@ -155,7 +196,8 @@ package final class ClusterNode: Sendable {
         do throws(SystemError) {
             keeper = try LogKeeper(
                 log, database: database, node: name, cluster,
-                preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, news: news, report: report)
+                preferredMember: Int(incarnation % UInt64(cluster.members.count)), progress, news: news, report: report,
+                needsCopy: peers == nil ? nil : needsCopy)
         } catch {
             throw .inputOutput("\(error)")
         }

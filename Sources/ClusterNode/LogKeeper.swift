@@ -31,10 +31,12 @@ final class LogKeeper: Sendable {
     private static let callDuration = Duration.seconds(3)
 
     /// - parameter report: told what comes of the log, in order.
+    /// - parameter needsCopy: told that the files lack records that etcd does not have any more; nil if nodes do not
+    ///   reach each other.
     init(
         _ log: ReplicatedLog, database: String, node: String, _ cluster: EtcdCluster, preferredMember: Int,
         _ progress: LogProgress, news: @escaping @Sendable (ClusterNews) -> Void,
-        report: @escaping @Sendable ([Arrival]) -> Void
+        report: @escaping @Sendable ([Arrival]) -> Void, needsCopy: (@Sendable (CopyNeed) -> Void)?
     ) throws(SystemError) {
         let address = Address()
         let start = LogStart()
@@ -83,7 +85,10 @@ final class LogKeeper: Sendable {
                 case .appendFailed(let failure): progress.decide(CommitFailure(failure))
                 case .settled: progress.settle()
                 case .copy(let epoch, let floor):
-                    let reason = Self.needsCopy(of: database, log.position, epoch: epoch, from: floor)
+                    if let needsCopy, log.position.isBehind(floor, of: epoch) {
+                        return needsCopy(CopyNeed(epoch: epoch, floor: floor))
+                    }
+                    let reason = Self.cannotFollow(database, log.position, epoch: epoch, from: floor)
                     start.note(.stuck(reason))
                     news(.cannotFollow(database: database, reason: reason))
                 case .damaged(let reason): news(.cannotFollow(database: database, reason: reason))
@@ -106,14 +111,16 @@ final class LogKeeper: Sendable {
         post(.tick)
     }
 
-    private static func needsCopy(
-        of database: String, _ position: LogPosition, epoch: UInt64, from floor: UInt64
+    private static func cannotFollow(
+        _ database: String, _ position: LogPosition, epoch: UInt64, from floor: UInt64
     ) -> String {
-        let cause =
-            position.epoch == nil || position.epoch == epoch
-            ? "its files end at \(position.sequence), and etcd has the commits from \(floor) on"
-            : "its files are of another history than the cluster's"
-        return "\(cause): stop this node and another one, and copy \(database).log and \(database).tree from there"
+        let copy = "stop this node and another one, and copy \(database).log and \(database).tree from there"
+        if position.isBehind(floor, of: epoch) {
+            return "its files end at \(position.sequence), and etcd has the commits from \(floor) on: \(copy), or let "
+                + "nodes reach each other with --peer-listen"
+        }
+        guard position.epoch == epoch else { return "its files are of another history than the cluster's: \(copy)" }
+        return "its files end at \(position.sequence), beyond the end of the cluster's log: etcd has lost commits"
     }
 
     /// False once the keeper was told to stop.

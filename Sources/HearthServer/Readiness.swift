@@ -10,6 +10,8 @@ final class Readiness: Sendable {
         case cannotBeOpened(StorageError)
         /// Its files cannot follow the log of the cluster, for this reason.
         case cannotFollow(String)
+        /// A copy of another node's files is under way.
+        case isCopied
     }
 
     private struct State {
@@ -58,6 +60,7 @@ final class Readiness: Sendable {
                 case .cannotBeOpened(let error): return "the database '\(name)' cannot be opened: \(error.message)"
                 case .cannotFollow(let reason):
                     return "the database '\(name)' cannot follow the cluster's log: \(reason)"
+                case .isCopied: return "the database '\(name)' is being copied from another node"
                 }
             }
             if state.lacksLease { return Self.withoutLease }
@@ -76,6 +79,7 @@ final class Readiness: Sendable {
                 case .refusesWrites(let error): return "a database refuses writes: \(error.summary)"
                 case .cannotBeOpened(let error): return "a database cannot be opened: \(error.summary)"
                 case .cannotFollow: return "a database cannot follow the cluster's log"
+                case .isCopied: return "a database is being copied from another node"
                 }
             }
             if state.lacksLease { return Self.withoutLease }

@@ -108,7 +108,8 @@ package final class Server: Sendable {
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
                 endConnection: { contexts.end($0, reason: "another node takes the writes now") },
-                abandon: { contexts.abandon($0, reason: "the node that takes the writes did not answer") },
+                abandon: { contexts.abandon($0, reason: "this node cannot say whether it was done") },
+                abandonAll: { contexts.abandonAll(using: $0, reason: "this node is copying the database") },
                 after: { [loop = group.loops[0]] milliseconds, action in
                     loop.execute { loop.schedule(after: .milliseconds(milliseconds), action) }
                 }
@@ -134,7 +135,7 @@ package final class Server: Sendable {
                 group.loops.enumerated().map {
                     LoopContext(index: $0, loop: $1, services: services, contexts: contexts)
                 })
-            try cluster.map { try Self.beginPeering($0, databases, directory) }
+            try cluster.map { try Self.beginPeering($0, folder, databases, directory) }
             // Clients find the databases open, and the seed in its place.
             databases.openServed()
             if let reason = cluster?.awaitLogs(atMost: Self.clusterPatience) { throw StartError.configuration(reason) }
@@ -261,11 +262,11 @@ package final class Server: Sendable {
     private static let clusterPatience = Duration.seconds(10)
 
     private static func beginPeering(
-        _ cluster: ClusterNode, _ databases: DatabaseThread, _ directory: DatabaseDirectory
+        _ cluster: ClusterNode, _ folder: DataFolder, _ databases: DatabaseThread, _ directory: DatabaseDirectory
     ) throws(SystemError) {
         let indices = Dictionary(
             directory.served.map { (directory.name(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
-        try cluster.beginPeering { [unowned cluster] database, requests in
+        try cluster.beginPeering(folder) { [unowned cluster] database, requests in
             // Another node may have databases that this one has not.
             if let index = indices[database], databases.post(index, requests) { return }
             cluster.turnAway(requests, because: .stopping)

@@ -11,6 +11,12 @@ package struct LogPosition: Hashable, Sendable {
         self.epoch = epoch
         self.sequence = sequence
     }
+
+    /// Whether the files lack records that a log of this history, which begins at `floor`, does not have any more.
+    /// Files of another history cannot follow the log either, but they may have data that no other node has.
+    package func isBehind(_ floor: UInt64, of epoch: UInt64) -> Bool {
+        (self.epoch == nil || self.epoch == epoch) && sequence + 1 < floor
+    }
 }
 
 /// What was read of a log: the answer to ``LogTransactions/read(from:limit:)``.

@@ -5,7 +5,8 @@ import RealtimeDatabase
 extension ReplicatedLog {
     mutating func nextOfFollower() {
         switch following {
-        case .copying, .idle: break
+        case .copying: if now >= nextKeep { keep() }
+        case .idle: break
         case .reading:
             emit(.endWatch)
             call(transactions.read(from: position.sequence + 1, limit: options.readLimit), for: .read)
@@ -165,6 +166,11 @@ extension ReplicatedLog {
 
     private mutating func copy(_ head: LogHead) {
         following = .copying
+        // What follows the copy must still be there when the copy is.
+        if position.isBehind(floor, of: head.epoch) {
+            keptSequence = floor - 1
+            nextKeep = now
+        }
         // Another node can own the log meanwhile.
         if case .claimed(let term, _) = role { role = .leaving(term: term) }
         emit(.copy(epoch: head.epoch, from: floor))

@@ -149,6 +149,7 @@ package final class DataFolder: Sendable {
         precondition(Self.isValidName(name))
         let files = DatabaseFiles(name: name, folder: path)
         guard access(files.restoring, F_OK) != 0 else { throw .interruptedRestore(database: name) }
+        try finishInstalling(name)
         for file in [files.log, files.tree] where WriteAheadFile.hasLostCommits(file + "-wal") {
             warn("\(file)-wal is damaged: commits that were on the disk are lost")
         }
@@ -192,10 +193,13 @@ struct DatabaseFiles: Sendable {
     let log: String
     /// There while a restore replaces the others.
     let restoring: String
+    /// There while a copy of another node's files replaces the others (NodeCopy.swift).
+    let installing: String
 
     init(name: String, folder: String) {
         tree = "\(folder)/\(name).tree"
         log = "\(folder)/\(name).log"
         restoring = "\(folder)/\(name).restoring"
+        installing = "\(folder)/\(name).installing"
     }
 }

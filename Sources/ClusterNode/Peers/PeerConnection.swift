@@ -6,7 +6,8 @@ import EventLoop
 /// handshake = size:4 message                                PeerHandshake.swift; at most 1 KiB
 /// frame     = size:4 code:16 body                           `size` is that of the body
 /// ```
-/// The first body of either side is its greeting; all later ones are frames of a ``LinkSession``.
+/// The first body of either side is its greeting; all later ones are frames of a ``LinkSession``. A caller that wants a
+/// copy of a database sends a ``CopyRequest`` instead; then all later bodies are ``CopyPiece``s of the called side.
 final class PeerConnection: StreamHandler {
     enum End: Error {
         /// The network, or the other side, has closed it.
@@ -195,6 +196,9 @@ final class PeerConnection: StreamHandler {
         guard codes?.in.check(message.prefix(FrameCodes.size), body) == true else { return end(.violation) }
         if case .established = state {
             links?.received(body, on: self)
+        } else if !isCaller, let request = CopyRequest(body) {
+            establish()
+            links?.asked(for: request, on: self)
         } else if let greeting = Greeting(body) {
             if isCaller { establish() }
             links?.greeted(greeting, on: self)

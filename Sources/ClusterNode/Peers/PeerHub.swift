@@ -7,6 +7,7 @@ final class PeerHub: Sendable {
     private let group: EventLoopGroup
     private let links: PeerLinks
     private let listener: Listener
+    private let copies: CopySender
 
     /// Nodes connect once each, so more than this are not nodes.
     private static let connectionsMax = 256
@@ -15,8 +16,14 @@ final class PeerHub: Sendable {
         _ configuration: PeerConfiguration, name: String, incarnation: UInt64, _ delegate: PeerDelegate
     ) throws(SystemError) {
         group = try EventLoopGroup(count: 1, name: "peers")
+        do throws(SystemError) {
+            copies = try CopySender(group.loops[0], makeCopy: delegate.makeCopy)
+        } catch {
+            group.stop()
+            throw error
+        }
         let links = PeerLinks(
-            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate)
+            group.loops[0], name: name, incarnation: incarnation, configuration.secret, delegate, copies)
         self.links = links
         var options = Listener.Options()
         options.connectionsMax = Self.connectionsMax
@@ -49,11 +56,14 @@ final class PeerHub: Sendable {
 
     func end(_ connections: [ConnectionID]) { run { $0.end(connections) } }
 
+    func endOutgoing() { run { $0.endOutgoing() } }
+
     /// Sends what waits, and ends.
     func stop() {
         listener.close()
         run { $0.stop() }
         group.shutDown(grace: .seconds(1))
         group.join()
+        copies.stop()
     }
 }

@@ -10,6 +10,10 @@ struct PeerDelegate: Sendable {
     var news: @Sendable (_ database: String, [ForwardingNews]) -> Void
     /// For operators.
     var report: @Sendable (ClusterNews) -> Void
+    /// Makes a copy of a database for another node; waits for the disk, on a thread of its own.
+    var makeCopy: @Sendable (CopyRequest) -> Result<OutgoingCopy, CopyFailure> = { _ in
+        .failure(CopyFailure(description: "it has no databases"))
+    }
 }
 
 /// All links of a node, on the thread of one loop.
@@ -31,6 +35,7 @@ final class PeerLinks: @unchecked Sendable {
     private let incarnation: UInt64
     private let secret: ClusterSecret
     private let delegate: PeerDelegate
+    private let copies: CopySender
     private var nodes: [String: NodeRecord] = [:]
     private var outgoing: [String: OutgoingLink] = [:]
     private var incoming: [[UInt8]: IncomingLink] = [:]
@@ -42,13 +47,15 @@ final class PeerLinks: @unchecked Sendable {
     private var reported: Set<ClusterNews> = []
 
     init(
-        _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate
+        _ loop: EventLoop, name: String, incarnation: UInt64, _ secret: ClusterSecret, _ delegate: PeerDelegate,
+        _ copies: CopySender
     ) {
         self.loop = loop
         self.name = name
         self.incarnation = incarnation
         self.secret = secret
         self.delegate = delegate
+        self.copies = copies
     }
 
     static var limits: StreamLimits {
@@ -172,7 +179,13 @@ final class PeerLinks: @unchecked Sendable {
         }
     }
 
+    /// Another node wants a copy of a database.
+    func asked(for request: CopyRequest, on connection: PeerConnection) {
+        copies.begin(request, on: connection)
+    }
+
     func drained(_ connection: PeerConnection) {
+        copies.drained(connection)
         if let link = outgoing.values.first(where: { $0.connection === connection }) { pump(link) }
         if let link = incoming.values.first(where: { $0.connection === connection }) { pump(link) }
     }
@@ -186,6 +199,7 @@ final class PeerLinks: @unchecked Sendable {
     }
 
     func ended(_ connection: PeerConnection, _ end: PeerConnection.End) {
+        copies.ended(connection)
         for link in outgoing.values where link.connection === connection {
             link.connection = nil
             if link.wasConnected { link.downSince = .current }
@@ -304,6 +318,7 @@ final class PeerLinks: @unchecked Sendable {
             keepAlive(link.connection, &link.session, now)
             if link.connection == nil, now - link.downSince >= Self.patience { end(link) }
         }
+        copies.tick(now)
         loop.schedule(after: Self.tickInterval) { [self] in tick() }
     }
 
@@ -332,6 +347,18 @@ final class PeerLinks: @unchecked Sendable {
         }
         guard link.wasConnected else { return }
         for database in link.databases.sorted() { delegate.news(database, [.lost(node: link.node)]) }
+    }
+
+    /// Ends all links to nodes that take writes: all connections of this node have ended.
+    func endOutgoing() {
+        for link in outgoing.values.sorted(by: { $0.node < $1.node }) {
+            link.session.send(PeerMessage.farewell.bytes)
+            pump(link)
+            // A node that does not get the farewell hears nothing more of the link, and ends it after some seconds.
+            link.connection?.close()
+            link.connection = nil
+            lose(link)
+        }
     }
 
     /// The other node is gone: its connections have ended.

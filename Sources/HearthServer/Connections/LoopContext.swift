@@ -167,6 +167,13 @@ final class LoopContext: @unchecked Sendable {
         }
     }
 
+    func abandonAll(using database: UInt32, reason: String) {
+        for session in Array(sessions.values) where session.database.index == database {
+            session.close(.policyViolation, reason: reason)
+        }
+        for connection in Array(exchanges.values) where connection.uses(database) { connection.stream.abort() }
+    }
+
     // MARK: Requests
 
     /// Hands a request to its database, together with all others of this turn.

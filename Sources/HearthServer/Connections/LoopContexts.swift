@@ -47,6 +47,11 @@ final class LoopContexts: Sendable {
         context.loop.execute { context.abandon(connection, reason: reason) }
     }
 
+    /// The same for all connections that use a database.
+    func abandonAll(using database: UInt32, reason: String) {
+        for context in all { context.loop.execute { context.abandonAll(using: database, reason: reason) } }
+    }
+
     /// Nil for a loop that is not there.
     subscript(loop: Int) -> LoopContext? {
         contexts.withLock { $0.indices.contains(loop) ? $0[loop] : nil }

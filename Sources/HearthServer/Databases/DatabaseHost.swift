@@ -21,6 +21,7 @@ struct DatabaseHost: Sendable {
     /// Nil for a server that is alone.
     let cluster: ClusterNode?
     let applier: Applier
+    let copier: DatabaseCopier
     let history: HistoryReader
     let preparer: Preparer
     let readers: SnapshotReaders
@@ -41,6 +42,8 @@ struct DatabaseHost: Sendable {
     let endConnection: @Sendable (ConnectionID) -> Void
     /// Ends one without an answer to what it has asked.
     let abandon: @Sendable (ConnectionID) -> Void
+    /// The same for all connections that use a database.
+    let abandonAll: @Sendable (UInt32) -> Void
 
     /// The circumstances of an event that is handled now.
     var conditions: Conditions {

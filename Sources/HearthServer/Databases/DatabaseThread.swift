@@ -21,6 +21,10 @@ package final class DatabaseThread: Sendable {
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
         /// The files of a database that nobody used are closed. `hasHistory` if its log can be pruned later.
         case closed(UInt32, hasHistory: Bool)
+        /// The files of a database cannot follow the log of the cluster any more.
+        case needsCopy(UInt32, CopyNeed)
+        /// A copy of another node's files is in their place.
+        case copied(UInt32)
         /// Some databases have other rules now.
         case rulesChanged
         /// The loops have passed on so much that there is room for more.
@@ -43,6 +47,7 @@ package final class DatabaseThread: Sendable {
     private let backlog: DeliveryBacklog
     private let committer: Committer
     private let applier: Applier
+    private let copier: DatabaseCopier
     private let history: HistoryReader
     private let preparer: Preparer
 
@@ -53,7 +58,7 @@ package final class DatabaseThread: Sendable {
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
         cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
-        abandon: @escaping @Sendable (ConnectionID) -> Void,
+        abandon: @escaping @Sendable (ConnectionID) -> Void, abandonAll: @escaping @Sendable (UInt32) -> Void,
         after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
     ) throws(SystemError) {
@@ -64,6 +69,8 @@ package final class DatabaseThread: Sendable {
         let report: @Sendable (Message) -> Void = { address.post($0) }
         let committer = try Committer { report(.event($0, $1)) }
         let applier = try Applier(readers: readers, metrics: metrics, report: report)
+        let copier = try DatabaseCopier(folder, cluster, applier, log, report: report)
+        self.copier = copier
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
         self.committer = committer
         self.applier = applier
@@ -73,14 +80,14 @@ package final class DatabaseThread: Sendable {
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
-            committer: committer, cluster: cluster, applier: applier, history: history,
+            committer: committer, cluster: cluster, applier: applier, copier: copier, history: history,
             preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
             outbound: outbound, isRevoked: isRevoked, report: report,
             wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)
-            }, endConnection: endConnection, abandon: abandon)
+            }, endConnection: endConnection, abandon: abandon, abandonAll: abandonAll)
         worker = try Worker(name: "database") {
             let state = HostedDatabases(folder: folder, directory: directory, host: host)
             return { messages in state.run(messages) }
@@ -133,6 +140,7 @@ package final class DatabaseThread: Sendable {
         worker.post(.finish { isDone.signal() })
         isDone.wait()
         worker.stop()
+        copier.stop()
         committer.stop()
         applier.stop()
         history.stop()
@@ -154,6 +162,8 @@ extension DatabaseThread.Message {
         case .event(_, let event): event.name
         case .wroteSome: "wroteSome"
         case .closed: "closed"
+        case .needsCopy: "needsCopy"
+        case .copied: "copied"
         case .rulesChanged: "rulesChanged"
         case .delivered: "delivered"
         case .released: "released"

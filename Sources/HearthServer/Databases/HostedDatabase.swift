@@ -43,6 +43,8 @@ final class HostedDatabase {
             log = MeasuredLog(
                 try cluster.openLog(of: name, logFile, sequence: sequence) { [report = host.report] arrivals in
                     report(.event(index, .arrived(arrivals)))
+                } needsCopy: { [report = host.report] need in
+                    report(.needsCopy(index, need))
                 }, host.metrics)
         } else {
             committer = host.committer
@@ -149,6 +151,15 @@ final class HostedDatabase {
         try? tree.checkpoint()
         committer.post(.close(log))
         if host.cluster != nil { committer.stop() }
+    }
+
+    /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone. Only
+    /// in a cluster.
+    func abandon() -> AbandonedDatabase {
+        AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
+            committer.post(.close(log))
+            committer.stop()
+        }
     }
 
     /// Whether nobody has used it for a while, and nothing is lost when it is closed.

@@ -21,6 +21,8 @@ final class HostedDatabases {
     /// Why databases that have files could not be opened, until they can.
     private var failures: [UInt32: StorageError] = [:]
     private var closed = ClosedDatabases()
+    /// Databases whose files are being replaced by copies of another node's.
+    private var copied: [UInt32: CopyNeed] = [:]
     private let damage: DamageLog
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
@@ -81,6 +83,8 @@ final class HostedDatabases {
             open[index]?.takeBack(streams)
             open[index]?.handle(.wroteSome(frozen))
         case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
+        case .needsCopy(let index, let need): beginCopy(index, need)
+        case .copied(let index): endCopy(index)
         case .delivered: for database in openInOrder { database.handle(.delivered) }
         case .rulesChanged:
             for database in openInOrder { database.takeRules() }
@@ -114,6 +118,7 @@ final class HostedDatabases {
         // What came before the end was announced is still done; what comes later would put the end off for ever.
         guard finished == nil else { return refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
+        if copied[index] != nil { return refuse(requests, because: Self.isCopied, abandons: true) }
         if closed.hold(requests, of: index) { return }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !closed.has(index) && !folder.hasDatabase(name)
@@ -170,7 +175,9 @@ final class HostedDatabases {
     ///
     /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
     /// next one what was not answered. An error would be final to them.
-    private func refuse(_ requests: [Request], because error: StorageError) {
+    ///
+    /// - parameter abandons: the same for realtime connections while the server goes on: they are ended at once.
+    private func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
         var builder = host.makeBuilder(openStream: host.readers.makeStream)
         let forwarded = requests.filter(\.connection.isForwarded)
         if !forwarded.isEmpty { host.cluster?.turnAway(forwarded, because: error) }
@@ -179,6 +186,10 @@ final class HostedDatabases {
             switch request.operation {
             case .forfeit, .disconnect: continue
             default: break
+            }
+            if abandons, request.connection.kind == .realtime {
+                host.abandon(request.connection)
+                continue
             }
             if error == .stopping, request.connection.kind == .realtime { continue }
             builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
@@ -281,6 +292,7 @@ final class HostedDatabases {
     }
 
     private func filesClosed(_ index: UInt32, hasHistory: Bool) {
+        if let need = copied[index] { return host.copier.copy(index, directory.name(of: index), need) }
         let window = host.limits.logWindowMilliseconds
         let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
         let requests = closed.end(index, pruneAt: pruneAt)
@@ -294,6 +306,30 @@ final class HostedDatabases {
     private func pruneClosed() {
         guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds) else { return }
         do throws(StorageError) { try openDatabase(index).handle(.tick(0)) } catch { fail(index, error) }
+    }
+
+    // MARK: Copies of other nodes' files
+
+    private static let isCopied = StorageError.overloaded("this node is copying the database from another node")
+
+    /// The files cannot follow the cluster's log any more. All connections end: what they have asked will not be
+    /// answered, and what they hear would not go on.
+    private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
+        guard finished == nil, let database = open.removeValue(forKey: index) else { return }
+        copied[index] = need
+        host.readiness.database(database.name, .isCopied)
+        let figures = database.figures
+        host.log.warning(
+            "database.copying",
+            [("database", database.name), ("sequence", "\(figures.sequence)"), ("needed", "\(need.floor - 1)")])
+        host.cluster?.endForwarding()
+        host.abandonAll(index)
+        host.copier.close(database.abandon())
+    }
+
+    private func endCopy(_ index: UInt32) {
+        guard copied.removeValue(forKey: index) != nil, finished == nil else { return }
+        do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
     }
 
     // MARK: For administrators

@@ -47,6 +47,8 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var isEnding = false
     /// When the database was last asked something.
     private var askedAt = MonotonicTime(nanoseconds: 0)
+    /// The number of the database that was asked last.
+    private var asked: UInt32?
     /// When the last answer was complete.
     private var answeredAt: MonotonicTime?
     /// Of the answer to the request that was received last.
@@ -314,6 +316,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 return respond(RESTError.crowded.response, with: writer)
             }
             work = .waiting(exchange, writer)
+            asked = database.index
             askedAt = context.loop.now
             context.noteWrite(exchange.operation, by: authentication, client, in: database.index)
             context.submit(
@@ -357,6 +360,15 @@ final class HTTPConnection: StreamHandler, GroupMember {
             connection.respond(response, with: writer)
         }
         readOn()
+    }
+
+    /// Whether it waits for an answer of a database, or hears of its changes.
+    func uses(_ database: UInt32) -> Bool {
+        switch work {
+        case .waiting: asked == database
+        case .following: listening?.index == database
+        default: false
+        }
     }
 
     /// Nil unless it is an event stream.

@@ -60,7 +60,7 @@ extension Backup {
         return Restored(database: name, keptFiles: try replace(files, by: new, in: folder))
     }
 
-    private static func makeTree(_ path: String, from backup: String) throws(StorageError) {
+    static func makeTree(_ path: String, from backup: String) throws(StorageError) {
         let connection = try Connection(path: path, mode: .joining)
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = off; PRAGMA synchronous = off")
         try attach(backup, to: connection)
@@ -72,8 +72,9 @@ extension Backup {
         try connection.execute("DETACH source")
     }
 
-    private static func makeLog(
-        _ path: String, from backup: String, _ addCommits: (Connection) throws(StorageError) -> Void
+    static func makeLog(
+        _ path: String, from backup: String, keepsEpochs: Bool = false,
+        _ addCommits: (Connection) throws(StorageError) -> Void = { (_) throws(StorageError) in }
     ) throws(StorageError) {
         // Nothing is appended, so no epoch begins.
         _ = try LogFile(path: path, durability: .process, newEpoch: 0)
@@ -83,6 +84,7 @@ extension Backup {
         if try LogParts.areKnown(in: "source", of: connection) {
             try connection.execute(LogParts.copy(from: "source"))
         }
+        if keepsEpochs { try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch") }
         try connection.execute("DETACH source")
         try addCommits(connection)
         // Everything in the main file, none beside it.
@@ -98,7 +100,7 @@ extension Backup {
     // MARK: Files
 
     /// What SQLite may keep beside a file.
-    private static let suffixes = ["", "-wal", "-shm", "-journal"]
+    static let suffixes = ["", "-wal", "-shm", "-journal"]
 
     private static func replace(
         _ files: DatabaseFiles, by new: DatabaseFiles, in folder: String
@@ -144,7 +146,7 @@ extension Backup {
         return kept
     }
 
-    private static func removeAll(_ files: DatabaseFiles) {
+    static func removeAll(_ files: DatabaseFiles) {
         for file in [files.tree, files.log] {
             for suffix in suffixes { unlink(file + suffix) }
         }

@@ -10,6 +10,7 @@ import StorageErrors
 /// row, cleared, entry, meta                     as in the tree file (see TreeFile)
 /// log(first, count, time, checksum, body)       the turns that the rows do not include yet, and the one before them
 /// part, large                                   what belongs to them (see LogParts)
+/// epoch(start, name)                            as in the log file; only in a copy with the history
 /// backup(name TEXT PRIMARY KEY, value)          version: 2; database: its name; time: ms since 1970;
 ///                                               checksum: of the rows; reached: the last operation that they include
 /// ```
@@ -30,12 +31,28 @@ package struct Backup: Sendable {
         package var byteCount: Int
     }
 
+    /// How much of the commit log a copy has.
+    package enum Extent: Hashable, Sendable {
+        /// The commits that the rows do not include yet.
+        case data
+        /// All commits, and the epochs that they belong to: the copy can take the place of the files themselves.
+        case history
+
+        /// SQL for the first row of the log that is copied.
+        fileprivate func firstRow(_ sequence: Int64) -> String {
+            switch self {
+            case .data: "coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0)"
+            case .history: "0"
+            }
+        }
+    }
+
     /// "HRTH".
     static let applicationID: Int64 = 0x4852_5448
     static let version: Int64 = 2
 
     /// Tables that are not the tree's.
-    static let ownTables: Set<String> = ["log", "part", "large", "backup"]
+    static let ownTables: Set<String> = ["log", "epoch", "part", "large", "backup"]
 
     static let isAlive = """
         NOT EXISTS (
@@ -74,13 +91,17 @@ extension Backup {
     /// a crash. If the server has meanwhile removed old turns from the log that the rows at T need, both are read anew.
     /// A write is acknowledged only when the log has it, so all that were acknowledged before the call are in L. Flat
     /// memory; while it lasts, the write-ahead files of the database grow by what is written to it.
-    package static func make(of name: String, in folder: String, to path: String) throws(BackupError) -> Summary {
-        try make(of: name, in: folder, to: path) { now }
+    ///
+    /// - parameter extent: how much of the commit log is copied.
+    package static func make(
+        of name: String, in folder: String, to path: String, _ extent: Extent = .data
+    ) throws(BackupError) -> Summary {
+        try make(of: name, in: folder, to: path, extent) { now }
     }
 
     /// - parameter clock: in milliseconds since 1970; asked when the copy is whole, so it has no commit of later.
     static func make(
-        of name: String, in folder: String, to path: String, clock: () -> Int64
+        of name: String, in folder: String, to path: String, _ extent: Extent = .data, clock: () -> Int64
     ) throws(BackupError) -> Summary {
         let files = DatabaseFiles(name: name, folder: folder)
         guard !DataFolder.isValidName(name) || access(files.restoring, F_OK) != 0 else {
@@ -96,7 +117,7 @@ extension Backup {
         close(file)
         var summary: Summary
         do throws(StorageError) {
-            summary = try write(name, files, to: output.partialPath, clock)
+            summary = try write(name, files, to: output.partialPath, extent, clock)
         } catch {
             output.discard()
             throw BackupError(error)
@@ -107,7 +128,7 @@ extension Backup {
     }
 
     private static func write(
-        _ name: String, _ files: DatabaseFiles, to path: String, _ clock: () -> Int64
+        _ name: String, _ files: DatabaseFiles, to path: String, _ extent: Extent, _ clock: () -> Int64
     ) throws(StorageError) -> Summary {
         // The file is synced as a whole at the end, and thrown away if it does not come to that.
         let connection = try Connection(path: path, mode: .joining)
@@ -132,7 +153,7 @@ extension Backup {
                 first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
                 body BLOB NOT NULL);
             INSERT INTO main.log SELECT first, count, time, checksum, body FROM history.log
-                WHERE first >= coalesce((SELECT max(first) FROM history.log WHERE first <= \(sequence)), 0);
+                WHERE first >= \(extent.firstRow(sequence));
             \(LogParts.tables)
             CREATE TABLE backup (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
             INSERT INTO backup VALUES ('version', \(format == 0 ? 1 : version));
@@ -140,6 +161,13 @@ extension Backup {
             """)
         if try LogParts.areKnown(in: "history", of: connection) {
             try connection.execute(LogParts.copy(from: "history"))
+        }
+        if extent == .history {
+            try connection.execute(
+                """
+                CREATE TABLE epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
+                INSERT INTO main.epoch SELECT start, name FROM history.epoch;
+                """)
         }
         try connection.execute("COMMIT")
         if format > 0 { try TreeCheck.run(connection) { (problem) throws(StorageError) in throw .damaged(problem) } }
