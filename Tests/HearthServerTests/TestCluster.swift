@@ -39,8 +39,9 @@ final class TestCluster {
     // Before etcd and the folder.
     deinit { nodes = [:] }
 
-    func start(_ name: String, folder other: String? = nil) throws {
-        let members = etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
+    /// - parameter others: how the node reaches etcd; nil for directly.
+    func start(_ name: String, folder other: String? = nil, members others: [EtcdMember]? = nil) throws {
+        let members = others ?? etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }
         nodes[name] = try RealtimeTestServer {
             $0.dataFolder = "\(folder.path)/\(other ?? name)"
             $0.settingsFile = settingsFile

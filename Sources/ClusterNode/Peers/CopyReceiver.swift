@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 
 /// The end of a connection at a node that wants a copy of a database. For a thread that waits.
-struct CopyReceiver: ~Copyable {
+final class CopyReceiver {
     private let connection: WaitingConnection
     private let isWanted: () -> Bool
     private var codes: (out: FrameCodes, in: FrameCodes)
@@ -41,7 +41,7 @@ struct CopyReceiver: ~Copyable {
     }
 
     /// Receives the whole copy. Answers its bytes.
-    mutating func receive(_ request: CopyRequest, to path: String) throws(CopyFailure) -> Int {
+    func receive(_ request: CopyRequest, to path: String) throws(CopyFailure) -> Int {
         let body = request.bytes
         try Self.send(body, code: codes.out.next(body), over: connection)
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -60,7 +60,7 @@ struct CopyReceiver: ~Copyable {
         }
     }
 
-    private mutating func nextPiece() throws(CopyFailure) -> CopyPiece {
+    private func nextPiece() throws(CopyFailure) -> CopyPiece {
         let size = Self.number(try Self.take(4, &input, connection, isWanted))
         guard size <= Self.messageBytesMax else { throw Self.malformed }
         let code = try Self.take(FrameCodes.size, &input, connection, isWanted)

@@ -1,0 +1,107 @@
+import Glibc
+import JSONTree
+import RealtimeDatabase
+import StorageErrors
+import TestSupport
+import Testing
+
+@testable import TreeStorage
+
+@Suite("A copy of a database for another node") struct NodeCopyTests {
+    private static let epoch: UInt64 = 77
+
+    /// Opens the database `a` of a folder as a node does, and reads its number. `write` more operations come first.
+    private static func open(_ folder: String, writing count: Int = 0) throws -> (value: String, log: LogFile) {
+        let data = try DataFolder(path: folder, durability: .full)
+        let (log, tree) = try data.open("a", newEpoch: 5, isShared: true)
+        if log.lastSequence == 0 { log.begin(epoch: epoch) }
+        let database = Database(index: 0, store: try tree.makeReader(), sequence: tree.sequence)
+        try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+            try database.replay(record.operations())
+        }
+        for _ in 0..<count {
+            let value = IncomingValue(json: CanonicalJSON(integer: Int64(log.lastSequence + 1)))
+            let request = Request(
+                connection: ConnectionID(loop: 0, kind: .http, serial: 1), number: 0,
+                operation: .set(WriteTarget(path: .root), value))
+            try log.append([try #require(database.process([request], now: 1))])
+        }
+        return (String(decoding: try database.rows.read(.root).bytes, as: UTF8.self), log)
+    }
+
+    private let source = TemporaryFolder()
+    private let target = TemporaryFolder()
+    private var copy: String { source.path + "/copy" }
+
+    private func makeCopy(writing count: Int) throws {
+        _ = try Self.open(source.path, writing: count)
+        _ = try Backup.make(of: "a", in: source.path, to: copy, .history)
+    }
+
+    private func replaceFiles(
+        epoch: UInt64 = epoch, atLeast sequence: UInt64 = 0, willExchange: () -> Void = {}
+    ) throws {
+        let data = try DataFolder(path: target.path, durability: .full)
+        _ = try data.install(copy, as: "a", epoch: epoch, atLeast: sequence, willExchange: willExchange)
+    }
+
+    @Test("takes the place of older files, with all commits and their epoch")
+    func install() throws {
+        _ = try Self.open(target.path, writing: 2)
+        try makeCopy(writing: 5)
+        try replaceFiles(atLeast: 5)
+        let (value, log) = try Self.open(target.path)
+        #expect(value == "5")
+        #expect(log.epochs == Epochs(current: .init(name: Self.epoch, start: 0)))
+        var sequences: [UInt64] = []
+        try log.forEachRecord(after: 0) { (record) throws(StorageError) in sequences.append(record.firstSequence) }
+        #expect(sequences == [1, 2, 3, 4, 5])
+        // Nothing is left of the exchange, and the log goes on.
+        let files = TemporaryFolder.files(in: target.path).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+        #expect(files == ["a.log", "a.tree", "lock"])
+        let end = try DataFolder(path: target.path, durability: .full).logEnd(of: "a")
+        #expect(end?.epoch == Self.epoch)
+        #expect(end?.sequence == 5)
+        #expect(try Self.open(target.path, writing: 1).value == "6")
+    }
+
+    @Test(
+        "is in its place after a crash at any point of the exchange, and the old files are there before it",
+        arguments: 0...3)
+    func crash(renamed: Int) throws {
+        _ = try Self.open(target.path, writing: 2)
+        try makeCopy(writing: 5)
+        let crashed = TemporaryFolder()
+        try replaceFiles {
+            for file in TemporaryFolder.files(in: target.path) where file != "lock" {
+                TemporaryFolder.write(
+                    TemporaryFolder.contents(of: "\(target.path)/\(file)"), to: "\(crashed.path)/\(file)")
+            }
+        }
+        // The names that had changed by the time of the crash; 3 stands for a crash before there was a marker.
+        for file in ["a.tree", "a.log"].prefix(renamed % 3) {
+            for suffix in ["-wal", "-shm"] { unlink("\(crashed.path)/\(file)\(suffix)") }
+            let new = file.replacing("a.", with: "a.new.")
+            #expect(rename("\(crashed.path)/\(new)", "\(crashed.path)/\(file)") == 0)
+        }
+        if renamed == 3 { #expect(unlink("\(crashed.path)/a.installing") == 0) }
+        #expect(try Self.open(crashed.path).value == (renamed == 3 ? "2" : "5"))
+    }
+
+    @Test("is refused if it is of another history or does not reach far enough, and the old files stay")
+    func refusal() throws {
+        _ = try Self.open(target.path, writing: 2)
+        try makeCopy(writing: 5)
+        #expect(throws: BackupError(message: "the database file is damaged: the copy is of another history")) {
+            try replaceFiles(epoch: 78)
+        }
+        #expect(throws: BackupError(message: "the database file is damaged: the copy ends at 5, before 6")) {
+            try replaceFiles(atLeast: 6)
+        }
+        var damaged = TemporaryFolder.contents(of: copy)
+        damaged.removeLast(4096)
+        TemporaryFolder.write(damaged, to: copy)
+        #expect(throws: BackupError.self) { try replaceFiles() }
+        #expect(try Self.open(target.path).value == "2")
+    }
+}
