@@ -5,7 +5,9 @@ import RealtimeDatabase
 extension ReplicatedLog {
     mutating func nextOfFollower() {
         switch following {
-        case .copying: if now >= nextKeep { keep() }
+        case .copying:
+            // Only what is needed for the copy to be of use.
+            if keptSequence > position.sequence, now >= nextKeep { keep() }
         case .idle: break
         case .reading:
             emit(.endWatch)

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Sends copies of databases to other nodes: at most a few at a time, and not so fast that clients notice. On the thread
-/// of the links' loop.
+/// Sends copies of databases to other nodes: at most a few at a time, and not so fast that clients notice. On the
+/// thread of the links' loop.
 final class CopySender: @unchecked Sendable {
     // Safe because: all is touched on the loop's thread only, but for constants and the worker.
 

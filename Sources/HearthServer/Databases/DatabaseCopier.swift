@@ -14,8 +14,8 @@ struct AbandonedDatabase: Sendable {
     let endCommits: @Sendable () -> Void
 }
 
-/// The thread that replaces the files of a database with a copy of another node's, when the cluster's log does not reach
-/// back to where they end.
+/// The thread that replaces the files of a database with a copy of another node's, when the cluster's log does not
+/// reach back to where they end.
 final class DatabaseCopier: Sendable {
     private enum Job: Sendable {
         case close(AbandonedDatabase)

@@ -153,8 +153,8 @@ final class HostedDatabase {
         if host.cluster != nil { committer.stop() }
     }
 
-    /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone. Only
-    /// in a cluster.
+    /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone.
+    /// Only in a cluster.
     func abandon() -> AbandonedDatabase {
         AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
             committer.post(.close(log))
