@@ -1,5 +1,6 @@
 import JSONTree
 import JSONWebTokens
+import WireProtocol
 
 /// What a line could go on with: commands, their subcommands, paths as the server knows them.
 struct Completer {
@@ -12,10 +13,12 @@ struct Completer {
         if command == words.count { return choose(ShellCommand.all.map(\.name), start, behind: line) }
         guard let known = ShellCommand.named(words[command].text) else { return .none }
         let index = words.count - command - 1
+        if start.hasPrefix("-") { return choose(known.options.map { "--\($0.name)" }, start, behind: line) }
         switch known.words {
         case .none: return .none
         case .paths: return await paths(start, line)
         case .path: return index == 0 ? await paths(start, line) : .none
+        case .databases: return index == 0 ? choose(await databases, start, behind: line) : .none
         case .commands: return index == 0 ? choose(ShellCommand.all.map(\.name), start, behind: line) : .none
         case .files: return index == 1 ? await paths(start, line) : .none
         case .subcommands(let names):
@@ -37,6 +40,15 @@ struct Completer {
             }
         }
         return index
+    }
+
+    private var databases: [String] {
+        get async {
+            let answer = try? await session.noticingLoss { () async throws(ShellError) in
+                try await session.ask(.databases)
+            }
+            return answer?["databases"]?.array?.compactMap { $0.object?["name"]?.text } ?? []
+        }
     }
 
     private func choose(_ names: [String], _ start: String, behind line: String) -> LineEditor.Completion {

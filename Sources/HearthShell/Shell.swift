@@ -5,13 +5,15 @@ import Synchronization
 
 /// Runs a shell: commands from a terminal, a script, or the command line.
 package final class Shell: Sendable {
-    /// How it ended, for scripts.
+    /// How it ended, for scripts: the exit codes of the program (sysexits.h).
     package enum Outcome: Int32, Sendable {
         case success = 0
-        /// A command failed; nothing behind it was run.
+        /// A command failed; nothing after it was run.
         case failure = 1
-        /// A command was not written as it must be.
-        case usage = 2
+        /// A command was not valid.
+        case usage = 64
+        /// The server cannot be reached, or the connection was lost.
+        case unavailable = 69
         /// Somebody has interrupted a command half-way, as shells say it.
         case interrupted = 130
     }
@@ -40,7 +42,16 @@ package final class Shell: Sendable {
     // MARK: Scripts
 
     /// Runs one command that is taken apart already.
-    package func run(_ words: [Word]) -> Outcome { wait { await self.perform(words) } }
+    package func run(_ words: [Word]) -> Outcome {
+        wait { await self.perform { (session) throws(ShellError) in try await session.run(words) } }
+    }
+
+    /// Runs one command as a command of the program.
+    ///
+    /// - parameter describe: adds the name of the program to what went wrong.
+    package func run(_ arguments: ShellArguments, describe: @escaping @Sendable (String) -> String) -> Outcome {
+        wait { await self.perform(describe) { (session) throws(ShellError) in try await session.run(arguments) } }
+    }
 
     /// Runs the lines of a script up to the first that fails.
     package func run(script lines: AnySequence<String>, name: String) -> Outcome {
@@ -61,16 +72,17 @@ package final class Shell: Sendable {
             session.out.writeError(describe(error.message ?? ""))
             return .usage
         }
-        return wait { await self.perform(words, describe) }
+        return wait { await self.perform(describe) { (session) throws(ShellError) in try await session.run(words) } }
     }
 
     private func perform(
-        _ words: [Word], _ describe: @Sendable (String) -> String = { $0 }
+        _ describe: @Sendable (String) -> String = { $0 },
+        _ body: (ShellSession) async throws(ShellError) -> Void
     ) async -> Outcome {
         session.out.begin()
         defer { session.out.end() }
         do throws(ShellError) {
-            try await session.run(words)
+            try await body(session)
             leaveLine()
             return .success
         } catch {
@@ -78,7 +90,8 @@ package final class Shell: Sendable {
             if let message = error.message { session.out.writeError(describe(message)) }
             switch error {
             case .usage: return .usage
-            case .failed, .lost: return .failure
+            case .failed: return .failure
+            case .lost: return .unavailable
             // Or whoever turns the pages has seen enough.
             case .stopped: return Task.isCancelled ? .interrupted : .success
             }

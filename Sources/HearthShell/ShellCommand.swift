@@ -1,5 +1,5 @@
-/// A command of the shell.
-struct ShellCommand: Sendable {
+/// A command of the shell. The program has most of them, too.
+package struct ShellCommand: Sendable {
     /// What the words behind it are, for completion.
     enum Words: Sendable {
         case none
@@ -12,27 +12,33 @@ struct ShellCommand: Sendable {
         case files
         /// The first one is a command.
         case commands
+        /// The first one is a database of the server.
+        case databases
     }
 
-    var name: String
-    var synopsis = ""
-    var summary: String
-    var details = ""
+    package var name: String
+    /// Another name for it.
+    var alias: String?
+    package var synopsis = ""
+    package var summary: String
+    package var details = ""
     var words = Words.none
-    var options: ShellArguments.Options = [:]
+    package var options: [CommandOption] = []
     /// The words behind it are a command's, with its options.
     var takesCommand = false
+    /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
+    package var runsAlone = false
     var run: @Sendable (ShellSession, ShellArguments) async throws(ShellError) -> Void
 
     var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
 
-    static let all: [ShellCommand] = [
+    package static let all: [ShellCommand] = [
         ls, cd, pwd, get, tree, query, count, watch, history, set, update, push, rm, mv, cp, importing, export, rules,
-        users, sessions, stats, profile, databases, backup, log, `as`, dry, help, exit,
+        users, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
     ]
 
     static func named(_ name: String) -> ShellCommand? {
-        all.first { $0.name == name } ?? (name == "quit" ? exit : nil)
+        all.first { $0.name == name || $0.alias == name }
     }
 }
 
@@ -51,8 +57,11 @@ extension ShellSession {
                     ? "there is no command '\(name)'; the URL of a server is like ws://\(name)"
                     : "there is no command '\(name)'\(ShellCommand.suggestion(for: name)); 'help' lists them")
         }
-        try await noticingLoss { () async throws(ShellError) in
-            try await command.run(self, try ShellArguments(command, Array(words.dropFirst())))
-        }
+        try await run(try ShellArguments(command, Array(words.dropFirst())))
+    }
+
+    /// Runs one command.
+    func run(_ arguments: ShellArguments) async throws(ShellError) {
+        try await noticingLoss { () async throws(ShellError) in try await arguments.command.run(self, arguments) }
     }
 }

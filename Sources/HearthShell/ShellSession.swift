@@ -49,7 +49,7 @@ package final class ShellSession: @unchecked Sendable {
     /// Access tokens last an hour; a connection that acts as somebody is not given another one.
     private static let actingMax = Duration.seconds(1800)
 
-    package let target: Target
+    package private(set) var target: Target
     package let out: any ShellOutput
     /// Nobody is there to be asked if it is nil.
     let prompter: (any ShellPrompter)?
@@ -155,6 +155,21 @@ package final class ShellSession: @unchecked Sendable {
             }
             throw error
         }
+    }
+
+    /// Goes to another database of the server. Stays where it is if the server does not have it.
+    func use(_ database: String) async throws(ShellError) {
+        let (before, connection) = (target, connection)
+        target.url.database = database
+        self.connection = nil
+        do throws(ShellError) { _ = try await administrator() } catch {
+            (target, self.connection) = (before, connection)
+            throw error
+        }
+        connection?.close()
+        acting?.connection?.0.close()
+        acting?.connection = nil
+        place = .root
     }
 
     // MARK: Asking the server

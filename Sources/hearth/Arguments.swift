@@ -9,57 +9,26 @@ struct UsageError: Error {
     var hasHelp = true
 }
 
-/// The words behind a command: options in the forms `--name value`, `--name=value` and `--flag`, the rest positional.
-/// What is not on the line may come from the environment as `HEARTH_NAME` or from a configuration file with lines `name
-/// = value`.
+/// The words after a command and its options (``CommandWords``). Options that are not on the line may come from the
+/// environment as `HEARTH_NAME` or from a configuration file with lines `name = value`.
 struct Arguments {
-    /// An option that a command takes.
-    struct Option: Sendable {
-        var name: String
-        /// The word for its value in the help text; nil for a flag.
-        var value: String?
-        var help: String
-    }
+    typealias Option = CommandOption
 
     private var options: [String: String] = [:]
-    private(set) var positional: [String] = []
+    let positional: [String]
 
-    /// - parameter handsOn: whether words may be a command of their own, to be taken apart elsewhere: then an unknown
-    ///   option behind the first of them is one of it.
+    /// - parameter handsOn: whether the words may be a command of their own: then an unknown option after the first of
+    ///   them is one of it.
     init(_ words: [String], options known: [Option], handsOn: Bool = false) throws(UsageError) {
-        var index = 0
-        var onlyPositional = false
-        while index < words.count {
-            let word = words[index]
-            index += 1
-            if onlyPositional || !word.hasPrefix("--") {
-                positional.append(word)
-                continue
+        do throws(ShellError) {
+            let words = try CommandWords(words.map { Word($0) }, options: known, handsOn: handsOn)
+            positional = words.arguments.map(\.text)
+            for option in known {
+                guard let word = words.options[option.name] else { continue }
+                options[option.name] = option.value == nil ? "true" : word.text
             }
-            if word == "--" {
-                onlyPositional = true
-                continue
-            }
-            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(parts[0])
-            guard let option = known.first(where: { $0.name == name }) else {
-                if handsOn, positional.contains(where: { !$0.contains("://") }) {
-                    positional.append(word)
-                    continue
-                }
-                let suggestion = Suggestion.text(for: word, among: known.map { "--\($0.name)" })
-                throw UsageError(message: "unknown option --\(name)\(suggestion)")
-            }
-            if option.value == nil {
-                guard parts.count == 1 else { throw UsageError(message: "--\(name) takes no value") }
-                options[name] = "true"
-            } else if parts.count == 2 {
-                options[name] = String(parts[1])
-            } else {
-                guard index < words.count else { throw UsageError(message: "--\(name) needs a value") }
-                options[name] = words[index]
-                index += 1
-            }
+        } catch {
+            throw UsageError(message: error.message ?? "")
         }
         for option in known where options[option.name] == nil {
             let variable = "HEARTH_" + option.name.uppercased().replacing("-", with: "_")

@@ -14,17 +14,12 @@ struct Command: Sendable {
     var handsOn = false
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 
-    static let all: [Command] = [
-        serve, shell, get, set, push, update, remove, watch, export, importing, backup, restore, check, doctor, health,
-        ping,
-        rules,
-        users,
-        admin, console,
-        generate,
-        bench,
-        echo,
-        version,
-    ]
+    static let all: [Command] =
+        [
+            serve, shell, get, set, push, update, remove, watch, export, importing,
+        ] + shared + [
+            backup, restore, check, doctor, health, ping, rules, users, admin, console, generate, bench, echo, version,
+        ]
 
     /// What the command says of itself, unless its results have got lost.
     static func run(_ words: [String]) -> ExitCode {
@@ -92,10 +87,8 @@ struct Command: Sendable {
     }
 
     private var help: String {
-        let names = options.map { option in "--\(option.name)" + (option.value.map { " \($0)" } ?? "") }
-        let width = names.map(\.count).max() ?? 0
-        let lines = zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }
-        let paragraphs = ["usage: hearth \(name) \(synopsis)", summary, details, lines.joined(separator: "\n")]
+        let lines = CommandOption.help(for: options).joined(separator: "\n")
+        let paragraphs = ["usage: hearth \(name) \(synopsis)", summary, details, lines]
         return paragraphs.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 }

@@ -3,8 +3,6 @@ enum ExitCode: Int32 {
     case success = 0
     /// The operation was refused or failed.
     case failure = 1
-    /// A command of the shell is not written as it must be.
-    case shellUsage = 2
     /// The command line or the configuration is wrong.
     case usage = 64
     /// What a file or standard input holds is wrong.

@@ -3,7 +3,7 @@ import WireProtocol
 
 /// The options that make a query of a path.
 enum QueryOptions {
-    static let options = QueryWords.options.map { Arguments.Option(name: $0.name, value: $0.value, help: $0.help) }
+    static let options = QueryWords.options
 
     static let details = QueryWords.details
 

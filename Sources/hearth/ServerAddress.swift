@@ -2,6 +2,7 @@ import EventLoop
 import HearthClient
 import HearthServer
 import JSONTree
+import HearthShell
 
 /// The options that say which database a command talks to, where in it, and as whom.
 struct ServerAddress {
@@ -70,6 +71,16 @@ struct ServerAddress {
             return
         }
         try self.init(arguments, url: place, named: "'\(place)'")
+    }
+
+    /// The server that the first word names if it is a URL, which is removed. Otherwise the one of `--url`.
+    init(_ arguments: Arguments, takingURLFrom words: inout [String]) throws(UsageError) {
+        guard let first = words.first, first.contains("://") else {
+            try self.init(arguments)
+            return
+        }
+        words.removeFirst()
+        try self.init(arguments, url: first, named: "'\(first)'")
     }
 
     private static func url(_ text: String, _ name: String) throws(UsageError) -> DatabaseURL {

@@ -40,7 +40,7 @@ extension ShellCommand {
         try await session.run(arguments.words)
     }
 
-    static let exit = ShellCommand(name: "exit", summary: "Leave (^D does, too).") {
+    static let exit = ShellCommand(name: "exit", alias: "quit", summary: "Leave (^D does, too).") {
         (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         session.isOver = true
@@ -70,6 +70,7 @@ extension ShellCommand {
                 lines.append("")
                 lines += command.details.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             }
+            if !command.options.isEmpty { lines += [""] + CommandOption.help(for: command.options) }
             return lines
         }
     }

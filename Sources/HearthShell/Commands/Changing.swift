@@ -12,7 +12,7 @@ extension ShellCommand {
 
     static let set = ShellCommand(
         name: "set", synopsis: "PATH JSON [-y]", summary: "Replace a value, or a priority (PATH/.priority).",
-        details: aboutJSON, words: .path, options: ["-y": false]
+        details: aboutJSON, words: .path, options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         let target = try session.target(arguments.words.first)
         let json = try arguments.json(from: 1)
@@ -30,8 +30,7 @@ extension ShellCommand {
         details: """
             JSON is an object: each key is a path relative to PATH, and its value replaces what is there; what it does not
             name stays.
-            -y    do not ask before much is replaced
-            """ + "\n" + aboutJSON, words: .path, options: ["-y": false]
+            """ + "\n" + aboutJSON, words: .path, options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         let base = try session.path(arguments.words.first)
         let json = try arguments.json(from: 1)
@@ -67,7 +66,7 @@ extension ShellCommand {
 
     static let rm = ShellCommand(
         name: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
-        details: "-y    do not ask, however much there is", words: .paths, options: ["-y": false]
+        words: .paths, options: [.yes]
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
         var paths: [Path] = []
@@ -87,21 +86,20 @@ extension ShellCommand {
         details: copyDetails + "\n" + """
             The value is written at TO, then removed at FROM if it is still the same; if not, it is copied again. So what is written
             to FROM meanwhile is not lost, and others may see the value twice for a moment.
-            """, words: .paths, options: ["-y": false]
+            """, words: .paths, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try await session.copy(arguments, andRemove: true)
     }
 
     static let cp = ShellCommand(
         name: "cp", synopsis: "FROM TO [-y]", summary: "Copy a value.", details: copyDetails, words: .paths,
-        options: ["-y": false]
+        options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try await session.copy(arguments, andRemove: false)
     }
 
     private static let copyDetails = """
         A value of up to 16 MB passes through this shell; larger ones are for 'export' and 'import'.
-        -y    do not ask before much is replaced
         """
 }
 
@@ -126,7 +124,7 @@ extension ShellSession {
 
     /// Asks before much goes.
     func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
-        if isDry || isSure || arguments.has("-y") { return }
+        if isDry || isSure || arguments.has("yes") { return }
         let summary = try await summary(path)
         if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
     }

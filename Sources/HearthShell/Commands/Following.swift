@@ -7,14 +7,13 @@ import WireProtocol
 extension ShellCommand {
     static let watch = ShellCommand(
         name: "watch", synopsis: "[PATH] [OPTIONS]", summary: "Print a value, then every change of it, until ^C.",
-        details: "-n N                      end after N changes, the first value included\n" + queryDetails,
-        words: .path,
-        options: queryOptions.merging(["-n": true]) { $1 }
+        details: QueryWords.details, words: .path,
+        options: [.limit("end after N changes, the first value included")] + QueryWords.options
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         let query = try arguments.query()
-        var left = try arguments.count("-n") ?? .max
+        var left = try arguments.count("limit") ?? .max
         let line = ChangeLine(isJSON: session.isJSON)
         let connection = try await session.data()
         let changes = try await reporting { () throws(ConnectionError) in
@@ -42,11 +41,10 @@ extension ShellCommand {
             A line sums up equal requests of a fifth of a second: how many, how long the database worked on them, how long they
             waited besides until their answers were complete, their bytes, who asked, what and where; and whether they were
             denied, failed, or had to do without an index. A large read is counted when it is over.
-            -n N    end after N lines
-            """, options: ["-n": true]
+            """, options: [.limit("end after N lines")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
-        var left = try arguments.count("-n") ?? .max
+        var left = try arguments.count("limit") ?? .max
         let connection = try await session.administrator()
         let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
         let failure = await session.follow(texts, &left)

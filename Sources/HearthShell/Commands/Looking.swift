@@ -23,11 +23,11 @@ extension ShellCommand {
 
     static let ls = ShellCommand(
         name: "ls", synopsis: "[PATH] [-n N]", summary: "List the children of a node, each in short.",
-        details: "-n N    only the first N", words: .path, options: ["-n": true]
+        words: .path, options: [.limit("only the first N")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
-        let limit = try arguments.count("-n") ?? .max
+        let limit = try arguments.count("limit") ?? .max
         var array = ArrayLines(out: session.out)
         var shown = 0
         var after: Key?
@@ -48,12 +48,12 @@ extension ShellCommand {
     static let get = ShellCommand(
         name: "get", synopsis: "[PATH] [--all]", summary: "Print a value.",
         details: """
-            On a terminal, of a value that is larger than 1 MB only the top is shown; --all prints it whole.
-            """, words: .path, options: ["--all": false]
+            On a terminal, only the top of a value larger than 1 MB is shown, unless --all is given.
+            """, words: .path, options: [.init(name: "all", letter: "a", value: nil, help: "a large value as a whole, also on a terminal")]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
-        if session.out.columns != nil, !session.isJSON, !arguments.has("--all") {
+        if session.out.columns != nil, !session.isJSON, !arguments.has("all") {
             let page = try await session.page(path, limit: 200)
             guard try await session.isSmall(path, page) else {
                 try session.list(page, isFirst: true)
@@ -68,7 +68,7 @@ extension ShellCommand {
 
     static let query = ShellCommand(
         name: "query", synopsis: "[PATH] --order-by ORDER [OPTIONS]", summary: "Print what a query selects.",
-        details: queryDetails, words: .path, options: queryOptions
+        details: QueryWords.details, words: .path, options: QueryWords.options, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
@@ -80,16 +80,17 @@ extension ShellCommand {
 
     static let tree = ShellCommand(
         name: "tree", synopsis: "[PATH] [-d DEPTH] [-n N]", summary: "Draw the top of a subtree.",
-        details: """
-            -d DEPTH    levels (default 3)
-            -n N        children of each node (default 20)
-            """, words: .path, options: ["-d": true, "-n": true]
+        words: .path,
+        options: [
+            .init(name: "depth", letter: "d", value: "DEPTH", help: "levels (default 3)"),
+            .limit("children of each node (default 20)"),
+        ], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         let drawing = TreeDrawing(
-            session: session, depth: try arguments.count("-d", in: 1...Path.maximumDepth) ?? 3,
-            width: try arguments.count("-n", in: 1...1000) ?? 20)
+            session: session, depth: try arguments.count("depth", in: 1...Path.maximumDepth) ?? 3,
+            width: try arguments.count("limit", in: 1...1000) ?? 20)
         if session.isJSON {
             let json = try await drawing.json(path)
             return try session.show(json) { [] }
@@ -100,7 +101,7 @@ extension ShellCommand {
 
     static let count = ShellCommand(
         name: "count", synopsis: "[PATH]", summary: "Count the children of a node, without reading their values.",
-        words: .path
+        words: .path, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let count = try await session.count(try session.path(arguments.words.first))
@@ -110,11 +111,11 @@ extension ShellCommand {
     static let history = ShellCommand(
         name: "history", synopsis: "[PATH] [-n N]",
         summary: "What was committed at and around a place, the newest first.",
-        details: "-n N    so many commits (default 20)", words: .path, options: ["-n": true]
+        words: .path, options: [.limit("so many commits (default 20)")], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
-        var left = try arguments.count("-n") ?? 20
+        var left = try arguments.count("limit") ?? 20
         var before: UInt64?
         repeat {
             let answer = try await session.ask(.history(path, before: before, limit: min(left, 200)))
@@ -277,19 +278,7 @@ private struct TreeDrawing {
     }
 }
 
-extension ShellCommand {
-    static let queryOptions: ShellArguments.Options = [
-        "--order-by": true, "--limit-to-first": true, "--limit-to-last": true, "--start-at": true,
-        "--start-after": true, "--end-at": true, "--end-before": true, "--equal-to": true,
-    ]
-
-    static let queryDetails = QueryWords.options.map { option in
-        let name = "--\(option.name) \(option.value)"
-        return name + String(repeating: " ", count: max(1, 26 - name.count)) + option.help
-    }.joined(separator: "\n")
-}
-
 extension ShellArguments {
     /// Nil if no option asks for a query.
-    func query() throws(ShellError) -> QueryObject? { try QueryWords.query { word("--\($0)") } }
+    func query() throws(ShellError) -> QueryObject? { try QueryWords.query { word($0) } }
 }

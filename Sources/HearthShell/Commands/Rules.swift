@@ -17,10 +17,10 @@ extension ShellCommand {
             explain    decide one operation on the data that is there, as whoever 'as' says, and tell why
             test       run files of test cases against the rules in force
             denials    the last requests that were denied, the newest first
-            -y         put: do not ask
-            -n N       denials: so many (default 20)
             """, words: .subcommands(["show", "check", "put", "explain", "test", "denials"]),
-        options: ["-y": false, "-n": true]
+        options: [
+            .init(name: "yes", letter: "y", value: nil, help: "put: do not ask"), .limit("denials: so many (default 20)"),
+        ]
     ) { (session, arguments) throws(ShellError) in
         let words = arguments.words.dropFirst().map(\.text)
         switch (arguments.words.first?.text, words.count) {
@@ -33,7 +33,7 @@ extension ShellCommand {
         case ("put", 1): try await session.putRules(words[0], arguments)
         case ("explain", 2...): try await session.explain(arguments)
         case ("test", 1...): try await session.testRules(words)
-        case ("denials", 0): try await session.listDenials(try arguments.count("-n") ?? 20)
+        case ("denials", 0): try await session.listDenials(try arguments.count("limit") ?? 20)
         default: throw arguments.misused("which of them?")
         }
     }
@@ -62,7 +62,7 @@ extension ShellSession {
     fileprivate func putRules(_ file: String, _ arguments: ShellArguments) async throws(ShellError) {
         let text = try await contents(of: file)
         try await put(text, of: file, isDry: true)
-        if !arguments.has("-y") { try confirm("replace the rules of this database by \(file)") }
+        if !arguments.has("yes") { try confirm("replace the rules of this database by \(file)") }
         try await change("put the rules of \(file) in force", as: JSONObject(["file": .text(file)])) {
             () throws(ShellError) in try await put(text, of: file, isDry: false)
         }

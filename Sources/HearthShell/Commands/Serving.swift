@@ -6,10 +6,11 @@ import WireProtocol
 extension ShellCommand {
     static let sessions = ShellCommand(
         name: "sessions", synopsis: "[-n N] [-l] | kick ID", summary: "Who is connected; or end somebody's connection.",
-        details: """
-            -n N    so many of them at most (default 100)
-            -l      with what they listen to
-            """, words: .subcommands(["kick"]), options: ["-n": true, "-l": false]
+        words: .subcommands(["kick"]),
+        options: [
+            .limit("so many of them at most (default 100)"),
+            .init(name: "long", letter: "l", value: nil, help: "with what they listen to"),
+        ], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         if arguments.words.first?.text == "kick" {
             try arguments.expect(2...2)
@@ -19,7 +20,7 @@ extension ShellCommand {
             }
         }
         try arguments.expect(0...0)
-        let answer = try await session.ask(.sessions(limit: try arguments.count("-n", in: 1...1000)))
+        let answer = try await session.ask(.sessions(limit: try arguments.count("limit", in: 1...1000)))
         let list = answer["sessions"]?.array?.compactMap(\.object) ?? []
         if session.isJSON { return try session.show(.object(answer)) { [] } }
         let rows = list.map { entry in
@@ -34,7 +35,7 @@ extension ShellCommand {
             head: ["id", "who", "from", "since", "by", "waiting", "database", "listens"], rows: rows)
         for (index, line) in table.lines(styleHead: { session.styled($0, .dim) }).enumerated() {
             try session.out.line(line)
-            guard index > 0, arguments.has("-l") else { continue }
+            guard index > 0, arguments.has("long") else { continue }
             for listen in list[index - 1]["at"]?.array?.compactMap(\.object) ?? [] {
                 let query = listen["query"].map { "  " + session.painter.line($0) } ?? ""
                 try session.out.line("    \(session.styled(listen["path"]?.printable ?? "", .key))\(query)")
@@ -44,57 +45,17 @@ extension ShellCommand {
         if count > list.count { try session.out.line(session.styled("\(list.count) of \(count)", .dim)) }
     }
 
-    static let stats = ShellCommand(name: "stats", summary: "Figures of the server and its databases.") {
-        (session, arguments) throws(ShellError) in
+    static let stats = ShellCommand(
+        name: "stats", summary: "Figures of the server and its databases.", runsAlone: true
+    ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...0)
         let figures = try await session.ask(.statistics)
         try session.show(.object(figures)) { session.lines(ofFigures: figures) }
     }
-
-    static let databases = ShellCommand(
-        name: "databases", summary: "The databases of the server, their sizes and where their rules come from."
-    ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...0)
-        let answer = try await session.ask(.databases)
-        let rows = (answer["databases"]?.array ?? []).compactMap(\.object).map { entry in
-            [
-                (entry["name"]?.text ?? "") + (entry["default"]?.bool == true ? " (default)" : ""),
-                "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))", entry["rules"]?.text ?? "",
-            ]
-        }
-        try session.show(.object(answer), table: rows, head: ["database", "files", "rules"])
-    }
-
-    static let backup = ShellCommand(
-        name: "backup", summary: "Have the server copy the database into a file of its data folder.",
-        details: """
-            The file is in 'backups' of the server's data folder, and its name is printed: no other place can be named from here. 'hearth
-            backup FILE', on the server's machine, writes to any. 'hearth restore' reads the file.
-            """
-    ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...0)
-        if session.isDry {
-            return try await session.change("copy the database", as: JSONObject()) { () throws(ShellError) in }
-        }
-        let answer = try await session.ask(.backup)
-        try session.show(.object(answer)) {
-            let bytes = ByteText(Int(clamping: answer["bytes"]?.integer ?? 0))
-            return ["\(answer["file"]?.printable ?? ""): up to sequence \(answer["sequence"]?.integer ?? 0), \(bytes)"]
-        }
-    }
-
-    static let log = ShellCommand(
-        name: "log", synopsis: "[-n N]", summary: "The last lines of the server's log.",
-        details: "-n N    so many lines (default 20)", options: ["-n": true]
-    ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...0)
-        let answer = try await session.ask(.log(limit: try arguments.count("-n", in: 1...1000) ?? 20))
-        try session.show(answer["lines"] ?? .array([])) { answer["lines"]?.array?.compactMap(\.printable) ?? [] }
-    }
 }
 
 extension ShellSession {
-    fileprivate func lines(ofFigures figures: JSONObject) -> [String] {
+    func lines(ofFigures figures: JSONObject) -> [String] {
         func number(_ name: String, in object: JSONObject? = nil) -> Int64 { (object ?? figures)[name]?.integer ?? 0 }
         func bytes(_ name: String, in object: JSONObject? = nil) -> String {
             "\(ByteText(Int(clamping: number(name, in: object))))"

@@ -12,14 +12,15 @@ extension ShellCommand {
         details: """
             What is at PATH goes first; --merge keeps it, but for the children that the JSON names. The file is checked
             before anything is written.
-            """, words: .files, options: ["--merge": false, "-y": false]
+            """, words: .files,
+        options: [.init(name: "merge", value: nil, help: "keep what is there"), .yes]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...2)
         let file = arguments.words[0].text
         let base = try session.path(arguments.words.count > 1 ? arguments.words[1] : nil)
-        let merges = arguments.has("--merge")
+        let merges = arguments.has("merge")
         let bytes = try await session.check(file, base: base, merges: merges)
-        if !merges, !arguments.has("-y"), try await session.page(base, limit: 1).node.type != "null" {
+        if !merges, !arguments.has("yes"), try await session.page(base, limit: 1).node.type != "null" {
             try session.confirm("\(base) is not empty, and everything there will be replaced")
         }
         let change = JSONObject(["path": .text("\(base)"), "file": .text(file), "bytes": .integer(Int64(bytes))])

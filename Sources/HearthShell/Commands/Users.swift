@@ -15,17 +15,22 @@ extension ShellCommand {
         details: """
             WHO is a user's id, or an email address.
 
-            list       by id, so many at most as -n says (default 100)
-            create     --password TEXT (asked for if it is missing), --name TEXT, --uid ID
+            list       by id
+            create     asks for a password unless --password has it
             claims     show what rules see in auth.token besides the usual, or replace it; {} removes it
             revoke     end all sessions of a user, who has to sign in again
-            delete     for good; -y does not ask
+            delete     for good
             """, words: .subcommands(subcommands),
-        options: ["-n": true, "-y": false, "--password": true, "--name": true, "--uid": true]
+        options: [
+            .limit("list: so many at most (default 100)"),
+            .init(name: "yes", letter: "y", value: nil, help: "delete: do not ask"),
+            .init(name: "password", value: "TEXT", help: "create"), .init(name: "name", value: "TEXT", help: "create"),
+            .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
+        ]
     ) { (session, arguments) throws(ShellError) in
         let words = arguments.words.dropFirst()
         switch (arguments.words.first?.text ?? "list", words.count) {
-        case ("list", 0): try await session.listUsers(try arguments.count("-n") ?? 100)
+        case ("list", 0): try await session.listUsers(try arguments.count("limit") ?? 100)
         case ("get", 1):
             let user = try await session.user(words[1])
             try session.show(.object(user)) { session.painter.lines(.object(session.readable(user))) }
@@ -109,14 +114,14 @@ extension ShellSession {
     }
 
     fileprivate func createUser(_ email: String?, _ arguments: ShellArguments) async throws(ShellError) {
-        var password = arguments["--password"]
+        var password = arguments["password"]
         if password == nil, email != nil, !isDry, let prompter {
             password = prompter.secret("Password (none: empty): ")
             if password == nil { throw .stopped }
         }
         let user = JSONObject([
             "email": email.map { .text($0) }, "password": password.flatMap { $0.isEmpty ? nil : .text($0) },
-            "displayName": arguments["--name"].map { .text($0) }, "localId": arguments["--uid"].map { .text($0) },
+            "displayName": arguments["name"].map { .text($0) }, "localId": arguments["uid"].map { .text($0) },
         ])
         if isDry {
             return try await change("create \(email ?? "a user")", as: JSONObject(["email": user["email"]])) {
@@ -140,7 +145,7 @@ extension ShellSession {
 
     fileprivate func deleteUser(_ word: Word, _ arguments: ShellArguments) async throws(ShellError) {
         let id = try await user(word)["localId"] ?? .null
-        if !arguments.has("-y") { try confirm("delete the account of \(word.text) for good") }
+        if !arguments.has("yes") { try confirm("delete the account of \(word.text) for good") }
         try await change("delete the account of \(word.text)", as: JSONObject(["localId": id])) {
             () throws(ShellError) in
             _ = try await call("POST", try await accounts(":delete"), JSONObject(["localId": id]).bytes)

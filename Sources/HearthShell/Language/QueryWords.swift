@@ -3,15 +3,15 @@ package import WireProtocol
 
 /// The options that make a query of a path, on the command line and in the shell.
 package enum QueryWords {
-    package static let options: [(name: String, value: String, help: String)] = [
-        ("order-by", "ORDER", "key, value, priority, or a path below the children as /PATH"),
-        ("limit-to-first", "N", "the first N children in that order"),
-        ("limit-to-last", "N", "the last N"),
-        ("start-at", "JSON", "children from this value on"),
-        ("start-after", "JSON", "children behind this value"),
-        ("end-at", "JSON", "children up to this value"),
-        ("end-before", "JSON", "children before this value"),
-        ("equal-to", "JSON", "children of this value"),
+    package static let options = [
+        CommandOption(name: "order-by", value: "ORDER", help: "key, value, priority, or a path below the children as /PATH"),
+        CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
+        CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
+        CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),
+        CommandOption(name: "start-after", value: "JSON", help: "children behind this value"),
+        CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
+        CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
+        CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
     ]
 
     package static let details = """

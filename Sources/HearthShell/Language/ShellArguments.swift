@@ -1,43 +1,31 @@
 import JSONTree
 import WireProtocol
 
-/// The words behind a command, options apart.
-struct ShellArguments {
-    /// Options of a command: the names with their dashes, and whether a value stands behind.
-    typealias Options = [String: Bool]
-
+/// The words after a command, without its options.
+package struct ShellArguments {
     let command: ShellCommand
-    private(set) var words: [Word] = []
-    private var options: [String: Word] = [:]
+    let words: [Word]
+    private let options: [String: Word]
 
     init(_ command: ShellCommand, _ all: [Word]) throws(ShellError) {
-        self.command = command
         if command.takesCommand {
-            words = all
+            self.init(command, all, options: [:])
             return
         }
-        var rest = all[...]
-        while let word = rest.popFirst() {
-            guard !word.isLiteral, word.text.hasPrefix("-"), word.text.count > 1,
-                // A negative number is a value.
-                !(word.text.dropFirst().first?.isNumber ?? false)
-            else {
-                words.append(word)
-                continue
-            }
-            guard let hasValue = command.options[word.text] else {
-                let suggestion = Suggestion.text(for: word.text, among: command.options.keys.sorted())
-                throw misused("unknown option \(word.text)\(suggestion)")
-            }
-            guard hasValue else {
-                options[word.text] = Word("")
-                continue
-            }
-            guard let value = rest.popFirst() else { throw misused("\(word.text) needs a value") }
-            options[word.text] = value
+        do throws(ShellError) {
+            let words = try CommandWords(all, options: command.options)
+            self.init(command, words.arguments, options: words.options)
+        } catch {
+            throw Self.misused(error.message ?? "", command)
         }
     }
 
+    /// - parameter options: by their long names, without dashes.
+    package init(_ command: ShellCommand, _ words: [Word], options: [String: Word]) {
+        (self.command, self.words, self.options) = (command, words, options)
+    }
+
+    /// The text of an option, by its long name without dashes.
     subscript(name: String) -> String? { options[name]?.text }
 
     /// As it was written, for what may be JSON.
@@ -48,7 +36,7 @@ struct ShellArguments {
     func count(_ name: String, in range: ClosedRange<Int> = 1...1_000_000) throws(ShellError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw misused("\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
+            throw misused("--\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }
@@ -60,7 +48,11 @@ struct ShellArguments {
         }
     }
 
-    func misused(_ why: String) -> ShellError { .usage("\(why); usage: \(command.usage)") }
+    func misused(_ why: String) -> ShellError { Self.misused(why, command) }
+
+    private static func misused(_ why: String, _ command: ShellCommand) -> ShellError {
+        .usage("\(why); usage: \(command.usage)")
+    }
 
     /// What stands behind a word, which is JSON: it need not be one word.
     func json(from index: Int) throws(ShellError) -> [UInt8] {

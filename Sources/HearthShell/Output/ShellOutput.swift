@@ -14,6 +14,9 @@ package protocol ShellOutput: AnyObject, Sendable {
     /// What the command writes from now on comes as it happens: it is not held up at the end of a page.
     func follow()
 
+    /// Makes an empty screen of a terminal, for a page that replaces the one before.
+    func clear()
+
     /// Writes whole lines. Waits for somebody who reads page by page, and throws ``ShellError/stopped`` when they have
     /// seen enough.
     func write(_ text: String) throws(ShellError)
@@ -26,6 +29,8 @@ package protocol ShellOutput: AnyObject, Sendable {
 }
 
 extension ShellOutput {
+    func clear() {}
+
     func line(_ text: String) throws(ShellError) { try write(text + "\n") }
 }
 
@@ -46,6 +51,8 @@ package final class StandardStreams: ShellOutput {
     package func begin() { pager?.begin() }
 
     package func follow() { pager?.follow() }
+
+    package func clear() { if StandardOutput.isTerminal { StandardOutput.control("\u{1B}[H\u{1B}[2J") } }
 
     package func write(_ text: String) throws(ShellError) {
         let text = StandardOutput.isTerminal ? Terminal.harmless(text) : text

@@ -1,5 +1,6 @@
 import HearthAdmin
 import HearthServer
+import HearthShell
 
 extension Command {
     static let users = Command(

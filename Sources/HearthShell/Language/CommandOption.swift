@@ -1,0 +1,36 @@
+/// An option of a command, on the command line and in the shell.
+package struct CommandOption: Sendable {
+    /// The long name, without dashes.
+    package var name: String
+    /// One letter that stands for it.
+    package var letter: Character?
+    /// The word for its value in help texts; nil for a flag.
+    package var value: String?
+    package var help: String
+
+    package init(name: String, letter: Character? = nil, value: String?, help: String) {
+        (self.name, self.letter, self.value, self.help) = (name, letter, value, help)
+    }
+
+    /// As help texts show it: `-n, --limit N`.
+    package var usage: String {
+        (letter.map { "-\($0), " } ?? "") + "--\(name)" + (value.map { " \($0)" } ?? "")
+    }
+
+    /// A line of help for each option, in two columns.
+    package static func help(for options: [CommandOption]) -> [String] {
+        let width = options.map(\.usage.count).max() ?? 0
+        return options.map { option in
+            let padding = String(repeating: " ", count: width - option.usage.count)
+            return "  \(option.usage)\(padding)  \(option.help)"
+        }
+    }
+}
+
+extension CommandOption {
+    package static let yes = CommandOption(name: "yes", letter: "y", value: nil, help: "do not ask before much is lost")
+
+    static func limit(_ help: String) -> CommandOption {
+        CommandOption(name: "limit", letter: "n", value: "N", help: help)
+    }
+}

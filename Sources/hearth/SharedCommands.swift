@@ -1,0 +1,26 @@
+import HearthShell
+
+/// The commands that the shell has, too: the words, the options, the questions and the output are the same.
+extension Command {
+    static let shared = ShellCommand.all.filter(\.runsAlone).map { Command($0) }
+
+    private init(_ command: ShellCommand) {
+        let about = "Also a command of 'hearth shell'. As an administrator: --key FILE; none in development mode."
+        let own = command.options.map(\.name)
+        self.init(
+            name: command.name, synopsis: "[URL] \(command.synopsis)", summary: command.summary,
+            details: command.details.isEmpty ? about : "\(command.details)\n\n\(about)",
+            options: command.options + ShellRun.options.filter { !own.contains($0.name) } + ServerAddress.options
+        ) { arguments throws(UsageError) in
+            var words = arguments.positional
+            let address = try ServerAddress(arguments, takingURLFrom: &words)
+            var options: [String: Word] = [:]
+            for name in own { options[name] = arguments[name].map { Word($0) } }
+            let call = ShellArguments(command, words.map { Word($0) }, options: options)
+            let run = ShellRun(address, arguments, pages: false, asks: true)
+            return try run { shell in
+                shell.run(call) { "hearth \(command.name): \($0)" }
+            }
+        }
+    }
+}
