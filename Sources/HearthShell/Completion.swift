@@ -20,7 +20,7 @@ struct Completer {
         case .path: return index == 0 ? await paths(start, line) : .none
         case .databases: return index == 0 ? choose(await databases, start, behind: line) : .none
         case .commands: return index == 0 ? choose(ShellCommand.all.map(\.name), start, behind: line) : .none
-        case .files: return index == 1 ? await paths(start, line) : .none
+        case .files: return index == 0 ? await paths(start, line) : .none
         case .subcommands(let names):
             if index == 0 { return choose(names, start, behind: line) }
             let takesPath = known.name == "rules" && words[command + 1].text == "explain"

@@ -27,8 +27,10 @@ package final class Shell: Sendable {
     package init(_ session: ShellSession) { self.session = session }
 
     /// From now on ^C ends the command that runs, not the program.
-    package func takeInterrupts(on loop: EventLoop) throws(SystemError) {
-        try Signals.forward([SIGINT], to: loop) { [self] _ in interrupt() }
+    ///
+    /// - parameter signals: also others that are to do that.
+    package func takeInterrupts(_ signals: [Int32] = [SIGINT], on loop: EventLoop) throws(SystemError) {
+        try Signals.forward(signals, to: loop) { [self] _ in interrupt() }
     }
 
     /// What ^C does.
@@ -48,9 +50,11 @@ package final class Shell: Sendable {
 
     /// Runs one command as a command of the program.
     ///
-    /// - parameter describe: adds the name of the program to what went wrong.
-    package func run(_ arguments: ShellArguments, describe: @escaping @Sendable (String) -> String) -> Outcome {
-        wait { await self.perform(describe) { (session) throws(ShellError) in try await session.run(arguments) } }
+    package func run(_ arguments: ShellArguments) -> Outcome {
+        let program = session.program.map { "hearth \($0): " } ?? ""
+        return wait {
+            await self.perform({ program + $0 }) { (session) throws(ShellError) in try await session.run(arguments) }
+        }
     }
 
     /// Runs the lines of a script up to the first that fails.

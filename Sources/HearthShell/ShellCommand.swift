@@ -18,7 +18,7 @@ package struct ShellCommand: Sendable {
 
     package var name: String
     /// Another name for it.
-    var alias: String?
+    package var alias: String?
     package var synopsis = ""
     package var summary: String
     package var details = ""
@@ -33,7 +33,8 @@ package struct ShellCommand: Sendable {
     var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
 
     package static let all: [ShellCommand] = [
-        ls, cd, pwd, get, tree, query, count, watch, history, set, update, push, rm, mv, cp, importing, export, rules,
+        ls, cd, pwd, get, tree, query, count, watch, history, set, update, push, remove, mv, cp, importing, export,
+        rules,
         users, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
     ]
 

@@ -14,8 +14,9 @@ package enum ShellError: Error {
     package init(_ error: ConnectionError) {
         switch error {
         case .cancelled: self = .stopped
-        case .disconnected: self = .lost("\(error)")
-        case .refused, .rateExceeded, .protocolError, .slowReader: self = .failed("\(error)")
+        case .disconnected(.handshakeRefused): self = .failed("\(error)")
+        case .disconnected, .protocolError: self = .lost("\(error)")
+        case .refused, .rateExceeded, .slowReader: self = .failed("\(error)")
         }
     }
 

@@ -53,11 +53,19 @@ package final class ShellSession: @unchecked Sendable {
     package let out: any ShellOutput
     /// Nobody is there to be asked if it is nil.
     let prompter: (any ShellPrompter)?
-    package var isJSON: Bool
+    package var format: OutputFormat
+    var isJSON: Bool { format.isJSON }
     /// Changes are shown, not made.
     package var isDry: Bool
     /// Yes to all questions.
     package var isSure: Bool
+    /// The name of the program's command that the session runs, as in `hearth get`; nil in a shell. Without a
+    /// credential such a command reads and writes as somebody signed out, not as an administrator.
+    let program: String?
+    /// Whether `-` stands for standard input, from which no commands come.
+    let readsInput: Bool
+    /// The time, for lines that begin with it.
+    let clock: @Sendable () -> String
     /// Where paths begin.
     var place: Path
     var acting: Acting?
@@ -66,94 +74,139 @@ package final class ShellSession: @unchecked Sendable {
     /// Somebody has asked to leave.
     package var isOver = false
     private var connection: Connection?
+    /// Of somebody signed out.
+    private var guest: Connection?
     private var knownProject: String?
 
     package init(
-        _ target: Target, _ out: any ShellOutput, prompter: (any ShellPrompter)? = nil, isJSON: Bool = false,
-        isDry: Bool = false, isSure: Bool = false
+        _ target: Target, _ out: any ShellOutput, prompter: (any ShellPrompter)? = nil,
+        format: OutputFormat = .text, isDry: Bool = false, isSure: Bool = false, program: String? = nil,
+        readsInput: Bool = false, clock: @escaping @Sendable () -> String = { Moment.text(WallClock.milliseconds) }
     ) {
         self.target = target
         self.out = out
         self.prompter = prompter
-        self.isJSON = isJSON
+        self.format = format
         self.isDry = isDry
         self.isSure = isSure
+        self.program = program
+        self.readsInput = readsInput
+        self.clock = clock
         place = target.url.path
     }
 
     // MARK: Connections
 
+    /// As whom a connection acts.
+    private enum Identity {
+        case administrator
+        case guest
+        /// JSON text of what rules see as `auth`.
+        case acting([UInt8])
+    }
+
+    /// As whom the session reads and writes.
+    private var identity: Identity {
+        if let acting { return .acting(acting.auth) }
+        return program != nil && target.credential == nil ? .guest : .administrator
+    }
+
     /// The administrator's connection; makes one if there is none.
     package func administrator() async throws(ShellError) -> Connection {
+        do throws(ConnectionError) { return try await administratorConnection() } catch { throw described(error) }
+    }
+
+    private func administratorConnection() async throws(ConnectionError) -> Connection {
         if let connection { return connection }
-        let new = try await open(acting: nil)
+        let new = try await open(.administrator)
         connection = new
         return new
     }
 
     /// The connection that reads and writes.
     func data() async throws(ShellError) -> Connection {
-        guard let acting else { return try await administrator() }
-        if let (connection, since) = acting.connection, ContinuousClock.now - since < Self.actingMax {
-            return connection
-        }
-        let new = try await open(acting: acting.auth)
-        self.acting?.connection = (new, .now)
-        return new
+        do throws(ConnectionError) { return try await dataConnection() } catch { throw described(error) }
     }
+
+    /// As ``data()``, for those to whom the reason of a failure matters.
+    func dataConnection() async throws(ConnectionError) -> Connection {
+        switch identity {
+        case .administrator: return try await administratorConnection()
+        case .guest:
+            if let guest { return guest }
+            let new = try await open(.guest)
+            guest = new
+            return new
+        case .acting:
+            if let (connection, since) = acting?.connection, ContinuousClock.now - since < Self.actingMax {
+                return connection
+            }
+            let new = try await connect()
+            acting?.connection = (new, .now)
+            return new
+        }
+    }
+
+    /// A new connection that reads and writes. The caller closes it.
+    func connect() async throws(ConnectionError) -> Connection { try await open(identity) }
 
     /// The value at a place, as whoever the shell acts as; nil if its text has more bytes. It comes by a connection of
     /// its own, which reads no more than that.
     func get(_ path: Path, bytesMax: Int) async throws(ShellError) -> CanonicalJSON? {
         var options = target.options
         options.messageBytesMax = bytesMax + Self.messageOverhead
-        let connection = try await open(acting: acting?.auth, options)
-        defer { connection.close() }
         do throws(ConnectionError) {
+            let connection = try await open(identity, options)
+            defer { connection.close() }
             let value = try await connection.get(path)
             return value.bytes.count > bytesMax ? nil : value
         } catch .protocolError {
             return nil
         } catch {
-            throw ShellError(error)
+            throw described(error)
         }
     }
 
     /// What an answer has around its value, generously.
     private static let messageOverhead = 1000
 
-    private func open(acting: [UInt8]?, _ options: ConnectionOptions? = nil) async throws(ShellError) -> Connection {
-        let (target, url) = (target, target.url)
-        let new: Connection
-        do throws(ConnectionError) {
-            new = try await Connection.open(url, on: target.loop, options: options ?? target.options)
-        } catch {
-            guard case .disconnected(.unreachable(let text)) = error else { throw ShellError(error) }
-            throw .lost("cannot reach \(url): \(text)\(ConnectionHint(error, url).text)")
-        }
-        do throws(ConnectionError) {
-            if let credential = target.credential, acting == nil {
-                try await new.authenticate(credential)
-            } else {
-                let token = try await target.credential?.token(on: target.loop, options: target.options).text
-                try await new.authenticate(token ?? Target.developer, acting: acting)
+    private func open(
+        _ identity: Identity, _ options: ConnectionOptions? = nil
+    ) async throws(ConnectionError) -> Connection {
+        let target = target
+        let new = try await Connection.open(target.url, on: target.loop, options: options ?? target.options)
+        switch (identity, target.credential) {
+        case (.guest, _): break
+        case (.administrator, let credential?): try await new.authenticate(credential)
+        case (_, let credential):
+            var auth: [UInt8]?
+            if case .acting(let text) = identity { auth = text }
+            let token = try await credential?.token(on: target.loop, options: target.options).text
+            do throws(ConnectionError) {
+                try await new.authenticate(token ?? Target.developer, acting: auth)
+            } catch .refused where credential == nil {
+                throw .refused(
+                    status: "\(target.url) wants a credential",
+                    text: "--key FILE, of 'hearth admin create-key', or --auth TOKEN")
             }
-        } catch .refused where target.credential == nil {
-            throw .failed("\(url) wants a credential: --key FILE, of 'hearth admin create-key', or --auth TOKEN")
-        } catch {
-            throw ShellError(error)
         }
         return new
+    }
+
+    /// An error with the server that it is about.
+    func described(_ error: ConnectionError) -> ShellError {
+        guard case .disconnected(.unreachable(let text)) = error else { return ShellError(error) }
+        return .lost("cannot reach \(target.url): \(text)\(ConnectionHint(error, target.url).text)")
     }
 
     /// When a connection is lost meanwhile, whatever comes next makes another one.
     func noticingLoss<Value>(_ body: () async throws(ShellError) -> Value) async throws(ShellError) -> Value {
         do throws(ShellError) { return try await body() } catch {
-            if case .lost = error {
-                connection = nil
-                acting?.connection = nil
-            }
-            throw error
+            guard case .lost(let text) = error else { throw error }
+            (connection, guest) = (nil, nil)
+            acting?.connection = nil
+            let isNamed = text.hasPrefix("cannot reach ") || text.hasPrefix("\(target.url): ")
+            throw .lost(isNamed ? text : "\(target.url): \(text)")
         }
     }
 
@@ -167,6 +220,8 @@ package final class ShellSession: @unchecked Sendable {
             throw error
         }
         connection?.close()
+        guest?.close()
+        guest = nil
         acting?.connection?.0.close()
         acting?.connection = nil
         place = .root
@@ -261,16 +316,32 @@ package final class ShellSession: @unchecked Sendable {
 
     func styled(_ text: String, _ style: Style) -> String { style(text, out.isColoured) }
 
-    /// What a command found out: as JSON on one line, or as lines for people.
-    func show(_ value: @autoclosure () -> JSONValue, _ lines: () -> [String]) throws(ShellError) {
-        if isJSON { return try out.line(String(decoding: value().bytes, as: UTF8.self)) }
-        for line in lines() { try out.line(line) }
+    /// What a command found out: as JSON, or as lines for people.
+    ///
+    /// - parameter elements: those of a list, if the value is not the list itself.
+    func show(
+        _ value: @autoclosure () -> JSONValue, elements: @autoclosure () -> [JSONValue]? = nil, _ lines: () -> [String]
+    ) throws(ShellError) {
+        switch format {
+        case .text, .raw: for line in lines() { try out.line(line) }
+        case .json: try out.line(String(decoding: value().bytes, as: UTF8.self))
+        case .jsonl:
+            for element in elements() ?? value().array ?? [value()] {
+                try out.line(String(decoding: element.bytes, as: UTF8.self))
+            }
+        }
     }
 
     /// Columns that are as wide as what stands in them.
-    func show(_ value: @autoclosure () -> JSONValue, table rows: [[String]], head: [String]) throws(ShellError) {
-        try show(value()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
+    func show(
+        _ value: @autoclosure () -> JSONValue, elements: @autoclosure () -> [JSONValue]? = nil, table rows: [[String]],
+        head: [String]
+    ) throws(ShellError) {
+        try show(value(), elements: elements()) { Table(head: head, rows: rows).lines { self.styled($0, .dim) } }
     }
+
+    /// Says something to people, beside the results.
+    func tell(_ text: String) { out.writeError((program.map { "hearth \($0): " } ?? "") + text) }
 
     // MARK: Changing
 

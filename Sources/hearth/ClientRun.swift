@@ -26,16 +26,6 @@ struct ClientRun: Sendable {
         self.init(name, try ServerAddress(arguments, at: place))
     }
 
-    /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.
-    func callAsFunction(
-        endsOnSignal: Bool = false, _ body: @escaping @Sendable (Connection) async throws(ConnectionError) -> Void
-    ) -> ExitCode {
-        onLoop(endsOnSignal: endsOnSignal) { loop throws(ConnectionError) in
-            try await body(try await connect(on: loop))
-            return .success
-        }
-    }
-
     /// A connection, signed in.
     func connect(on loop: EventLoop) async throws(ConnectionError) -> Connection {
         let connection = try await Connection.open(address.url, on: loop, options: address.options)
@@ -109,7 +99,9 @@ struct ClientRun: Sendable {
     /// Says what is about to be destroyed, and where: the address may come from a key or the environment.
     func announce(_ what: String) { StandardError.write("hearth \(name): \(what) at \(address.url)\n") }
 
-    /// As above, for what makes its connections itself, on a loop of its own.
+    /// Runs work on a loop of its own.
+    ///
+    /// - parameter endsOnSignal: whether SIGINT and SIGTERM cancel `body`, which then ends the command well.
     func onLoop(
         endsOnSignal: Bool = false, _ body: @escaping @Sendable (EventLoop) async throws(ConnectionError) -> ExitCode
     ) -> ExitCode {

@@ -4,6 +4,8 @@ import HearthShell
 /// A subcommand: its name, its place in the help text, and what it does.
 struct Command: Sendable {
     var name: String
+    /// Another name for it.
+    var alias: String?
     /// What stands behind the name on the line.
     var synopsis: String
     var summary: String
@@ -16,9 +18,10 @@ struct Command: Sendable {
 
     static let all: [Command] =
         [
-            serve, shell, get, set, push, update, remove, watch, export, importing,
+            serve, shell,
         ] + shared + [
-            backup, restore, check, doctor, health, ping, rules, users, admin, console, generate, bench, echo, version,
+            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, console, generate,
+            bench, echo, version,
         ]
 
     /// What the command says of itself, unless its results have got lost.
@@ -41,7 +44,7 @@ struct Command: Sendable {
         case "--version": return perform(["version"])
         default: break
         }
-        guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
+        guard let command = named(name) else { return unknown(name) }
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) { return help(name) }
         do throws(UsageError) {
             return try command.run(try Arguments(rest, options: command.options, handsOn: command.handsOn))
@@ -56,10 +59,12 @@ struct Command: Sendable {
             StandardOutput.line(overview)
             return .success
         }
-        guard let command = all.first(where: { $0.name == name }) else { return unknown(name) }
+        guard let command = named(name) else { return unknown(name) }
         StandardOutput.line(command.help)
         return .success
     }
+
+    private static func named(_ name: String) -> Command? { all.first { $0.name == name || $0.alias == name } }
 
     private static func unknown(_ name: String) -> ExitCode {
         let suggestion = Suggestion.text(for: name, among: all.map(\.name))

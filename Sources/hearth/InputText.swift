@@ -36,11 +36,6 @@ struct InputText {
     func value(for target: WriteTarget) throws(UsageError) -> CanonicalJSON {
         try UsageError.of { () throws(ShellError) in try input.value(for: target) }
     }
-
-    /// The values of an update.
-    func assignments(base: Path) throws(UsageError) -> [WireAssignment] {
-        try UsageError.of { () throws(ShellError) in try input.assignments(base: base) }
-    }
 }
 
 extension UsageError {

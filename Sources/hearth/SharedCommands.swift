@@ -5,10 +5,12 @@ extension Command {
     static let shared = ShellCommand.all.filter(\.runsAlone).map { Command($0) }
 
     private init(_ command: ShellCommand) {
-        let about = "Also a command of 'hearth shell'. As an administrator: --key FILE; none in development mode."
+        let about = """
+            Also a command of 'hearth shell'. A PATH that does not begin with / is below the path of the URL.
+            """
         let own = command.options.map(\.name)
         self.init(
-            name: command.name, synopsis: "[URL] \(command.synopsis)", summary: command.summary,
+            name: command.name, alias: command.alias, synopsis: "[URL] \(command.synopsis)", summary: command.summary,
             details: command.details.isEmpty ? about : "\(command.details)\n\n\(about)",
             options: command.options + ShellRun.options.filter { !own.contains($0.name) } + ServerAddress.options
         ) { arguments throws(UsageError) in
@@ -17,9 +19,9 @@ extension Command {
             var options: [String: Word] = [:]
             for name in own { options[name] = arguments[name].map { Word($0) } }
             let call = ShellArguments(command, words.map { Word($0) }, options: options)
-            let run = ShellRun(address, arguments, pages: false, asks: true)
+            let run = ShellRun(address, arguments, program: command.name)
             return try run { shell in
-                shell.run(call) { "hearth \(command.name): \($0)" }
+                shell.run(call)
             }
         }
     }

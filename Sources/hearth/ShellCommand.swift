@@ -32,7 +32,7 @@ extension Command {
         let script = try arguments["file"].map { (path) throws(UsageError) in try InputText(contentsOf: path).lines }
         let readsCommands = line == nil && script == nil && words.isEmpty
         let isInteractive = readsCommands && ShellRun.hasTerminal
-        let run = ShellRun(address, arguments, pages: isInteractive, asks: isInteractive || !readsCommands)
+        let run = ShellRun(address, arguments, isInteractive: isInteractive, readsInput: !readsCommands)
         return try run { shell in
             if let line { return shell.run(line: line) }
             if let script { return shell.run(script: AnySequence(script), name: arguments["file"] ?? "") }

@@ -1,12 +1,13 @@
 import EventLoop
 import Glibc
+import HearthServer
 import HearthShell
 
 /// Runs commands of the shell in this process, with a loop and a session of their own.
 struct ShellRun {
     /// The options that say how.
     static let options: [Arguments.Option] = [
-        .init(name: "json", letter: "j", value: nil, help: "answers as JSON"),
+        OutputFormat.option, .init(name: "json", letter: "j", value: nil, help: "the same as -o json"),
         .init(name: "dry-run", value: nil, help: "show what would change, and change nothing"),
         .yes,
     ]
@@ -16,28 +17,60 @@ struct ShellRun {
 
     private let address: ServerAddress
     private let arguments: Arguments
-    private let pages: Bool
-    private let asks: Bool
+    /// The command that runs alone; nil for a shell.
+    private let program: String?
+    private let isInteractive: Bool
+    private let readsInput: Bool
 
+    /// One command of the program.
+    init(_ address: ServerAddress, _ arguments: Arguments, program: String) {
+        (self.address, self.arguments, self.program) = (address, arguments, program)
+        (isInteractive, readsInput) = (false, true)
+    }
+
+    /// A shell.
+    ///
     /// - parameters:
-    ///   - pages: long output comes page by page.
-    ///   - asks: questions are asked, at a terminal. Otherwise they count as answered with no.
-    init(_ address: ServerAddress, _ arguments: Arguments, pages: Bool, asks: Bool) {
-        (self.address, self.arguments, self.pages, self.asks) = (address, arguments, pages, asks && Self.hasTerminal)
+    ///   - isInteractive: commands come from a terminal.
+    ///   - readsInput: they do not come from standard input.
+    init(_ address: ServerAddress, _ arguments: Arguments, isInteractive: Bool, readsInput: Bool) {
+        (self.address, self.arguments, program) = (address, arguments, nil)
+        (self.isInteractive, self.readsInput) = (isInteractive, readsInput)
+    }
+
+    /// Values that a program gets are as the server has them.
+    private var format: OutputFormat {
+        get throws(UsageError) {
+            guard let name = arguments["output"], !name.isEmpty else {
+                if arguments.flag("json") { return .json }
+                return program != nil && isatty(STDOUT_FILENO) == 0 ? .raw : .text
+            }
+            guard let format = OutputFormat(named: name) else {
+                let names = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw UsageError(message: "--output must be table or one of \(names), not '\(name)'")
+            }
+            guard !arguments.flag("json") || format == .json else {
+                throw UsageError(message: "use --json or --output, not both")
+            }
+            return format
+        }
     }
 
     func callAsFunction(_ body: (Shell) -> Shell.Outcome) throws(UsageError) -> ExitCode {
+        let format = try format
         let loop: EventLoop
         let shell: Shell
         do throws(SystemError) {
             loop = try EventLoop(name: "shell")
             try loop.start()
+            let asks = (isInteractive || readsInput) && Self.hasTerminal
             let session = ShellSession(
                 .init(address.url, address.credential, on: loop, options: address.options),
-                StandardStreams(pages: pages), prompter: asks ? TerminalPrompter() : nil,
-                isJSON: arguments.flag("json"), isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"))
+                StandardStreams(pages: isInteractive), prompter: asks ? TerminalPrompter() : nil, format: format,
+                isDry: arguments.flag("dry-run"), isSure: arguments.flag("yes"), program: program,
+                readsInput: readsInput, clock: { "\(Timestamp(milliseconds: WallClock.milliseconds))" })
             shell = Shell(session)
-            try shell.takeInterrupts(on: loop)
+            try shell.takeInterrupts(isInteractive ? [SIGINT] : [SIGINT, SIGTERM], on: loop)
             Signals.ignoreFailedWrites()
         } catch {
             throw UsageError(message: "\(error)")

@@ -15,7 +15,7 @@ struct GenerateTests {
     /// Of a command, from its help.
     private func options(_ command: String) async throws -> [String] {
         try await HearthProcess.run("help", command).output.split(separator: "\n").compactMap { line in
-            line.hasPrefix("  --") ? String(line.dropFirst(4).prefix { $0 != " " }) : nil
+            line.firstMatch(of: /^  (-., )?--([a-z-]+)/).map { String($0.2) }
         }
     }
 

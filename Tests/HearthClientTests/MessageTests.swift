@@ -29,7 +29,7 @@ struct MessageTests {
         let shell = try await HearthProcess.run("shell", "ws://\(secure.address)", "ls")
         #expect(shell.errors.contains("its URL is wss://\(secure.address)"), "\(shell)")
         let address = try await HearthProcess.run("shell", plain.address)
-        #expect(address.code == 2 && address.errors.contains("is like ws://\(plain.address)"), "\(address)")
+        #expect(address.code == 64 && address.errors.contains("is like ws://\(plain.address)"), "\(address)")
     }
 
     @Test("a mistake in JSON does not point to the help")
@@ -38,7 +38,7 @@ struct MessageTests {
         #expect(
             outcome.code == 64 && outcome.errors.contains("invalid JSON") && !outcome.errors.contains("hearth help"))
         let usage = try await HearthProcess.run("set", "/a")
-        #expect(usage.errors.contains("'hearth help set'"))
+        #expect(usage.errors.hasSuffix("; usage: set PATH JSON [-y]\n"))
     }
 
     @Test("somebody who reads no more of a pipe is not told about it")

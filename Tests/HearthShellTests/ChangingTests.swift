@@ -72,7 +72,7 @@ struct ChangingTests {
             """)
         shell.session.isDry = true
         #expect(await shell.run("rm a") == "would remove /a, which is { 2 children, 21 B }\n")
-        shell.session.isJSON = true
+        shell.session.format = .json
         #expect(await shell.run("set a 1") == #"{"path":"/a","value":1,"dryRun":true}"# + "\n")
         shell.session.isDry = false
         #expect(await shell.run("get a/x") == "1\n")
@@ -111,7 +111,9 @@ struct ChangingTests {
             ("rm", "PATH is missing"), ("mv a", "too few words"), ("cp a b c", "too many words"),
             ("get a b", "too many words"), ("get a/.priority", "a priority cannot be read alone"),
             ("set a/.priority/b 1", "nothing stands below a priority"), ("nonsense", "there is no command 'nonsense'"),
-            ("ls -x", "unknown option -x"), ("ls -n", "-n needs a value"), ("ls -n x", "-n must be a number"),
+            ("ls -x", "unknown option -x"), ("ls -n", "-n needs a value"), ("ls -n x", "--limit must be a number"),
+            ("ls -n 1 --lmit 2", "unknown option --lmit (did you mean '--limit'?)"),
+            ("rm a -y=1", "-y takes no value"),
             ("dry", "COMMAND is missing"), ("help nonsense", "there is no command 'nonsense'"),
             ("set a/.priority 5", "there is no data here that could have a priority"),
         ] {
@@ -124,19 +126,19 @@ struct ChangingTests {
     func files() async throws {
         let shell = try ShellFixture()
         let file = shell.write(#"{"a":{".value":1,".priority":2},"b":[true]}"#, to: "in.json")
-        #expect(await shell.run("dry import \(file) x") == "would write 43 B of JSON to /x\n")
-        #expect(await shell.run("import \(file) x") == "/x: 43 B of JSON written\n")
+        #expect(await shell.run("dry import x \(file)") == "would write 43 B of JSON to /x\n")
+        #expect(await shell.run("import x \(file)") == "/x: 43 B of JSON written\n")
         #expect(await shell.run("get x") == #"{"a": {".priority": 2, ".value": 1}, "b": {"0": true}}"# + "\n")
-        #expect(await shell.run("import \(file) x") == "nothing was done\n")
-        #expect(await shell.run("import \(file) x --merge") == "/x: 43 B of JSON written\n")
+        #expect(await shell.run("import x \(file)") == "nothing was done\n")
+        #expect(await shell.run("import x \(file) --merge") == "/x: 43 B of JSON written\n")
         #expect(
-            await shell.run("import \(shell.folder.path) y") == "cannot read \(shell.folder.path): Is a directory\n")
+            await shell.run("import y \(shell.folder.path)") == "cannot read \(shell.folder.path): Is a directory\n")
         // A file that cannot have its name leaves nothing behind.
         #expect(await shell.run("export x \(shell.folder.path)/data").contains("cannot write"))
         #expect(access(shell.folder.path + "/data.part", F_OK) != 0)
         let bad = shell.write(#"{"a":"#, to: "bad.json")
-        #expect(await shell.run("import \(bad) x -y").contains("bad.json: "))
-        #expect(await shell.run("import /nonsense x -y").contains("cannot read /nonsense"))
+        #expect(await shell.run("import x \(bad) -y").contains("bad.json: "))
+        #expect(await shell.run("import x /nonsense -y").contains("cannot read /nonsense"))
         #expect(await shell.run("export x \(shell.folder.path)/out.json") == "\(shell.folder.path)/out.json: 48 B\n")
         #expect(shell.contents(of: "out.json") == #"{"a":{".priority":2,".value":1},"b":{"0":true}}"# + "\n")
         #expect(await shell.run("as ann export x").contains("is the administrator's"))

@@ -217,7 +217,7 @@ struct ServingTests {
             #expect(overview.contains("  \(command.name) "))
             let text = await shell.run("help \(command.name)")
             #expect(text.hasPrefix("usage: \(command.usage)\n\(command.summary)\n"))
-            for option in command.options.keys { #expect(text.contains(option), "\(command.name) \(option)") }
+            for option in command.options { #expect(text.contains(option.usage), "\(command.name) \(option.name)") }
         }
         #expect(await shell.run("help help").contains("usage: help [COMMAND]"))
         await shell.run("exit")

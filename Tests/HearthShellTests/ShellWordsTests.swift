@@ -44,12 +44,13 @@ struct ShellWordsTests {
         arguments: [
             (#"ls \-Ok"#, ["-Ok"], nil), (#"ls "-n" x"#, ["-n", "x"], nil), ("ls -5 -n 7", ["-5"], "7"),
             (#"ls -n "two words""#, [], "two words"), (#"ls -n two\ words x"#, ["x"], "two words"),
-            ("ls -n '7'", [], "7"),
+            ("ls -n '7'", [], "7"), ("ls --limit 7 a", ["a"], "7"), ("ls --limit=7", [], "7"), ("ls -n7 a", ["a"], "7"),
+            ("ls -- -n 7", ["-n", "7"], nil),
         ] as [(String, [String], String?)])
     func options(line: String, words: [String], value: String?) throws {
         let arguments = try ShellArguments(.ls, Array(try ShellWords.split(line).dropFirst()))
         #expect(arguments.words.map(\.text) == words)
-        #expect(arguments["-n"] == value)
+        #expect(arguments["limit"] == value)
     }
 
     @Test("a path whose first key begins with a dash is completed, and then found")

@@ -6,16 +6,16 @@ import WireProtocol
 /// Commands that change data.
 extension ShellCommand {
     private static let aboutJSON = """
-        JSON may have spaces. Null removes. {".sv":"timestamp"} is the server's time, {".sv":{"increment":N}} adds N to
-        what is there.
+        JSON may have spaces; - reads it from standard input. Null removes. {".sv":"timestamp"} is the server's
+        time, {".sv":{"increment":N}} adds N to what is there.
         """
 
     static let set = ShellCommand(
         name: "set", synopsis: "PATH JSON [-y]", summary: "Replace a value, or a priority (PATH/.priority).",
-        details: aboutJSON, words: .path, options: [.yes]
+        details: aboutJSON, words: .path, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let target = try session.target(arguments.words.first)
-        let json = try arguments.json(from: 1)
+        let json = try await session.json(arguments, from: 1)
         let value = try JSONInput(json).value(for: target)
         if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
         let change = try await session.change(of: target, to: value)
@@ -30,10 +30,10 @@ extension ShellCommand {
         details: """
             JSON is an object: each key is a path relative to PATH, and its value replaces what is there; what it does not
             name stays.
-            """ + "\n" + aboutJSON, words: .path, options: [.yes]
+            """ + "\n" + aboutJSON, words: .path, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let base = try session.path(arguments.words.first)
-        let json = try arguments.json(from: 1)
+        let json = try await session.json(arguments, from: 1)
         let assignments = try JSONInput(json).assignments(base: base)
         for target in assignments.map(\.target) where !target.isPriority {
             try await session.confirmLoss(of: target.path, "replace", arguments)
@@ -46,12 +46,12 @@ extension ShellCommand {
 
     static let push = ShellCommand(
         name: "push", synopsis: "PATH JSON", summary: "Add a child with a new key that sorts last, and print the key.",
-        details: aboutJSON, words: .path
+        details: aboutJSON, words: .path, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let path = try session.path(arguments.words.first)
         guard path.depth < Path.maximumDepth else { throw .usage("invalid path '\(path)': \(PathError.tooDeep)") }
         // Only the depth of the place matters for what may stand there.
-        let json = try arguments.json(from: 1)
+        let json = try await session.json(arguments, from: 1)
         let value = try JSONInput(json).value(for: WriteTarget(path: path.appending(Key(0))))
         if session.isDry {
             let change = session.json(of: WriteTarget(path: path), value)
@@ -64,14 +64,19 @@ extension ShellCommand {
         try session.show(.object(JSONObject(["name": .string(key.utf8)]))) { ["\(key)"] }
     }
 
-    static let rm = ShellCommand(
-        name: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
-        words: .paths, options: [.yes]
+    static let remove = ShellCommand(
+        name: "remove", alias: "rm", synopsis: "PATH... [-y]", summary: "Remove what is at and below a place.",
+        words: .paths, options: [.yes], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         guard !arguments.words.isEmpty else { throw arguments.misused("PATH is missing") }
         var paths: [Path] = []
         for word in arguments.words { paths.append(try session.path(word)) }
         for path in paths { try await session.confirmLoss(of: path, "remove", arguments) }
+        // The address of a command may come from a key or the environment.
+        if session.program != nil, !session.isDry {
+            let list = paths.map { "\($0)" }.joined(separator: ", ")
+            session.tell("remove \(list) at \(session.target.url)")
+        }
         for path in paths {
             let change = try await session.change(of: WriteTarget(path: path), to: .null)
             try await session.change(change.text, as: change.json) { () async throws(ShellError) in
@@ -104,6 +109,16 @@ extension ShellCommand {
 }
 
 extension ShellSession {
+    /// The JSON of a command, from standard input if the word is `-`.
+    func json(_ arguments: ShellArguments, from index: Int) async throws(ShellError) -> [UInt8] {
+        guard readsInput, arguments.words.count == index + 1, arguments.words[index].raw == "-" else {
+            return try arguments.json(from: index)
+        }
+        var bytes: [UInt8] = []
+        try await read("-") { (piece) throws(ImportFailure) in bytes += piece ?? [] }
+        return bytes
+    }
+
     /// More children than that are much.
     private static let muchChildren = 100
     /// How often a value is copied that changes while it is moved.
@@ -125,6 +140,8 @@ extension ShellSession {
     /// Asks before much goes.
     func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
         if isDry || isSure || arguments.has("yes") { return }
+        // Somebody who may not see how much it is cannot be asked.
+        if program != nil, try await top(path, limit: 1) == nil { return }
         let summary = try await summary(path)
         if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
     }

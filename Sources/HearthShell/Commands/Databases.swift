@@ -17,7 +17,8 @@ extension ShellCommand {
                 "\(ByteText(Int(clamping: entry["bytes"]?.integer ?? 0)))", entry["rules"]?.text ?? "",
             ]
         }
-        try session.show(.object(answer), table: rows, head: ["database", "files", "rules"])
+        try session.show(
+            .object(answer), elements: answer["databases"]?.array, table: rows, head: ["database", "files", "rules"])
     }
 
     static let use = ShellCommand(

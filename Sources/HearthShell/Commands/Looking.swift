@@ -28,7 +28,7 @@ extension ShellCommand {
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         let limit = try arguments.count("limit") ?? .max
-        var array = ArrayLines(out: session.out)
+        var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         var shown = 0
         var after: Key?
         repeat {
@@ -46,23 +46,34 @@ extension ShellCommand {
     }
 
     static let get = ShellCommand(
-        name: "get", synopsis: "[PATH] [--all]", summary: "Print a value.",
+        name: "get", synopsis: "[PATH] [OPTIONS]", summary: "Print a value, or what a query selects of it.",
         details: """
-            On a terminal, only the top of a value larger than 1 MB is shown, unless --all is given.
-            """, words: .path, options: [.init(name: "all", letter: "a", value: nil, help: "a large value as a whole, also on a terminal")]
+            A value that is not there is null. Priorities are shown as .priority. On a terminal the value is laid out in lines,
+            and only the top of a value larger than 1 MB is shown, unless --all is given.
+
+            \(QueryWords.details)
+            """, words: .path,
+        options: [
+            .init(name: "all", letter: "a", value: nil, help: "a large value as a whole, also on a terminal"),
+            .init(name: "shallow", value: nil, help: "the keys of an object alone, each with true"),
+        ] + QueryWords.options, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
-        if session.out.columns != nil, !session.isJSON, !arguments.has("all") {
-            let page = try await session.page(path, limit: 200)
-            guard try await session.isSmall(path, page) else {
-                try session.list(page, isFirst: true)
-                return try session.out.line(
-                    session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
-            }
+        let query = try arguments.query()
+        if arguments.has("shallow") {
+            guard query == nil else { throw arguments.misused("--shallow and a query do not go together") }
+            return try session.show(data: try await session.keys(path))
+        }
+        if session.out.columns != nil, query == nil, !session.isJSON, !arguments.has("all"),
+            let page = try await session.top(path, limit: 200), try await !session.isSmall(path, page)
+        {
+            try session.list(page, isFirst: true)
+            return try session.out.line(
+                session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
         }
         let connection = try await session.data()
-        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path) }
+        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path, query: query) }
         try session.show(data: value)
     }
 
@@ -129,9 +140,45 @@ extension ShellCommand {
 }
 
 extension ShellSession {
+    /// The first children of a node; nil if only an administrator may see them, and nobody has said to be one.
+    func top(_ path: Path, limit: Int) async throws(ShellError) -> NodePage? {
+        do throws(ShellError) { return try await page(path, limit: limit) } catch {
+            guard program != nil, case .failed = error else { throw error }
+            return nil
+        }
+    }
+
+    /// The keys of an object, each with true, or the value if it is none. The server reads the keys without the values,
+    /// however large these are (rest.md 2).
+    fileprivate func keys(_ path: Path) async throws(ShellError) -> CanonicalJSON {
+        let call = try await request(path, query: "shallow=true")
+        let text = try await reporting { () throws(ConnectionError) in
+            try await call.answer(on: target.loop, options: target.options)
+        }
+        guard let keys = try? CanonicalJSON.parse(text).value else {
+            throw .failed("the server answers what this shell does not understand")
+        }
+        return keys
+    }
+
+    /// A request for the value at a place, by whoever the session reads as. Nobody else can be acted as.
+    func request(_ path: Path, query: String) async throws(ShellError) -> HTTPCall {
+        guard acting == nil else { throw .failed("this is the administrator's: leave with 'as'") }
+        var call = HTTPCall(target.url.address(path, query: query))
+        guard let credential = target.credential ?? (program == nil ? .token(Target.developer) : nil) else {
+            return call
+        }
+        do throws(ConnectionError) {
+            try await call.authenticate(credential, on: target.loop, options: target.options)
+        } catch {
+            throw described(error)
+        }
+        return call
+    }
+
     /// Prints a value of the database.
     func show(data value: CanonicalJSON) throws(ShellError) {
-        if isJSON { return try out.line("\(value)") }
+        if isJSON || format == .raw { return try out.line("\(value)") }
         // Values that go to a file or another program may be large: they are not parsed.
         if out.columns == nil, !out.isColoured { return try out.line(JSONPainter.spaced(value.bytes)) }
         // What is deeper than is read here is printed as it is.
@@ -205,13 +252,16 @@ extension ShellSession {
 /// A JSON array that is written while its elements come, each on a line of its own.
 private struct ArrayLines {
     let out: any ShellOutput
+    /// Otherwise there are only the elements.
+    let isJSON: Bool
     /// The last line, which a comma or the end of the array is missing from.
     private var line = "["
     private var isEmpty = true
 
-    init(out: any ShellOutput) { self.out = out }
+    init(out: any ShellOutput, isJSON: Bool) { (self.out, self.isJSON) = (out, isJSON) }
 
     mutating func append(_ element: JSONObject) throws(ShellError) {
+        guard isJSON else { return try out.line(String(decoding: element.bytes, as: UTF8.self)) }
         if !isEmpty {
             try out.line(line + ",")
             line = ""
@@ -220,7 +270,7 @@ private struct ArrayLines {
         isEmpty = false
     }
 
-    func end() throws(ShellError) { try out.line(line + "]") }
+    func end() throws(ShellError) { if isJSON { try out.line(line + "]") } }
 }
 
 /// Draws or collects a subtree level by level, so far and so wide as is wanted.

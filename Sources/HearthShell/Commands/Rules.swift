@@ -19,7 +19,8 @@ extension ShellCommand {
             denials    the last requests that were denied, the newest first
             """, words: .subcommands(["show", "check", "put", "explain", "test", "denials"]),
         options: [
-            .init(name: "yes", letter: "y", value: nil, help: "put: do not ask"), .limit("denials: so many (default 20)"),
+            .init(name: "yes", letter: "y", value: nil, help: "put: do not ask"),
+            .limit("denials: so many (default 20)"),
         ]
     ) { (session, arguments) throws(ShellError) in
         let words = arguments.words.dropFirst().map(\.text)

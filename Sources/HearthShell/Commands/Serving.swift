@@ -22,7 +22,7 @@ extension ShellCommand {
         try arguments.expect(0...0)
         let answer = try await session.ask(.sessions(limit: try arguments.count("limit", in: 1...1000)))
         let list = answer["sessions"]?.array?.compactMap(\.object) ?? []
-        if session.isJSON { return try session.show(.object(answer)) { [] } }
+        if session.isJSON { return try session.show(.object(answer), elements: list.map { .object($0) }) { [] } }
         let rows = list.map { entry in
             [
                 entry["id"]?.text ?? "", entry["uid"]?.text ?? "-", entry["from"]?.text ?? "-",

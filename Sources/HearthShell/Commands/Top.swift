@@ -44,7 +44,9 @@ extension ShellSession {
         for number in 1...count {
             let figures = try await ask(.statistics)
             let now = ContinuousClock.now
-            let rates = before.map { ServerRates(from: $0.figures, to: figures, seconds: (now - $0.time) / .seconds(1)) }
+            let rates = before.map {
+                ServerRates(from: $0.figures, to: figures, seconds: (now - $0.time) / .seconds(1))
+            }
             before = (figures, now)
             let requests = Array(collector.take().prefix(10))
             let page = JSONObject([

@@ -8,7 +8,7 @@ import WireProtocol
 /// Commands that move large values between files and the server.
 extension ShellCommand {
     static let importing = ShellCommand(
-        name: "import", synopsis: "FILE [PATH] [--merge] [-y]", summary: "Read JSON of any size from a file.",
+        name: "import", synopsis: "[PATH] FILE [OPTIONS]", summary: "Read JSON of any size from a file.",
         details: """
             What is at PATH goes first; --merge keeps it, but for the children that the JSON names. The file is checked
             before anything is written.
@@ -16,8 +16,8 @@ extension ShellCommand {
         options: [.init(name: "merge", value: nil, help: "keep what is there"), .yes]
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(1...2)
-        let file = arguments.words[0].text
-        let base = try session.path(arguments.words.count > 1 ? arguments.words[1] : nil)
+        let file = arguments.words.last?.text ?? ""
+        let base = try session.path(arguments.words.count > 1 ? arguments.words[0] : nil)
         let merges = arguments.has("merge")
         let bytes = try await session.check(file, base: base, merges: merges)
         if !merges, !arguments.has("yes"), try await session.page(base, limit: 1).node.type != "null" {
@@ -39,14 +39,7 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...2)
         let path = try session.path(arguments.words.first)
-        guard session.acting == nil else { throw .failed("'export' is the administrator's: leave with 'as'") }
-        var call = HTTPCall(session.target.url.address(path, query: "format=export"))
-        do throws(ConnectionError) {
-            let credential = session.target.credential ?? .token(ShellSession.Target.developer)
-            try await call.authenticate(credential, on: session.target.loop, options: session.target.options)
-        } catch {
-            throw ShellError(error)
-        }
+        let call = try await session.request(path, query: "format=export")
         let name = arguments.words.count > 1 ? arguments.words[1].text : nil
         let file = name == "-" ? nil : name
         let output = try OutputFile(file)
@@ -55,7 +48,7 @@ extension ShellCommand {
         } catch {
             output.discard()
             if file == nil, StandardOutput.isAbandoned { throw .stopped }
-            throw output.failure.map { .failed($0) } ?? ShellError(error)
+            throw output.failure.map { .failed($0) } ?? session.described(error)
         }
         let bytes = try output.finish()
         guard let file else { return }
@@ -67,11 +60,11 @@ extension ShellCommand {
 extension ShellSession {
     private static let pieceBytes = 256 << 10
 
-    /// Reads a file in pieces; nil is the end of it.
+    /// Reads a file, or standard input for `-`, in pieces; nil is the end of it.
     func read(
         _ file: String, _ body: ([UInt8]?) async throws(ImportFailure) -> Void
     ) async throws(ShellError) {
-        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
+        let descriptor = file == "-" ? dup(STDIN_FILENO) : Glibc.open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed("cannot read \(file): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
         var failure: String?

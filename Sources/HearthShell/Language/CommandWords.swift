@@ -1,6 +1,6 @@
-/// The words after the name of a command, separated into arguments and options. Options have the forms `--name value`,
-/// `--name=value`, `--flag`, `-n value`, `-nvalue` and `-f`. All words after `--` are arguments, and so are quoted words,
-/// negative numbers and `-`.
+/// The words after the name of a command, separated into arguments and options. Options have the forms
+/// `--name value`, `--name=value`, `--flag`, `-n value`, `-nvalue` and `-f`. All words after `--` are arguments, and so
+/// are quoted words, negative numbers and `-`.
 package struct CommandWords: Sendable {
     package private(set) var arguments: [Word] = []
     /// By their long names. The word of a flag is empty.

@@ -4,7 +4,8 @@ package import WireProtocol
 /// The options that make a query of a path, on the command line and in the shell.
 package enum QueryWords {
     package static let options = [
-        CommandOption(name: "order-by", value: "ORDER", help: "key, value, priority, or a path below the children as /PATH"),
+        CommandOption(
+            name: "order-by", value: "ORDER", help: "key, value, priority, or a path below the children as /PATH"),
         CommandOption(name: "limit-to-first", value: "N", help: "the first N children in that order"),
         CommandOption(name: "limit-to-last", value: "N", help: "the last N"),
         CommandOption(name: "start-at", value: "JSON", help: "children from this value on"),

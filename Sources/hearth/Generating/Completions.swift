@@ -16,13 +16,18 @@ enum Completions {
         }
     }
 
+    /// As they stand on a line.
+    private static func names(_ option: Arguments.Option) -> [String] {
+        ["--\(option.name)"] + (option.letter.map { ["-\($0)"] } ?? [])
+    }
+
     static var bash: String {
         let cases = Command.all.map { command in
-            "    \(command.name)) options=\"\(command.options.map { "--\($0.name)" }.joined(separator: " "))\" ;;"
+            "    \(command.name)) options=\"\(command.options.flatMap(names).joined(separator: " "))\" ;;"
         }
         let all = Command.all.flatMap(\.options)
         func words(_ kind: Value) -> String {
-            Set(all.filter { value(of: $0) == kind }.map { "--\($0.name)" }).sorted().joined(separator: "|")
+            Set(all.filter { value(of: $0) == kind }.flatMap(names)).sorted().joined(separator: "|")
         }
         return """
             # bash completion for hearth: 'hearth generate bash'
@@ -57,7 +62,7 @@ enum Completions {
     static var zsh: String {
         let commands = Command.all.map { "    '\($0.name):\(quoted($0.summary))'" }
         let cases = Command.all.map { command in
-            let options = command.options.map { option in
+            let options = command.options.flatMap { option in
                 let action =
                     switch value(of: option) {
                     case .none: ""
@@ -66,7 +71,9 @@ enum Completions {
                     case .word: ":\(option.value ?? ""): "
                     }
                 let help = quoted(option.help).replacing("[", with: "\\[").replacing("]", with: "\\]")
-                return "      '--\(option.name)[\(help)]\(action.replacing("HOST:PORT", with: "address"))' \\"
+                return names(option).map { name in
+                    "      '\(name)[\(help)]\(action.replacing("HOST:PORT", with: "address"))' \\"
+                }
             }
             return
                 "    \(command.name)) _arguments \\\n\((options + ["      '*:file:_files'"]).joined(separator: "\n")) ;;"
@@ -107,7 +114,9 @@ enum Completions {
                     case .word: " -x"
                     }
                 lines.append(
-                    "complete -c hearth -n '__fish_seen_subcommand_from \(command.name)' -l \(option.name)\(takes)"
+                    "complete -c hearth -n '__fish_seen_subcommand_from \(command.name)' "
+                        + (option.letter.map { " -s \($0)" } ?? "")
+                        + " -l \(option.name)\(takes)"
                         + " -d '\(quoted(option.help, "\\'"))'")
             }
         }

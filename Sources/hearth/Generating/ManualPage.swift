@@ -22,7 +22,9 @@ enum ManualPage {
             page += ".SS hearth \(escaped(command.name)) \(escaped(command.synopsis))\n"
             page += text(command.summary)
             if !command.details.isEmpty { page += ".PP\n" + text(command.details) }
-            page += list(command.options) { "--\($0.name)" }
+            page += list(command.options) { option in
+                (option.letter.map { "\\fB\\-\($0)\\fR, " } ?? "") + bold("--\(option.name)")
+            }
         }
         page += section(
             "EXIT STATUS",
@@ -48,7 +50,7 @@ enum ManualPage {
                 "A text file that 'hearth serve --config FILE' reads. Each line has the form 'option = value'. Empty "
                     + "lines and lines that begin with # are ignored. Options without a value take true or false. "
                     + "'hearth serve --check --config FILE' looks for mistakes in it."))
-        page += ".SH OPTIONS\n" + list(Command.serve.options.filter { $0.name != "config" }) { $0.name }
+        page += ".SH OPTIONS\n" + list(Command.serve.options.filter { $0.name != "config" }) { bold($0.name) }
         page += section("SEE ALSO", ".BR hearth (1)\n")
         return page
     }
@@ -62,9 +64,11 @@ enum ManualPage {
     private static func list(_ options: [Arguments.Option], name: (Arguments.Option) -> String) -> String {
         options.map { option in
             let value = option.value.map { " \\fI\(escaped($0))\\fR" } ?? ""
-            return ".TP\n\\fB\(escaped(name(option)))\\fR\(value)\n" + text(option.help)
+            return ".TP\n\(name(option))\(value)\n" + text(option.help)
         }.joined()
     }
+
+    private static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
 
     private static func item(_ name: String, _ body: String) -> String { ".TP\n\(escaped(name))\n" + text(body) }
 

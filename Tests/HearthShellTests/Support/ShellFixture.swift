@@ -32,6 +32,9 @@ final class MemoryOutput: ShellOutput {
 
     func writeError(_ text: String) { state.withLock { $0.errors.append(text) } }
 
+    /// What was written since the last call of ``takeText()``.
+    var text: String { state.withLock { $0.text } }
+
     /// What was written since the last call.
     func takeText() -> String {
         state.withLock { state in
@@ -94,7 +97,7 @@ final class ShellFixture: Sendable {
         out = MemoryOutput(columns: columns, onText: onText)
         let url = try DatabaseURL("ws://\(server.adminAddress)")
         session = ShellSession(
-            .init(url, nil, on: loop), out, prompter: asks ? prompter : nil, isJSON: isJSON)
+            .init(url, nil, on: loop), out, prompter: asks ? prompter : nil, format: isJSON ? .json : .text)
     }
 
     deinit {

@@ -3,38 +3,7 @@ import JSONTree
 import JSONWebTokens
 import WireProtocol
 
-/// Commands that go on until they are interrupted.
 extension ShellCommand {
-    static let watch = ShellCommand(
-        name: "watch", synopsis: "[PATH] [OPTIONS]", summary: "Print a value, then every change of it, until ^C.",
-        details: QueryWords.details, words: .path,
-        options: [.limit("end after N changes, the first value included")] + QueryWords.options
-    ) { (session, arguments) throws(ShellError) in
-        try arguments.expect(0...1)
-        let path = try session.path(arguments.words.first)
-        let query = try arguments.query()
-        var left = try arguments.count("limit") ?? .max
-        let line = ChangeLine(isJSON: session.isJSON)
-        let connection = try await session.data()
-        let changes = try await reporting { () throws(ConnectionError) in
-            try await connection.listen(path, query: query)
-        }
-        session.out.follow()
-        do {
-            for try await change in changes {
-                try session.out.write(String(decoding: line.text(of: change), as: UTF8.self))
-                left -= 1
-                if left == 0 { return }
-            }
-        } catch let error as ShellError {
-            throw error
-        } catch ConnectionError.cancelled {
-            // That is how it ends.
-        } catch let error as ConnectionError {
-            throw ShellError(error)
-        } catch { throw .failed("\(error)") }
-    }
-
     static let profile = ShellCommand(
         name: "profile", synopsis: "[-n N]", summary: "Print what is asked of the database, as it is asked, until ^C.",
         details: """

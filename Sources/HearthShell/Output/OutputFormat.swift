@@ -1,0 +1,22 @@
+/// How commands print what they found out.
+package enum OutputFormat: String, CaseIterable, Sendable {
+    /// Lines and tables for people.
+    case text
+    /// As `text`, but values of the database are JSON without spaces, as the server has them.
+    case raw
+    /// JSON: one value for each command, or for each thing that happened.
+    case json
+    /// JSON: as `json`, but each element of a list has a line of its own.
+    case jsonl
+
+    package var isJSON: Bool { self == .json || self == .jsonl }
+
+    package static let option = CommandOption(
+        name: "output", letter: "o", value: "FORMAT",
+        help: "text (also called table), raw, json, or jsonl: a line for each element of a list")
+}
+
+extension OutputFormat {
+    /// Nil for an unknown name.
+    package init?(named name: String) { self.init(rawValue: name == "table" ? "text" : name) }
+}
