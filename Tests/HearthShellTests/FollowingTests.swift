@@ -1,3 +1,4 @@
+import HearthServer
 import JSONTree
 import JSONWebTokens
 import TestSupport
@@ -111,9 +112,9 @@ struct FollowingTests {
         #expect(await fixture.run("use ''").contains("the name of the database is empty"))
         #expect(await fixture.run("get a") == "1\n")
         let completion = await Completer(session: fixture.session).candidates("use o")
-        #expect(completion.candidates.map(\.shown) == ["other"])
+        #expect(completion.candidates.map(\.label) == ["other"])
         let option = await Completer(session: fixture.session).candidates("ls --li")
-        #expect(option.candidates.map(\.shown) == ["--limit"])
+        #expect(option.candidates.map(\.label) == ["--limit"])
     }
 
     @Test("a list comes as an array, or each element on a line of its own")

@@ -1,3 +1,4 @@
+import Glibc
 import HearthServer
 import TestSupport
 import Testing
