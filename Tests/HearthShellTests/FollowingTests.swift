@@ -57,6 +57,7 @@ struct FollowingTests {
     @Test("top for people: figures, without rates on the first page")
     func page() async throws {
         let fixture = try ShellFixture()
+        await fixture.run("set a 1")
         let text = await fixture.run("top -n 1")
         #expect(text.hasPrefix("up        ") && text.contains("\ndefault  ") && !text.contains("\nnow "), "\(text)")
         #expect(await fixture.run("top -s 0").contains("--seconds must be a number from 1 to 3600"))
