@@ -60,6 +60,26 @@ struct ScriptTests {
         #expect(system("\(program) shell ws://127.0.0.1:1 ls >/dev/null 2>&1") >> 8 & 0xFF == 69)
     }
 
+    @Test("a command asks before much is lost, also as a user or signed out")
+    func questions() async throws {
+        let fixture = try ShellFixture()
+        let children = (0..<150).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        await fixture.run("set big {\(children)}")
+        let program = try #require(BuiltProgram.path("hearth"))
+        let errors = fixture.folder.path + "/errors"
+        func code(_ words: String) -> Int32 {
+            system("\(program) \(words) --url ws://\(fixture.server.address) </dev/null 2>\(errors)") >> 8 & 0xFF
+        }
+        for words in ["remove /big", "set /big 1", "update / '{\"big\":1}'"] {
+            #expect(code(words) == 1, "\(words)")
+            #expect(fixture.contents(of: "errors").contains("children: -y says that you are sure"), "\(words)")
+        }
+        #expect(await fixture.run("count big") == "150\n")
+        #expect(code("set /big/k1 2") == 0)
+        #expect(code("remove /big -y") == 0)
+        #expect(await fixture.run("count big") == "0\n")
+    }
+
     @Test("results that cannot be written are an error")
     func fullDisk() async throws {
         let fixture = try ShellFixture()

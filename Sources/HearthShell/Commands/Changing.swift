@@ -140,10 +140,25 @@ extension ShellSession {
     /// Asks before much goes.
     func confirmLoss(of path: Path, _ verb: String, _ arguments: ShellArguments) async throws(ShellError) {
         if isDry || isSure || arguments.has("yes") { return }
-        // Somebody who may not see how much it is cannot be asked.
-        if program != nil, try await top(path, limit: 1) == nil { return }
+        guard isAdministrator else {
+            if try await hasManyKeys(path) {
+                try confirm("\(verb) \(path), which has more than \(Self.muchChildren) children")
+            }
+            return
+        }
         let summary = try await summary(path)
         if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
+    }
+
+    /// Asks as a user. Somebody who may not see how much it is cannot be asked.
+    private func hasManyKeys(_ path: Path) async throws(ShellError) -> Bool {
+        do throws(ShellError) {
+            let keys = try await keys(path, limit: Self.muchChildren + 1)
+            return ((try? JSONValue(parsing: keys.bytes))?.object?.members.count ?? 0) > Self.muchChildren
+        } catch {
+            guard case .failed = error else { throw error }
+            return false
+        }
     }
 
     func line(_ value: CanonicalJSON) -> String {

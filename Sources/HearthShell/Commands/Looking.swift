@@ -66,11 +66,14 @@ extension ShellCommand {
             return try session.show(data: try await session.keys(path))
         }
         if session.out.columns != nil, query == nil, !session.isJSON, !arguments.has("all"),
-            let page = try await session.top(path, limit: 200), try await !session.isSmall(path, page)
+            session.isAdministrator
         {
-            try session.list(page, isFirst: true)
-            return try session.out.line(
-                session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
+            let page = try await session.page(path, limit: 200)
+            if try await !session.isSmall(path, page) {
+                try session.list(page, isFirst: true)
+                return try session.out.line(
+                    session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
+            }
         }
         let connection = try await session.data()
         let value = try await reporting { () throws(ConnectionError) in try await connection.get(path, query: query) }
@@ -140,20 +143,23 @@ extension ShellCommand {
 }
 
 extension ShellSession {
-    /// The first children of a node; nil if only an administrator may see them, and nobody has said to be one.
-    func top(_ path: Path, limit: Int) async throws(ShellError) -> NodePage? {
-        do throws(ShellError) { return try await page(path, limit: limit) } catch {
-            guard program != nil, case .failed = error else { throw error }
-            return nil
-        }
+    /// Whether the server can be asked about data that rules may hide. A command without a key does not sign in as an
+    /// administrator.
+    var isAdministrator: Bool {
+        if program == nil { return true }
+        if case .key? = target.credential { return true }
+        return false
     }
 
     /// The keys of an object, each with true, or the value if it is none. The server reads the keys without the values,
     /// however large these are (rest.md 2).
-    fileprivate func keys(_ path: Path) async throws(ShellError) -> CanonicalJSON {
-        let call = try await request(path, query: "shallow=true")
-        let text = try await reporting { () throws(ConnectionError) in
-            try await call.answer(on: target.loop, options: target.options)
+    ///
+    /// - parameter limit: so many keys at most.
+    func keys(_ path: Path, limit: Int? = nil) async throws(ShellError) -> CanonicalJSON {
+        let call = try await request(path, query: "shallow=true" + (limit.map { "&limitToFirst=\($0)" } ?? ""))
+        let text: [UInt8]
+        do throws(ConnectionError) { text = try await call.answer(on: target.loop, options: target.options) } catch {
+            throw described(error)
         }
         guard let keys = try? CanonicalJSON.parse(text).value else {
             throw .failed("the server answers what this shell does not understand")
