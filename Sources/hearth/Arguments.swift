@@ -73,6 +73,13 @@ struct Arguments {
 
     subscript(name: String) -> String? { options[name] }
 
+    /// With these values for options that have none.
+    func filled(_ values: [(option: String, value: String)]) -> Arguments {
+        var filled = self
+        for (option, value) in values where filled.options[option]?.isEmpty ?? true { filled.options[option] = value }
+        return filled
+    }
+
     func flag(_ name: String) -> Bool { options[name] != nil }
 
     func integer(_ name: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {

@@ -20,7 +20,8 @@ struct Command: Sendable {
         [
             serve, shell,
         ] + shared + [
-            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, console, generate,
+            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, console, context,
+            generate,
             bench, echo, version,
         ]
 

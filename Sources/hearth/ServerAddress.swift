@@ -19,6 +19,9 @@ struct ServerAddress {
 
     /// Who asks, and whom they trust.
     static let accessOptions: [Arguments.Option] = [
+        .init(
+            name: "context", value: "NAME",
+            help: "the server and the key that 'hearth context add' has remembered under this name"),
         .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
         .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
         .init(name: "any-server", value: nil, help: "use --key at a server that it is not for"),
@@ -38,6 +41,9 @@ struct ServerAddress {
     ///   - text: nil for the server that the key names, or else the usual one.
     ///   - name: where the URL comes from, for messages.
     init(_ arguments: Arguments, url text: String?, named name: String) throws(UsageError) {
+        let context = try Self.context(arguments, isServerNamed: text?.isEmpty == false)
+        let arguments = arguments.filled(context)
+        let text = text?.isEmpty == false ? text : context.first { $0.option == "url" }?.value
         credential = try ServerAddress.credential(arguments)
         options = try ServerAddress.options(arguments)
         // Of the environment, an empty one is none.
@@ -49,6 +55,31 @@ struct ServerAddress {
         case (nil, _): url = try ServerAddress.url(ServerAddress.usual, name)
         }
         if let database = arguments["database"] { url.database = database }
+    }
+
+    /// The context that a command names, or the current one if it names neither a server nor a credential. A key is not
+    /// used for a server that was named beside it.
+    private static func context(
+        _ arguments: Arguments, isServerNamed: Bool
+    ) throws(UsageError) -> ContextFile.Context {
+        func isGiven(_ option: String) -> Bool { arguments[option]?.isEmpty == false }
+        let name = isGiven("context") ? arguments["context"] : nil
+        if name != nil, isServerNamed || isGiven("key") {
+            throw UsageError(message: "--context names the server and its key: leave out the URL and --key")
+        }
+        if name == nil, isServerNamed || isGiven("key") || isGiven("auth") { return [] }
+        guard let path = ContextFile.usualPath else {
+            guard let name else { return [] }
+            throw UsageError(message: "there is no home for the context '\(name)': HEARTH_CONTEXTS names the file")
+        }
+        do throws(ContextFile.Failure) {
+            let file = try ContextFile(path)
+            guard let name = name ?? file.current else { return [] }
+            let context = try file.context(named: name)
+            return isGiven("auth") ? context.filter { $0.option != "key" } : context
+        } catch {
+            throw UsageError(message: error.description, hasHelp: false)
+        }
     }
 
     /// Throws if the key is for another server: its tokens would be shown to whoever listens at this one, and what is

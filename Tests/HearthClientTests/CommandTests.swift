@@ -91,7 +91,8 @@ struct CommandTests {
     @Test(
         "what is wrong on the command line is said in one line, before anything is sent",
         arguments: [
-            (["get", "/a", "/b"], "too many words; usage: get [PATH]"), (["set", "/a"], "the value is missing; usage: set PATH JSON"),
+            (["get", "/a", "/b"], "too many words; usage: get [PATH]"),
+            (["set", "/a"], "the value is missing; usage: set PATH JSON"),
             (["get", "/a", "--frob"], "unknown option --frob"), (["get", "/a", "--url"], "--url needs a value"),
             (["get", "/a", "--url", "ftp://x"], "--url: a database URL begins with"),
             (["get", "/a", "--limit-to-first", "1"], "a query needs --order-by"),
@@ -124,7 +125,8 @@ struct CommandTests {
             (["export"], "needs PATH"), (["export", "ftp://x/a"], "'ftp://x/a': a database URL begins with"),
             (["import", "/a"], "needs PATH FILE"), (["import", "/a", "/none/x"], "cannot read /none/x: No such file"),
             (["backup"], "needs FILE"), (["restore", "a", "b"], "needs FILE"),
-            (["frob"], "unknown command 'frob'"), (["get", "/a", "-o", "yaml"], "--output must be table or one of text, raw"),
+            (["frob"], "unknown command 'frob'"),
+            (["get", "/a", "-o", "yaml"], "--output must be table or one of text, raw"),
             (["get", "/a", "--json", "-o", "raw"], "use --json or --output, not both"),
         ])
     func usageErrors(words: [String], message: String) async throws {
