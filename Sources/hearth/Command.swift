@@ -18,7 +18,7 @@ struct Command: Sendable {
 
     static let all: [Command] =
         [
-            serve, shell,
+            serve, shell, initialize,
         ] + shared + [
             export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, console, context,
             generate,
