@@ -10,7 +10,7 @@ struct UsageError: Error {
 }
 
 /// The words after a command and its options (``CommandWords``). Options that are not on the line may come from the
-/// environment as `HEARTH_NAME` or from a configuration file with lines `name = value`.
+/// environment (``variables(for:of:)``) or from a configuration file with lines `name = value`.
 struct Arguments {
     typealias Option = CommandOption
 
@@ -19,7 +19,7 @@ struct Arguments {
 
     /// - parameter handsOn: whether the words may be a command of their own: then an unknown option after the first of
     ///   them is one of it.
-    init(_ words: [String], options known: [Option], handsOn: Bool = false) throws(UsageError) {
+    init(_ words: [String], of command: String, options known: [Option], handsOn: Bool = false) throws(UsageError) {
         do throws(ShellError) {
             let words = try CommandWords(words.map { Word($0) }, options: known, handsOn: handsOn)
             positional = words.arguments.map(\.text)
@@ -31,8 +31,8 @@ struct Arguments {
             throw UsageError(message: error.message ?? "")
         }
         for option in known where options[option.name] == nil {
-            let variable = "HEARTH_" + option.name.uppercased().replacing("-", with: "_")
-            if let value = getenv(variable) { options[option.name] = String(cString: value) }
+            let value = Self.variables(for: option.name, of: command).lazy.compactMap { getenv($0) }.first
+            if let value { options[option.name] = String(cString: value) }
         }
         if let path = options["config"] { try readFile(path, known) }
         for option in known where option.value == nil {
@@ -42,6 +42,16 @@ struct Arguments {
             }
             options[option.name] = isOn ? "true" : nil
         }
+    }
+
+    /// The environment variables of an option, the most specific one first: `HEARTH_LS_LIMIT`. Those of a server and of
+    /// its address are for all commands: `HEARTH_URL`. Others are not, so that none answers the questions of all commands.
+    private static func variables(for option: String, of command: String) -> [String] {
+        func variable(_ words: String...) -> String {
+            (["HEARTH"] + words.map { $0.uppercased().replacing("-", with: "_") }).joined(separator: "_")
+        }
+        let isShared = (Command.serve.options + ServerAddress.options).contains { $0.name == option }
+        return [variable(command, option)] + (isShared ? [variable(option)] : [])
     }
 
     /// What the environment and files may say for a flag.

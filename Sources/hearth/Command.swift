@@ -48,7 +48,8 @@ struct Command: Sendable {
         guard let command = named(name) else { return unknown(name) }
         if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) { return help(name) }
         do throws(UsageError) {
-            return try command.run(try Arguments(rest, options: command.options, handsOn: command.handsOn))
+            return try command.run(
+                try Arguments(rest, of: command.name, options: command.options, handsOn: command.handsOn))
         } catch {
             let advice = error.hasHelp ? "; 'hearth help \(name)' explains the command" : ""
             return complain(error.message + advice, as: "hearth \(name)")
@@ -87,8 +88,8 @@ struct Command: Sendable {
 
             \(lines.joined(separator: "\n"))
 
-            'hearth help COMMAND' explains a command. Every option can also be set in the environment, --log-level as
-            HEARTH_LOG_LEVEL.
+            'hearth help COMMAND' explains a command. Options can also be set in the environment: those of
+            'serve' and --url, --key, --auth, --ca, --database as HEARTH_NAME, any other one as HEARTH_COMMAND_NAME.
             """
     }
 

@@ -71,6 +71,23 @@ struct CommandTests {
             try await HearthProcess.run("get", "/", "--url", url.replacing("ws:", with: "http:")) == success("null\n"))
     }
 
+    @Test("the environment sets an option of one command; only those of a server are for all")
+    func environment() async throws {
+        let database = try TestDatabase()
+        let environment = ["HEARTH_URL": database.urlText]
+        #expect(try await HearthProcess.run("set", "/a", #"{"b":1,"c":2}"#, environment: environment) == success())
+        func ls(_ more: [String: String]) async throws -> HearthProcess.Outcome {
+            try await HearthProcess.run("ls", "/a", environment: environment.merging(more) { $1 })
+        }
+        #expect(try await ls(["HEARTH_LS_LIMIT": "1"]) == success("b\t1\n"))
+        #expect(try await ls(["HEARTH_LIMIT": "1", "HEARTH_TREE_LIMIT": "1"]) == success("b\t1\nc\t2\n"))
+        #expect(try await ls(["HEARTH_LS_URL": "ws://127.255.255.254:9"]).code == 69)
+        let sure = try await HearthProcess.run(
+            "remove", "/a", environment: environment.merging(["HEARTH_DRY_RUN": "1"]) { $1 })
+        #expect(sure.code == 0)
+        #expect(try await HearthProcess.run("get", "/a", environment: environment) == success("null\n"))
+    }
+
     @Test("JSON from standard input, as large as it may be")
     func standardInput() async throws {
         let database = try TestDatabase()

@@ -15,7 +15,8 @@ enum ManualPage {
         page += section(
             "OPTIONS",
             text(
-                "Every option can also be set in the environment: --log-level as HEARTH_LOG_LEVEL. What the command "
+                "Options can also be set in the environment: those of 'serve' and of the server's address as HEARTH_LOG_LEVEL "
+                    + "and HEARTH_URL, others as HEARTH_LS_LIMIT, for 'hearth ls --limit'. What the command "
                     + "line says wins, then the environment, then the file that --config names."))
         page += ".SH COMMANDS\n"
         for command in Command.all {
