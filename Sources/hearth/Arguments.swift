@@ -44,8 +44,9 @@ struct Arguments {
         }
     }
 
-    /// The environment variables of an option, the most specific one first: `HEARTH_LS_LIMIT`. Those of a server and of
-    /// its address are for all commands: `HEARTH_URL`. Others are not, so that none answers the questions of all commands.
+    /// The environment variables of an option, the most specific one first: `HEARTH_LS_LIMIT`. The options of `serve`
+    /// and of a server's address are also set for all commands: `HEARTH_URL`. Others are not, so that none answers the
+    /// questions of all commands.
     private static func variables(for option: String, of command: String) -> [String] {
         func variable(_ words: String...) -> String {
             (["HEARTH"] + words.map { $0.uppercased().replacing("-", with: "_") }).joined(separator: "_")
