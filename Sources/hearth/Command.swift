@@ -20,7 +20,8 @@ struct Command: Sendable {
         [
             serve, shell, initialize,
         ] + shared + [
-            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, console, context,
+            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, cluster, console,
+            context,
             generate,
             bench, echo, version,
         ]

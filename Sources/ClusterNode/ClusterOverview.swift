@@ -1,0 +1,93 @@
+package import EtcdGateway
+import EtcdMessages
+import ReplicatedLog
+
+/// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
+package struct ClusterOverview: Sendable {
+    private var members: [(member: EtcdMember, state: Result<EtcdStatus.Reply, EtcdError>)] = []
+    /// Nil for records of unknown versions.
+    private var nodes: [(name: String, record: NodeRecord?)] = []
+    private var logs: [(database: String, log: LogOverview?)] = []
+
+    private static let callDuration = Duration.seconds(3)
+
+    /// Asks all members, one after the other. Waits. ``read()`` comes next.
+    package init(_ members: [EtcdMember]) {
+        for member in members {
+            let client = EtcdClient(EtcdCluster([member]))
+            self.members.append(
+                (member, Result { () throws(EtcdError) in try client.call(EtcdStatus(), within: Self.callDuration) }))
+        }
+    }
+
+    /// Reads what etcd has of nodes and databases.
+    package mutating func read() throws(EtcdError) {
+        let client = EtcdClient(EtcdCluster(members.map(\.member)))
+        nodes = try client.call(EtcdRange(NodeRecord.folder), within: Self.callDuration).values.map {
+            (NodeRecord.name(of: $0.key), NodeRecord($0.value))
+        }
+        logs = []
+        while let key = try client.call(
+            LogKeys.nextDatabase(after: logs.last?.database), within: Self.callDuration
+        ).values.first?.key, let database = LogKeys.database(of: key) {
+            let reply = try client.call(LogOverview.request(database), within: Self.callDuration)
+            logs.append((database, LogOverview(database, reply)))
+        }
+    }
+
+    /// Lines for people.
+    package var lines: [String] {
+        var lines = ["etcd"]
+        for (member, state) in members {
+            switch state {
+            case .success(let status):
+                let leads = status.leader == status.member ? ", leads" : ""
+                lines.append("  \(member)  version \(status.version)\(leads), \(status.usedBytes >> 20) MiB in use")
+            case .failure(let error): lines.append("  \(member)  \(error)")
+            }
+        }
+        lines.append("nodes")
+        for (name, record) in nodes {
+            guard let record else {
+                lines.append("  \(name)  of a version that is not known here")
+                continue
+            }
+            lines.append("  \(name)  clients at \(record.address), nodes at \(record.peerAddress ?? "no address")")
+        }
+        lines.append("databases")
+        for (database, log) in logs {
+            guard let log else {
+                lines.append("  \(database)  damaged, or of a version that is not known here")
+                continue
+            }
+            let last = log.head?.lastSequence ?? 0
+            let range = last < log.floor ? "none in etcd" : "\(log.floor) to \(last) in etcd"
+            lines.append("  \(database)  owner \(log.owner ?? "none"), last commit \(last), \(range)")
+            for (node, sequence) in log.kept.sorted(by: { $0.key < $1.key }) {
+                lines.append("    \(node)  has \(sequence) on disk")
+            }
+        }
+        return lines
+    }
+
+    /// What an operator should look at: one line each.
+    package var problems: [String] {
+        var problems: [String] = []
+        for case (let member, .failure(let error)) in members { problems.append("etcd at \(member): \(error)") }
+        if nodes.isEmpty { problems.append("no node runs") }
+        for (name, record) in nodes {
+            if record == nil { problems.append("the node '\(name)' runs a version that is not known here") }
+            for (database, log) in logs where log?.kept[name] == nil && log != nil {
+                problems.append("the node '\(name)' has not said how much it has of the database '\(database)'")
+            }
+        }
+        for (database, log) in logs {
+            guard let log else {
+                problems.append("what etcd has of the database '\(database)' is damaged, or of a later version")
+                continue
+            }
+            if log.owner == nil { problems.append("no node takes the writes of the database '\(database)'") }
+        }
+        return problems
+    }
+}

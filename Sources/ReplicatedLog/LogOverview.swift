@@ -1,0 +1,65 @@
+package import EtcdMessages
+
+/// The log of one database as the store has it, for operators.
+package struct LogOverview: Hashable, Sendable {
+    package var database: String
+    /// The node that takes the writes, if one does.
+    package var owner: String?
+    /// Nil for a log that nobody has begun.
+    package var head: LogHead?
+    /// The first operation that the store still has.
+    package var floor: UInt64
+    /// The last operation that the nodes which run have on disk, as they said within the last seconds.
+    package var kept: [String: UInt64]
+
+    package static func request(_ database: String) -> EtcdTransaction {
+        let keys = LogKeys(database: database)
+        return EtcdTransaction(
+            then: [keys.owner, keys.head, keys.floor].map { .range(EtcdRange(.key($0))) }
+                + [.range(EtcdRange(keys.allKept))], isRepeatable: true)
+    }
+
+    /// Nil if a value is damaged, or of a later version.
+    package init?(_ database: String, _ reply: EtcdTransactionReply) {
+        self.database = database
+        if let value = reply.values(0).first {
+            guard let owner = OwnerRecord(value.value) else { return nil }
+            self.owner = owner.node
+        }
+        if let value = reply.values(1).first {
+            guard let head = LogHead(value.value) else { return nil }
+            self.head = head
+        }
+        floor = 1
+        if let value = reply.values(2).first {
+            guard let number = LogTransactions.number(value.value) else { return nil }
+            floor = number
+        }
+        kept = [:]
+        let start = LogKeys(database: database).allKept.start.count
+        for value in reply.values(3) {
+            guard let number = LogTransactions.number(value.value) else { return nil }
+            kept[String(decoding: value.key.dropFirst(start), as: UTF8.self)] = number
+        }
+    }
+}
+
+extension LogKeys {
+    private static let folder = Array("/hearth/1/db/".utf8)
+
+    /// Finds a database: the reply has at most one key, whose database is ``database(of:)``.
+    ///
+    /// - parameter previous: the one that was found before; nil for the first one.
+    package static func nextDatabase(after previous: String?) -> EtcdRange {
+        let start = previous.map { EtcdKeyRange.end(ofPrefix: LogKeys(database: $0).watched.start) } ?? folder
+        return EtcdRange(.keys(from: start, upTo: EtcdKeyRange.end(ofPrefix: folder)), limit: 1, keysOnly: true)
+    }
+
+    /// The database that a key belongs to.
+    package static func database(of key: [UInt8]) -> String? {
+        guard key.starts(with: folder), let end = key[folder.count...].firstIndex(of: UInt8(ascii: "/")) else {
+            return nil
+        }
+        return String(validating: key[folder.count..<end], as: UTF8.self)
+    }
+}
