@@ -52,6 +52,8 @@ package enum ClusterNews: Hashable, Sendable {
     case nameTaken(address: String)
     /// The files of a database cannot follow the log from where they are, or a value in etcd is damaged.
     case cannotFollow(database: String, reason: String)
+    /// The log is followed again.
+    case follows(database: String)
     /// A link to another node could not be made, for this reason.
     case peerRefused(node: String, reason: String)
 }

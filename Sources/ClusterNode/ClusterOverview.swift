@@ -1,5 +1,5 @@
 package import EtcdGateway
-import EtcdMessages
+package import EtcdMessages
 import ReplicatedLog
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.

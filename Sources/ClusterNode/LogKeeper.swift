@@ -61,12 +61,20 @@ final class LogKeeper: Sendable {
         worker = try Worker(name: "log") {
             var log = log
             var toldOwner: String?
+            /// Why the log cannot be followed, as operators were told.
+            var problem: String?
+            func tell(_ reason: String?) {
+                guard reason != problem else { return }
+                problem = reason
+                news(reason.map { .cannotFollow(database: database, reason: $0) } ?? .follows(database: database))
+            }
             func carryOut(_ action: ReplicatedLog.Action) {
                 switch action {
                 case .call(let transaction, let serial): caller.post(Call(transaction: transaction, serial: serial))
                 case .watch(let watch, let serial):
                     watcher.begin(watch, serial: serial)
                     start.note(.following)
+                    tell(nil)
                 case .endWatch: watcher.end()
                 case .begin(let epoch):
                     progress.begin(epoch: epoch)
@@ -77,6 +85,7 @@ final class LogKeeper: Sendable {
                 case .own:
                     toldOwner = node
                     start.note(.following)
+                    tell(nil)
                     report([.ownership(.owner)])
                 case .disown(let owner):
                     toldOwner = owner
@@ -90,8 +99,8 @@ final class LogKeeper: Sendable {
                     }
                     let reason = Self.cannotFollow(database, log.position, epoch: epoch, from: floor)
                     start.note(.stuck(reason))
-                    news(.cannotFollow(database: database, reason: reason))
-                case .damaged(let reason): news(.cannotFollow(database: database, reason: reason))
+                    tell(reason)
+                case .damaged(let reason): tell(reason)
                 }
             }
             return { events in

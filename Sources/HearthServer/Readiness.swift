@@ -30,6 +30,13 @@ final class Readiness: Sendable {
     /// What is wrong with a database; nil when it takes all requests.
     func database(_ name: String, _ trouble: Trouble?) { state.withLock { $0.databases[name] = trouble } }
 
+    /// The files of a database can follow the log of the cluster again.
+    func follows(_ name: String) {
+        state.withLock { state in
+            if case .cannotFollow = state.databases[name] { state.databases[name] = nil }
+        }
+    }
+
     /// What is wrong with the data folder as a whole.
     func folder(_ error: StorageError?) { state.withLock { $0.folder = error } }
 

@@ -15,6 +15,9 @@ extension Readiness {
         case .cannotFollow(let database, let reason):
             self.database(database, .cannotFollow(reason))
             log.error("cluster.cannot-follow", [("database", database), ("reason", reason)])
+        case .follows(let database):
+            follows(database)
+            log.info("cluster.follows-again", [("database", database)])
         case .peerRefused(let node, let reason):
             log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
         }

@@ -1,0 +1,56 @@
+import EtcdGateway
+import EtcdMessages
+import HearthServer
+import ReplicatedLog
+import TestSupport
+import Testing
+
+extension ClusterTests {
+    /// What happens when a value in etcd is not what a node has written.
+    @Suite("whose log is damaged in etcd") struct DamageTests {
+        @Test("nodes that follow stop before the damage and are not ready, until it is repaired")
+        func repair() throws {
+            let cluster = try TestCluster()
+            let owner = try cluster.recordedOwner()
+            let names = try cluster.followers()
+            func put(_ number: Int) throws -> Int {
+                try cluster[owner].connectREST().ask("PUT", "/n.json", [], "\(number)").status
+            }
+            func readiness(of name: String) throws -> (status: Int, text: String) {
+                let answer = try cluster[name].connectAdminREST().ask("GET", "/readyz")
+                return (answer.status, answer.text)
+            }
+            try cluster.wait("the first write") { try put(1) == 200 }
+            for name in names {
+                try cluster.wait("the value") { try cluster.get("/n", at: name) == "1" }
+                try cluster.wait("a node that is ready") { try readiness(of: name).status == 200 }
+            }
+
+            let client = EtcdClient(EtcdCluster(cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) }))
+            let keys = LogKeys(database: "default")
+            let batches = EtcdRange(
+                .keys(from: keys.batch(0), upTo: keys.batchesEnd), limit: 1, isDescending: true)
+            let last = try #require(try client.call(batches, within: .seconds(30)).values.first)
+            func write(_ value: [UInt8]) throws {
+                let put = EtcdTransaction(then: [.put(key: last.key, value: value)], isRepeatable: true)
+                _ = try client.call(put, within: .seconds(30))
+            }
+            try write([0xFF])
+            for name in names {
+                try cluster.wait("the damage to be noticed") {
+                    let (status, text) = try readiness(of: name)
+                    return status == 503 && text.contains("cannot follow the cluster's log")
+                }
+            }
+            // The owner goes on. The others still serve what they had.
+            #expect(try put(2) == 200)
+            for name in names { #expect(try cluster.get("/n", at: name) == "1") }
+
+            try write(last.value)
+            for name in names {
+                try cluster.wait("a node that is ready again") { try readiness(of: name).status == 200 }
+                try cluster.wait("what was written meanwhile") { try cluster.get("/n", at: name) == "2" }
+            }
+        }
+    }
+}
