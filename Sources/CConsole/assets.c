@@ -85,6 +85,9 @@ static const unsigned char rules_lexer_js[] = {
 static const unsigned char rules_page_js[] = {
 #embed "assets/rules-page.js"
 };
+static const unsigned char rules_tests_js[] = {
+#embed "assets/rules-tests.js"
+};
 static const unsigned char session_js[] = {
 #embed "assets/session.js"
 };
@@ -154,6 +157,7 @@ static const struct console_asset assets[] = {
     ASSET("rules-editor.js", rules_editor_js),
     ASSET("rules-lexer.js", rules_lexer_js),
     ASSET("rules-page.js", rules_page_js),
+    ASSET("rules-tests.js", rules_tests_js),
     ASSET("session.js", session_js),
     ASSET("settings-page.js", settings_page_js),
     ASSET("sign-in.js", sign_in_js),

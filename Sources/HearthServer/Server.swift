@@ -340,10 +340,11 @@ package final class Server: Sendable {
         group.join()
         // They refer to the contexts, and those to the services.
         services.set([])
-        services.archiver?.stop()
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
+        // After everything that writes.
+        services.archiver?.stop()
         // They hold the services, which hold the data folder and its lock.
         services.set([])
         services.log.info("server.stopped")

@@ -7,7 +7,8 @@ import HearthShell
 import Synchronization
 import TreeStorage
 
-/// `hearth restore --archive`: a whole database into a data folder, or the value at one path into a running database.
+/// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at one
+/// path into a running database.
 struct ArchiveRestore {
     private let archive: String
     private let database: String
@@ -29,10 +30,16 @@ struct ArchiveRestore {
     }
 
     func run() throws(UsageError) -> ExitCode {
+        if arguments.flag("all") {
+            for name in ["path", "database"] where arguments[name] != nil {
+                throw UsageError(message: "--all restores everything: --\(name) cannot be given with it")
+            }
+        }
         if let place = arguments["path"] { return try restore(place) }
         do throws(BackupError) {
             if arguments.flag("check") { return try check() }
             let folder = arguments["data"] ?? "./data"
+            if arguments.flag("all") { return try restoreAll(in: folder) }
             let restored = try restore(in: folder)
             for file in restored.keptFiles { StandardOutput.line("kept what was there as \(file)") }
             StandardOutput.line("restored \(database) as of \(moment) in \(folder)")
@@ -50,12 +57,46 @@ struct ArchiveRestore {
     }
 
     private func restore(in folder: String) throws(BackupError) -> Backup.Restored {
+        try restore(database, in: folder)
+    }
+
+    private func restore(_ database: String, in folder: String) throws(BackupError) -> Backup.Restored {
         let chains = ArchiveFolder(archive, database: database).chains
         if let time, let first = chains.first, time < first.time {
             throw BackupError(
                 message: "the archive of \(database) begins at \(Timestamp(milliseconds: first.time)), after \(moment)")
         }
         return try ArchiveFolder.restore(archive, database: database, at: time, as: nil, in: folder) { _ in }
+    }
+
+    /// Every database that the archive has of the moment, with the accounts, keys, rules and settings.
+    private func restoreAll(in folder: String) throws(BackupError) -> ExitCode {
+        try BackupSet.requireEmpty(folder, hint: "Restore into a new folder, or one database without --all")
+        let databases = ArchiveFolder.databases(in: archive).filter { name in
+            guard let time, let first = ArchiveFolder(archive, database: name).chains.first, time < first.time else {
+                return true
+            }
+            StandardError.write(
+                "hearth restore: left out \(name): its archive begins at \(Timestamp(milliseconds: first.time))\n")
+            return false
+        }
+        guard !databases.isEmpty else { throw BackupError(message: "the archive \(archive) has nothing of \(moment)") }
+        // The accounts come first: they need a folder that is empty.
+        let accounts = AccountsArchive.copy(in: archive, at: time)
+        if let accounts {
+            _ = try BackupSet.restore(accounts.path, in: folder)
+        }
+        for database in databases {
+            _ = try restore(database, in: folder)
+            StandardOutput.line("restored \(database) as of \(moment) in \(folder)")
+        }
+        if let accounts {
+            let time = Timestamp(milliseconds: accounts.time)
+            StandardOutput.line("restored accounts, keys, rules and settings as of \(time) in \(folder)")
+        } else {
+            StandardError.write("hearth restore: the archive \(archive) has no accounts, keys, rules or settings\n")
+        }
+        return .success
     }
 
     private func check() throws(BackupError) -> ExitCode {
@@ -68,6 +109,15 @@ struct ArchiveRestore {
                     "\(database): from \(begin) to \(end), sequence \(window.sequence), \(window.copies) copies and "
                         + "\(window.segments) segments, \(ByteText(Int(window.byteCount)))")
             }
+        }
+        guard arguments["database"] == nil else { return .success }
+        let copies = AccountsArchive.copies(in: archive)
+        for copy in copies { _ = try BackupSet.check(copy.path) }
+        if let first = copies.first, let last = copies.last {
+            let (begin, end) = (Timestamp(milliseconds: first.time), Timestamp(milliseconds: last.time))
+            let size = ByteText(copies.reduce(0) { $0 + Int($1.byteCount) })
+            StandardOutput.line(
+                "accounts, keys, rules and settings: \(copies.count) copies from \(begin) to \(end), \(size)")
         }
         return .success
     }

@@ -97,7 +97,8 @@ extension Command {
             empty or not there yet.
 
             With --archive, which 'hearth serve --archive' keeps, a database is restored as it was at any
-            moment: --at 2026-11-22T03:15:00Z. With --path and --url, only the value at that path is
+            moment: --at 2026-11-22T03:15:00Z. With --all, every database is restored so, with the accounts,
+            keys, rules and settings, into a data folder that is empty or not there yet. With --path and --url, only the value at that path is
             written, as a new commit, to the database of a server that runs.
             """,
         options: [
@@ -106,6 +107,7 @@ extension Command {
             .init(name: "check", value: nil, help: "only check what would be read, and say what it holds"),
             .init(name: "archive", value: "DIR", help: "restore from the archive of a server"),
             .init(name: "at", value: "TIME", help: "with --archive: the moment (default: the last one archived)"),
+            .init(name: "all", value: nil, help: "with --archive: restore everything, into a new data folder"),
             .init(name: "path", value: "PATH", help: "with --archive: restore the value at PATH, into --url"),
             .init(name: "url", value: "URL", help: "with --path: the server to write to"),
         ] + ServerAddress.accessOptions
@@ -113,6 +115,9 @@ extension Command {
         if let archive = arguments["archive"] {
             _ = try arguments.positional()
             return try ArchiveRestore(archive, arguments).run()
+        }
+        if arguments.flag("all") {
+            throw UsageError(message: "--all is for a restore from an archive: add --archive DIR")
         }
         for name in ["at", "path"] where arguments[name] != nil {
             throw UsageError(message: "--\(name) is for a restore from an archive: add --archive DIR")

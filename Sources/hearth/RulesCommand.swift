@@ -142,8 +142,9 @@ extension Command {
             guard printsCoverage else { continue }
             for gap in coverage.gaps(of: program) {
                 let text = gap.text.split { $0.isWhitespace }.joined(separator: " ")
+                let missing = gap.missing ?? ""
                 StandardOutput.line(
-                    "\(file):\(gap.position): \(gap.kind.rawValue) of \(gap.rulePath), \(gap.missing): \(text)")
+                    "\(file):\(gap.position): \(gap.kind.rawValue) of \(gap.rulePath), \(missing): \(text)")
             }
         }
         return isPassed ? .success : .failure

@@ -137,6 +137,46 @@ class Rules(ConsoleCase):
         self.page.click("section[aria-label=Simulator] button.primary")
         self.notice("The value is no JSON")
 
+    def run_tests(self, *cases):
+        text = json.dumps({"data": {"mine": {"ann": 1}}, "tests": list(cases)})
+        self.page.fill("section[aria-label=Tests] textarea", text.replace('{"name"', '\n{"name"'))
+        self.page.click("section[aria-label=Tests] button.primary")
+
+    def coverage(self):
+        return self.page.evaluate("""[...document.querySelectorAll('table[aria-label=Coverage] tbody tr')].map((row) =>
+            [...row.children].map((cell) => cell.innerText.trim()))""")
+
+    def test_test_file_shows_its_coverage(self):
+        self.run_tests({"name": "ann reads hers", "as": "ann", "read": "/mine/ann", "allowed": True},
+                       {"name": "not bob's", "as": "ann", "read": "/mine/bob", "allowed": False},
+                       {"name": "everybody", "read": "/open", "allowed": True})
+        self.page.wait_text("✓ 3 of 3 passed")
+        self.page.wait_text("3 of 9 outcomes of conditions seen")
+        self.assertEqual([[row[0], row[2], *row[3:]] for row in self.coverage()], [
+            ["4", "true", "1", "0", "✓ complete"],
+            ["5", "auth.uid === $uid", "1", "1", "✓ complete"],
+            ["5", "auth.uid === $uid && newData.isNumber()", "0", "0", "✗ never evaluated"],
+            ["5", "auth.uid === $uid", "0", "0", "✗ never evaluated"],
+            ["5", "newData.isNumber()", "0", "0", "✗ never evaluated"]])
+        self.page.click("table[aria-label=Coverage] button.link", "4")
+        self.page.wait("document.activeElement.closest('.editor')")
+        start = self.page.evaluate("document.activeElement.selectionStart")
+        self.assertEqual(RULES[:start].count("\n"), 3)
+
+    def test_test_file_runs_on_the_text_in_the_editor(self):
+        self.write(RULES.replace("auth.uid === $uid &&", "auth.uid !== $uid &&"))
+        self.run_tests({"name": "<b>ann</b> writes", "as": "ann", "write": "/mine/ann", "value": 2, "allowed": True})
+        self.page.wait_text("✗ 0 of 1 passed")
+        self.page.wait_text("Line 2: <b>ann</b> writes")
+        self.page.wait_text("Expected: allowed. Came out: denied.")
+        self.assertIn("✗ never true", [row[-1] for row in self.coverage()])
+        self.assertEqual(self.in_force(), RULES)
+
+    def test_mistake_in_a_test_file_is_explained(self):
+        self.page.fill("section[aria-label=Tests] textarea", '{"tests": [\n  {"reed": "/"}]}')
+        self.page.click("section[aria-label=Tests] button.primary")
+        self.notice("Line 2, column 4 of the tests: unknown member")
+
     def test_long_rules_are_drawn_in_part(self):
         many = ",\n".join(f'"k{i}": {{".read": "auth.uid === \'{i}\'"}}' for i in range(4000))
         # As a paste: typing so much takes the browser longer.

@@ -343,6 +343,18 @@ struct TransferTests {
         #expect(try await HearthProcess.run("export", "\(restoredURL)/rooms").output == "\"the last\"\n")
         other.signal(SIGTERM)
         #expect(try await other.outcome().code == 0)
+        let all = folder.path + "/all"
+        let everything = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", all)
+        #expect(everything.code == 0 && everything.errors == "", "\(everything)")
+        #expect(everything.output.contains("restored default as of the end of the archive in \(all)\n"))
+        #expect(everything.output.contains("restored accounts, keys, rules and settings as of 20"))
+        #expect(checked.output.contains("\naccounts, keys, rules and settings: "))
+        let (whole, wholeURL) = try await serve(all)
+        #expect(try await HearthProcess.run("export", "\(wholeURL)/rooms").output == "\"the last\"\n")
+        whole.signal(SIGTERM)
+        #expect(try await whole.outcome().code == 0)
+        let occupied = try await HearthProcess.run("restore", "--archive", archive, "--all", "--data", all)
+        #expect(occupied.code == 1 && occupied.errors.contains("\(all) is not empty"), "\(occupied)")
         let early = try await HearthProcess.run(
             "restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z", "--data", folder.path + "/none")
         #expect(early.code == 1 && early.errors.contains("the archive of default begins at 20"), "\(early)")
@@ -357,6 +369,9 @@ struct TransferTests {
             ),
             (["--archive", "x", "--path", "/a"], "--path needs the server that runs"),
             (["x", "--at", "2026-11-22T03:15:00Z"], "--at"),
+            (["x", "--all"], "--all is for a restore from an archive"),
+            (["--archive", "x", "--all", "--database", "a"], "--database cannot be given with it"),
+            (["--archive", "x", "--all", "--path", "/a", "--url", "http://a"], "--path cannot be given with it"),
         ])
     func archiveUsage(words: [String], message: String) async throws {
         let outcome = try await HearthProcess(["restore"] + words).outcome()

@@ -221,6 +221,56 @@ import Testing
         #expect(try client.ask("GET", "/.settings/explain.json", RESTClient.owner).status == 405)
     }
 
+    @Test("a test file is run on rules in force or others, and what its cases never looked at is told")
+    func testFiles() throws {
+        let (server, _) = try Self.server()
+        let client = try server.connectREST()
+        _ = try client.ask(
+            "PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{"$u":{".read":"auth.uid == $u"}}}"#)
+        let tests = """
+            {"data": {"ann": {"items": {"a": 1}}}, "tests": [
+              {"as": "ann", "read": "/ann", "allowed": true},
+              {"as": "ann", "write": "/ann/items/b", "value": 2, "allowed": true}]}
+            """
+        func ask(_ body: JSONObject, _ fields: [String] = RESTClient.owner) throws -> RESTClient.Answer {
+            try client.ask("POST", "/.settings/test.json", fields, String(decoding: body.bytes, as: UTF8.self))
+        }
+        let inForce = try ask(JSONObject(["tests": .text(tests)])).text
+        #expect(
+            inForce.hasPrefix(#"{"passed":1,"failed":[{"name":"\"ann\": write \"/ann/items/b\"","line":3,"#),
+            "\(inForce)")
+        #expect(
+            inForce.hasSuffix(
+                #""seen":1,"outcomes":2,"conditions":[{"kind":".read","rule":"/$u","line":1,"column":26,"#
+                    + #""text":"auth.uid == $u","true":1,"false":0,"errors":0,"missing":"never false"}]}"#),
+            "\(inForce)")
+        let rules = #"{"rules":{".read":true,"$u":{".write":"auth.uid == $u"}}}"#
+        let draft = try ask(JSONObject(["tests": .text(tests), "rules": .text(rules)])).text
+        #expect(draft.hasPrefix(#"{"passed":2,"failed":[],"seen":2,"outcomes":3,"#), "\(draft)")
+        // The settings in force decide too.
+        let settings = #"{"settings":{"$u":{"items":{".maxChildren":1}}}}"#
+        _ = try client.ask("PUT", "/.settings/settings.json", RESTClient.owner, settings)
+        let refused = try ask(JSONObject(["tests": .text(tests), "rules": .text(rules)])).text
+        #expect(refused.contains("may not have more than 1 children"), "\(refused)")
+        // Nothing is kept or written.
+        #expect(try client.ask("GET", "/ann.json", RESTClient.owner).text == "null")
+        #expect(!(try client.ask("GET", "/.settings/rules.json", RESTClient.owner).text.contains("write")))
+        let mistakes: [([(String, JSONValue?)], String)] = [
+            ([], "tests is missing"), ([("tests", .integer(1))], "tests is missing"),
+            ([("tests", .text("{\n}"))], "tests:1:1: 'tests' is missing"),
+            ([("tests", .text(tests)), ("rules", .text("{}"))], "rules:1:"),
+            ([("tests", .text(tests)), ("rules", .integer(1))], "rules is the text of a rules file"),
+        ]
+        for (members, message) in mistakes {
+            var body = JSONObject([:])
+            for (name, value) in members { body[name] = value }
+            let answer = try ask(body)
+            #expect(answer.status == 400 && answer.text.contains(message), "\(answer.text)")
+        }
+        #expect(try ask(JSONObject(["tests": .text(tests)]), []).status == 401)
+        #expect(try client.ask("GET", "/.settings/test.json", RESTClient.owner).field("allow") == "POST")
+    }
+
     @Test("what was denied, and why, is kept for administrators")
     func denials() throws {
         let (server, _) = try Self.server()

@@ -161,11 +161,14 @@ struct ExplanationTests {
                     .utf8))
         for test in tests.tests { _ = program.run(test, &coverage) }
         #expect(coverage.summary(of: program) == (3, 6))
+        let counts = coverage.conditions(of: program).map { [$0.count.wasTrue, $0.count.wasFalse, $0.count.failed] }
+        #expect(counts == [[1, 1, 0], [0, 1, 0], [0, 0, 0]])
         let gaps = coverage.gaps(of: program)
-        let lines = gaps.map { "\($0.position) \($0.kind.rawValue) \($0.missing): \($0.text)" }
+        let lines = gaps.map { "\($0.position) \($0.kind.rawValue) \($0.missing ?? ""): \($0.text)" }
         #expect(
             lines == [
-                "1:52 .write never true: auth.token.admin == true", "1:91 .validate never asked: newData.val() == now",
+                "1:52 .write never true: auth.token.admin == true",
+                "1:91 .validate never evaluated: newData.val() == now",
             ])
     }
 }

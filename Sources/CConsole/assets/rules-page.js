@@ -1,4 +1,4 @@
-// The rules of the database: editing, publishing, trying them, and what they have denied.
+// The rules of the database: editing, publishing, trying and testing them, and what they have denied.
 import { ask, confirmed } from './dialog.js';
 import { shortDiff } from './diff.js';
 import { announce, foreign, guarded, h, report } from './dom.js';
@@ -6,6 +6,7 @@ import { time } from './format.js';
 import { visible } from './keys.js';
 import { Poll } from './poll.js';
 import { RulesEditor } from './rules-editor.js';
+import { makeRulesTests } from './rules-tests.js';
 import { makeSimulator } from './simulator.js';
 import { table } from './table.js';
 
@@ -21,6 +22,7 @@ export class RulesPage {
     this.publish = h('button.primary', { type: 'button', disabled: true, onclick: guarded(() => this.offer()) }, 'Publish…');
     this.revert = h('button', { type: 'button', disabled: true, onclick: guarded(() => this.discard()) }, 'Discard changes');
     this.simulator = makeSimulator(app, { goTo: (line, column) => this.editor.goTo(line, column) });
+    this.tests = makeRulesTests(app, { rules: () => this.editor.text, goTo: (line, column) => this.editor.goTo(line, column) });
     this.denials = table({
       label: 'Denials', columns: [
         { name: 'time', label: 'Time', cell: (row) => time(row.time) },
@@ -36,7 +38,7 @@ export class RulesPage {
       h('div.split', {},
         h('div.stack', {}, this.editor.element, this.problem,
           h('small', { id: 'rules-keys' }, 'Ctrl+M makes the Tab key indent; Escape makes it leave the field again.')),
-        this.simulator.element),
+        h('div', {}, this.simulator.element, this.tests.element)),
       h('h2', {}, 'Recent denials'), this.denials.element);
     this.poll = new Poll(5000, () => this.loadDenials(), report);
   }
@@ -57,6 +59,7 @@ export class RulesPage {
 
   async show() {
     this.poll.start();
+    this.tests.show();
     if (this.inForce !== undefined) return;
     this.inForce = await this.fetch(this.address);
     let draft = null;

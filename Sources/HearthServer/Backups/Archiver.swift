@@ -4,9 +4,10 @@ import Synchronization
 package import TreeStorage
 
 /// The thread that keeps an archive of all databases: every few seconds it copies what their logs have to another
-/// folder (``TreeStorage/DatabaseArchive``). Nobody waits for it.
+/// folder (``TreeStorage/DatabaseArchive``), and the accounts, keys, rules and settings if they have changed
+/// (``AccountsArchive``). Nobody waits for it.
 final class Archiver: Sendable {
-    /// What metrics tell of the archive of a database.
+    /// What metrics tell of the archive of a database, or of the accounts.
     struct Figures: Sendable {
         /// When everything that was committed before was last archived, in milliseconds since 1970. Nil if never.
         var lastSuccess: Int64?
@@ -21,11 +22,15 @@ final class Archiver: Sendable {
     private let folder: String
     private let log: Log
     private let state = Mutex<[String: Figures]>([:])
+    private let accountsState = Mutex(Figures())
     private let stopping = Semaphore()
     private let thread = Mutex<NamedThread?>(nil)
 
     /// By database.
     var figures: [String: Figures] { state.withLock { $0 } }
+
+    /// Of the accounts, keys, rules and settings.
+    var accountsFigures: Figures { accountsState.withLock { $0 } }
 
     /// - parameter folder: the data folder.
     init(_ configuration: ArchiveConfiguration, folder: String, log: Log) {
@@ -50,6 +55,8 @@ final class Archiver: Sendable {
 
     private func run() {
         var archives: [String: DatabaseArchive] = [:]
+        var accounts = AccountsArchive(
+            of: folder, in: configuration.folder, window: configuration.settings.window)
         var isStopping = false
         while !isStopping {
             isStopping = stopping.wait(atMost: configuration.interval)
@@ -62,6 +69,7 @@ final class Archiver: Sendable {
                 advance(database, &archive)
                 archives[database] = archive
             }
+            advance(&accounts, isLast: isStopping)
         }
     }
 
@@ -79,6 +87,31 @@ final class Archiver: Sendable {
             }
             guard before != error.message else { return }
             log.error("archive.failed", [("database", database), ("error", error.message)])
+        }
+    }
+
+    private func advance(_ accounts: inout AccountsArchive, isLast: Bool) {
+        let start = WallClock.milliseconds
+        do throws(BackupError) {
+            let progress = try accounts.advance(now: start, isLast: isLast)
+            let hadProblem = accountsState.withLock { figures in
+                let hadProblem = figures.problem != nil
+                if progress != .waiting { figures.lastSuccess = start }
+                figures.problem = nil
+                return hadProblem
+            }
+            if hadProblem { log.info("archive.available", [("what", "accounts")]) }
+            if case .copied(let path) = progress { log.debug("archive.copied", [("folder", path)]) }
+        } catch {
+            let before = accountsState.withLock { figures in
+                defer {
+                    figures.failures += 1
+                    figures.problem = error.message
+                }
+                return figures.problem
+            }
+            guard before != error.message else { return }
+            log.error("archive.failed", [("what", "accounts"), ("error", error.message)])
         }
     }
 

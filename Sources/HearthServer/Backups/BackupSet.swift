@@ -21,7 +21,7 @@ package struct BackupSet: Sendable {
     package static let prefix = "hearth-"
     private static let partialSuffix = ".part"
     private static let databaseSuffix = ".backup"
-    private static let accounts = "accounts.sqlite"
+    static let accounts = "accounts.sqlite"
 
     private init(_ path: String, _ manifest: BackupManifest) {
         self.path = path
@@ -39,7 +39,7 @@ package struct BackupSet: Sendable {
     }
 
     /// Small files that belong to a data folder: what signs and verifies tokens, who administers, and rules.
-    private static func isKept(_ file: String) -> Bool {
+    static func isKept(_ file: String) -> Bool {
         ["signing-keys.json", "openid-providers.json", "service-accounts.json", "client-projects.json"].contains(file)
             || file.hasSuffix(".rules") || file.hasSuffix(".settings")
     }
@@ -50,7 +50,11 @@ package struct BackupSet: Sendable {
     /// accounts are of moments one after the other. Nothing is replaced.
     ///
     /// - parameter target: the folder that holds the sets; made if it is not there.
-    package static func make(of folder: String, in target: String, now: Int64) throws(BackupError) -> BackupSet {
+    /// - parameter hasDatabases: otherwise the set has the accounts, keys, rules and settings only, and is not reported
+    ///   as a backup.
+    package static func make(
+        of folder: String, in target: String, now: Int64, hasDatabases: Bool = true
+    ) throws(BackupError) -> BackupSet {
         let contents = FolderContents(folder)
         guard contents.isFolder else { throw BackupError(message: "there is no data folder \(folder)") }
         let start = MonotonicTime.current
@@ -63,11 +67,13 @@ package struct BackupSet: Sendable {
         remove(partial)
         guard mkdir(partial, 0o700) == 0 else { throw BackupError("cannot make \(partial)") }
         do throws(BackupError) {
-            let manifest = try fill(partial, from: folder, contents, now: now)
+            let manifest = try fill(
+                partial, from: folder, contents, databases: hasDatabases ? contents.databases : [], now: now)
             for file in manifest.files.map(\.name) + [BackupManifest.fileName] { try sync("\(partial)/\(file)") }
             try sync(partial)
             guard rename(partial, path) == 0 else { throw BackupError("cannot rename \(partial)") }
             try sync(target)
+            guard hasDatabases else { return BackupSet(path, manifest) }
             let status = BackupStatus(
                 time: now, milliseconds: (MonotonicTime.current.nanoseconds - start.nanoseconds) / 1_000_000,
                 byteCount: manifest.byteCount)
@@ -82,10 +88,10 @@ package struct BackupSet: Sendable {
     }
 
     private static func fill(
-        _ path: String, from folder: String, _ contents: FolderContents, now: Int64
+        _ path: String, from folder: String, _ contents: FolderContents, databases: [String], now: Int64
     ) throws(BackupError) -> BackupManifest {
         var names: [String] = []
-        for database in contents.databases {
+        for database in databases {
             _ = try Backup.make(of: database, in: folder, to: "\(path)/\(database)\(databaseSuffix)")
             names.append(database + databaseSuffix)
         }
@@ -145,7 +151,7 @@ package struct BackupSet: Sendable {
     }
 
     /// A folder with files and no folders.
-    private static func remove(_ path: String) {
+    static func remove(_ path: String) {
         // Without its manifest it is no set any more, should the rest not come to an end.
         unlink("\(path)/\(BackupManifest.fileName)")
         for file in FolderContents(path).files { unlink("\(path)/\(file)") }
@@ -187,16 +193,21 @@ package struct BackupSet: Sendable {
 
     // MARK: Restoring
 
-    /// Puts everything of a set into a data folder in which there is nothing yet. All of it is checked first.
-    package static func restore(_ path: String, in folder: String) throws(BackupError) -> BackupSet {
-        let set = try check(path)
+    /// Throws unless a folder has nothing that a data folder has, or is not there.
+    package static func requireEmpty(_ folder: String, hint: String) throws(BackupError) {
         let contents = FolderContents(folder)
         let own = contents.files.filter { $0 == accounts || isKept($0) }
         if let first = (contents.databases + own).first {
-            throw BackupError(
-                message: "\(folder) is not empty: it has \(first). Restore into a new folder, or one database with "
-                    + "'hearth restore \(path)/NAME\(databaseSuffix)'")
+            throw BackupError(message: "\(folder) is not empty: it has \(first). \(hint)")
         }
+    }
+
+    /// Puts everything of a set into a data folder in which there is nothing yet. All of it is checked first.
+    package static func restore(_ path: String, in folder: String) throws(BackupError) -> BackupSet {
+        let set = try check(path)
+        try requireEmpty(
+            folder,
+            hint: "Restore into a new folder, or one database with 'hearth restore \(path)/NAME\(databaseSuffix)'")
         let code = FolderSync.makeFolder(folder)
         guard code == 0 else { throw BackupError("cannot make the data folder \(folder)", code) }
         for name in set.databases {

@@ -28,7 +28,9 @@ extension HTTPConnection {
             let exchange = Result { () throws(RESTError) in try RESTExchange(explaining: body, head) }
             return ask(exchange, .nobody, nil, writer)
         }
-        guard head.method == .put else { return respond(endpoint.response(to: head, body), with: writer) }
+        guard head.method == .put || head.method == .post else {
+            return respond(endpoint.response(to: head, body), with: writer)
+        }
         work = .beside
         context.besideLoop(self) {
             endpoint.response(to: head, body)
@@ -47,7 +49,7 @@ struct SettingsEndpoint: Sendable {
     /// The name of whoever asks.
     let administrator: String
 
-    /// A PUT may take long.
+    /// A PUT or POST may take long.
     func response(to head: RequestHead, _ body: [UInt8]) -> HTTPResponse {
         let isRead = head.method == .get || head.method == .head
         switch String(decoding: head.path, as: UTF8.self) {
@@ -67,7 +69,8 @@ struct SettingsEndpoint: Sendable {
         case "/.settings/rules.json", "/.settings/settings.json":
             return RESTError.methodNotAllowed("GET, HEAD, PUT").response
         case "/.settings/denials.json": return RESTError.methodNotAllowed("GET, HEAD").response
-        case "/.settings/explain.json": return RESTError.methodNotAllowed("POST").response
+        case "/.settings/test.json" where head.method == .post: return testRules(body)
+        case "/.settings/explain.json", "/.settings/test.json": return RESTError.methodNotAllowed("POST").response
         default: return RESTError.notFound.response
         }
     }
@@ -113,6 +116,15 @@ struct SettingsEndpoint: Sendable {
             return HTTPResponse(json: Array(#"{"status":"ok"}"#.utf8))
         } catch {
             return HTTPResponse(.badRequest, error: "\(error)\n")
+        }
+    }
+    /// Runs a file of test cases, on data of its own.
+    private func testRules(_ body: [UInt8]) -> HTTPResponse {
+        do throws(RESTError) {
+            let question = try RulesTestQuestion(parsing: body)
+            return question.response(inForce: services.rules.program(for: database) ?? .open)
+        } catch {
+            return error.response
         }
     }
 }

@@ -190,9 +190,14 @@ struct MetricsPage: Sendable {
         if let oldest = rest.map({ $0.value.lastSuccess ?? 0 }).min() {
             out.sample(["database": "(others)"], Double(oldest) / 1000)
         }
+        let accounts = archiver.accountsFigures
+        out.begin(
+            "hearth_archive_accounts_last_success_timestamp_seconds", .gauge,
+            "When every change of accounts, keys, rules and settings before was last in the archive.")
+        out.sample([:], Double(accounts.lastSuccess ?? 0) / 1000)
         out.add(
             "hearth_archive_failures_total", .counter, "Attempts to extend an archive that failed.",
-            all.reduce(0) { $0 + $1.value.failures })
+            all.reduce(accounts.failures) { $0 + $1.value.failures })
         out.add(
             "hearth_archive_gaps_total", .counter, "Times that the log no longer continued an archive.",
             all.reduce(0) { $0 + $1.value.gaps })

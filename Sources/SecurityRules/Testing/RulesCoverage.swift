@@ -1,25 +1,34 @@
 /// Which expressions of a program ran, and what the conditions among them came to.
 package struct RulesCoverage: Sendable {
-    private struct Count {
-        var wasTrue = 0
-        var wasFalse = 0
-        var failed = 0
+    /// How often an expression had each outcome.
+    package struct Count: Equatable, Sendable {
+        package fileprivate(set) var wasTrue = 0
+        package fileprivate(set) var wasFalse = 0
+        package fileprivate(set) var failed = 0
     }
 
-    /// A condition that some cases should still look at.
-    package struct Gap: Hashable, Sendable {
+    /// A comparison, a test or a combination of these, which rules decide by.
+    package struct Condition: Equatable, Sendable {
         package var kind: RuleKind
         package var rulePath: String
         package var position: RulePosition
         package var text: String
-        package var isAsked: Bool
-        package var wasTrue: Bool
-        package var wasFalse: Bool
+        package var count: Count
+        /// A rule that is `true` or `false`, which has one outcome.
+        package var isConstant: Bool
 
-        /// What it never was.
-        package var missing: String {
-            if !isAsked { return "never asked" }
-            return wasTrue ? "never false" : wasFalse ? "never true" : "always an error"
+        /// How many outcomes it can have, and how many of these were seen.
+        package var outcomes: (seen: Int, all: Int) {
+            let seen = (count.wasTrue > 0 ? 1 : 0) + (count.wasFalse > 0 ? 1 : 0)
+            return isConstant ? (min(seen, 1), 1) : (seen, 2)
+        }
+
+        /// What it never was; nil if it was everything.
+        package var missing: String? {
+            let (seen, all) = outcomes
+            if seen == all { return nil }
+            if count == Count() { return "never evaluated" }
+            return count.wasTrue > 0 ? "never false" : count.wasFalse > 0 ? "never true" : "always an error"
         }
     }
 
@@ -40,46 +49,42 @@ package struct RulesCoverage: Sendable {
         }
     }
 
-    /// Of all conditions, which are asked for being true and for being false: how many of these were seen. A constant
-    /// has one outcome.
+    /// Of the outcomes that all conditions can have: how many were seen.
     package func summary(of program: RulesProgram) -> (seen: Int, all: Int) {
-        var (seen, all) = (0, 0)
-        forEachCondition(of: program) { _, _, count, isConstant in
-            all += isConstant ? 1 : 2
-            seen +=
-                isConstant
-                ? (count.wasTrue + count.wasFalse > 0 ? 1 : 0)
-                : (count.wasTrue > 0 ? 1 : 0) + (count.wasFalse > 0 ? 1 : 0)
+        conditions(of: program).reduce(into: (seen: 0, all: 0)) { sum, condition in
+            let (seen, all) = condition.outcomes
+            sum = (sum.seen + seen, sum.all + all)
         }
-        return (seen, all)
     }
 
     /// The conditions of which an outcome was never seen, in the order of the file.
-    package func gaps(of program: RulesProgram) -> [Gap] {
-        var gaps: [Gap] = []
-        forEachCondition(of: program) { rule, instruction, count, isConstant in
-            let isAsked = count.wasTrue + count.wasFalse + count.failed > 0
-            if isConstant ? isAsked : count.wasTrue > 0 && count.wasFalse > 0 { return }
-            gaps.append(
-                Gap(
+    package func gaps(of program: RulesProgram) -> [Condition] {
+        conditions(of: program).filter { $0.missing != nil }
+    }
+
+    /// In the order of the file.
+    package func conditions(of program: RulesProgram) -> [Condition] {
+        var conditions: [Condition] = []
+        forEachCondition(of: program) { rule, instruction, isConstant in
+            conditions.append(
+                Condition(
                     kind: rule.kind, rulePath: program.text(ofPlace: rule.place),
                     position: program.position(in: rule, at: program.code.spans[instruction].lowerBound),
-                    text: program.text(of: instruction, in: rule), isAsked: isAsked, wasTrue: count.wasTrue > 0,
-                    wasFalse: count.wasFalse > 0))
+                    text: program.text(of: instruction, in: rule), count: counts[instruction], isConstant: isConstant))
         }
-        return gaps
+        return conditions
     }
 
     private func forEachCondition(
-        of program: RulesProgram, _ body: (Rule, Int, Count, _ isConstant: Bool) -> Void
+        of program: RulesProgram, _ body: (Rule, _ instruction: Int, _ isConstant: Bool) -> Void
     ) {
         for rule in program.rules {
             for instruction in rule.instructions {
                 switch program.code.instructions[instruction] {
                 // What stands for a whole rule; inside of one it decides nothing.
-                case .bool where instruction == rule.root: body(rule, instruction, counts[instruction], true)
+                case .bool where instruction == rule.root: body(rule, instruction, true)
                 case .test, .hasChildren, .textTest, .matches, .not, .logical, .equal, .order:
-                    body(rule, instruction, counts[instruction], false)
+                    body(rule, instruction, false)
                 default: continue
                 }
             }

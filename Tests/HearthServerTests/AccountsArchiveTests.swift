@@ -1,0 +1,85 @@
+import EventLoop
+import TestSupport
+import Testing
+import TreeStorage
+
+@testable import HearthServer
+
+@Suite("The archive of accounts, keys, rules and settings")
+struct AccountsArchiveTests {
+    private let folder = TemporaryFolder()
+    private var data: String { folder.path + "/data" }
+    private var archive: String { folder.path + "/archive" }
+    private static let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
+
+    @Test("has the users of each moment, while the server runs, and copies only after changes")
+    func users() throws {
+        #expect(FolderSync.makeFolder(archive) == 0)
+        var keeper = AccountsArchive(of: data, in: archive, window: 7 * Self.day)
+        #expect(try keeper.advance(now: Self.day) == .unchanged)
+        let client = try IdentityClient(folder: data)
+        _ = try client.signUp("ann@example.com")
+        guard case .copied(let path) = try keeper.advance(now: 2 * Self.day) else {
+            Issue.record("nothing was copied")
+            return
+        }
+        #expect(path == AccountsArchive.copies(in: archive).last?.path)
+        #expect(try keeper.advance(now: 2 * Self.day) == .unchanged)
+        // A backup is another thing.
+        #expect(BackupStatus(in: data) == nil && AccountsArchive.copies(in: archive)[0].databases.isEmpty)
+        _ = try client.signUp("bob@example.com")
+        try client.rest.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".read":true}}"#)
+        _ = try keeper.advance(now: 3 * Self.day, isLast: true)
+
+        for (time, users) in [
+            (Self.day, [true, false]), (2 * Self.day, [true, false]), (3 * Self.day - 1, [true, false]),
+            (3 * Self.day, [true, true]),
+        ] {
+            let copy = try #require(AccountsArchive.copy(in: archive, at: time))
+            let restored = folder.path + "/restored-\(time)"
+            _ = try BackupSet.restore(copy.path, in: restored)
+            let past = try IdentityClient(folder: restored)
+            let found = try ["ann@example.com", "bob@example.com"].map { try past.signIn($0).status == 200 }
+            #expect(found == users)
+            let rules = try past.rest.ask("GET", "/.settings/rules.json", RESTClient.owner).text
+            #expect(rules.contains(#"{".read":true}"#) == users[1], "\(rules)")
+        }
+        #expect(AccountsArchive.copy(in: archive, at: nil)?.time == 3 * Self.day)
+    }
+
+    @Test("lets the disk rest between copies, except for the last one")
+    func rest() throws {
+        #expect(FolderSync.makeFolder(archive) == 0 && FolderSync.makeFolder(data) == 0)
+        var keeper = AccountsArchive(of: data, in: archive, window: Self.day)
+        var isWaiting = false
+        // A copy takes some time, and a change that follows at once comes before twenty times of it, sooner or later.
+        for number in 1...1000 where !isWaiting {
+            try PrivateFile.replace(data + "/a.rules", with: Array("\(number)".utf8))
+            isWaiting = try keeper.advance(now: Int64(number)) == .waiting
+        }
+        #expect(isWaiting)
+        guard case .copied = try keeper.advance(now: 2000, isLast: true) else {
+            Issue.record("the last change is missing")
+            return
+        }
+    }
+
+    @Test("keeps a copy of each hour, after a week of each day, in the window, and the last one")
+    func thinning() {
+        let now = 100 * Self.day
+        func kept(_ times: [Int64], window: Int64 = 30 * Self.day) -> [Int64] {
+            let removed = Set(AccountsArchive.dispensable(times, window: window, now: now))
+            return times.indices.filter { !removed.contains($0) }.map { times[$0] }
+        }
+        #expect(kept([]) == [] && kept([1]) == [1])
+        let hour = now - Self.hour
+        #expect(kept([hour, hour + 1, hour + 2, now]) == [hour + 2, now])
+        let old = now - 10 * Self.day
+        #expect(
+            kept([old, old + Self.hour, old + 5 * Self.hour, old + Self.day]) == [old + 5 * Self.hour, old + Self.day])
+        // The one before the window is what its beginning is restored from.
+        let begin = now - 30 * Self.day
+        #expect(kept([begin - 2, begin - 1, begin + Self.day]) == [begin - 1, begin + Self.day])
+        #expect(kept([now - 2, now - 1]) == [now - 1])
+    }
+}
