@@ -7,8 +7,8 @@ import HearthShell
 import Synchronization
 import TreeStorage
 
-/// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at one
-/// path into a running database.
+/// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at
+/// one path into a running database.
 struct ArchiveRestore {
     private let archive: String
     private let database: String

@@ -152,12 +152,12 @@ class Rules(ConsoleCase):
                        {"name": "everybody", "read": "/open", "allowed": True})
         self.page.wait_text("✓ 3 of 3 passed")
         self.page.wait_text("3 of 9 outcomes of conditions seen")
-        self.assertEqual([[row[0], row[2], *row[3:]] for row in self.coverage()], [
-            ["4", "true", "1", "0", "✓ complete"],
-            ["5", "auth.uid === $uid", "1", "1", "✓ complete"],
-            ["5", "auth.uid === $uid && newData.isNumber()", "0", "0", "✗ never evaluated"],
-            ["5", "auth.uid === $uid", "0", "0", "✗ never evaluated"],
-            ["5", "newData.isNumber()", "0", "0", "✗ never evaluated"]])
+        self.assertEqual(self.coverage(), [
+            ["4", "true .read of /open", "1", "0", "✓ complete"],
+            ["5", "auth.uid === $uid .read of /mine/$uid", "1", "1", "✓ complete"],
+            ["5", "auth.uid === $uid .write of /mine/$uid", "0", "0", "✗ never evaluated"],
+            ["5", "newData.isNumber() .write of /mine/$uid", "0", "0", "✗ never evaluated"],
+            ["5", "auth.uid === $uid && newData.isNumber() .write of /mine/$uid", "0", "0", "✗ never evaluated"]])
         self.page.click("table[aria-label=Coverage] button.link", "4")
         self.page.wait("document.activeElement.closest('.editor')")
         start = self.page.evaluate("document.activeElement.selectionStart")
@@ -175,7 +175,7 @@ class Rules(ConsoleCase):
     def test_mistake_in_a_test_file_is_explained(self):
         self.page.fill("section[aria-label=Tests] textarea", '{"tests": [\n  {"reed": "/"}]}')
         self.page.click("section[aria-label=Tests] button.primary")
-        self.notice("Line 2, column 4 of the tests: unknown member")
+        self.notice("Line 2, column 12 of the tests: unknown member")
 
     def test_long_rules_are_drawn_in_part(self):
         many = ",\n".join(f'"k{i}": {{".read": "auth.uid === \'{i}\'"}}' for i in range(4000))

@@ -47,6 +47,26 @@ struct AccountsArchiveTests {
         #expect(AccountsArchive.copy(in: archive, at: nil)?.time == 3 * Self.day)
     }
 
+    @Test("is kept by a server, which reports its age, and ends with the last change")
+    func server() async throws {
+        do {
+            let server = try RealtimeTestServer {
+                $0.dataFolder = data
+                $0.archive = ArchiveConfiguration(folder: archive)
+                $0.archive?.interval = .milliseconds(20)
+            }
+            let rest = try server.connectREST()
+            try rest.ask("PUT", "/.settings/rules.json", RESTClient.owner, #"{"rules":{".read":true}}"#)
+            try await eventually("a copy of the rules") {
+                let name = "hearth_archive_accounts_last_success_timestamp_seconds"
+                let lines = try rest.ask("GET", "/metrics", RESTClient.owner).text.split(separator: "\n")
+                return lines.contains { $0.hasPrefix(name + " ") && $0 != name + " 0" }
+            }
+            try rest.ask("PUT", "/.settings/rules.json?ns=late", RESTClient.owner, #"{"rules":{".read":true}}"#)
+        }
+        #expect(AccountsArchive.copy(in: archive, at: nil)?.files.contains("late.rules") == true)
+    }
+
     @Test("lets the disk rest between copies, except for the last one")
     func rest() throws {
         #expect(FolderSync.makeFolder(archive) == 0 && FolderSync.makeFolder(data) == 0)

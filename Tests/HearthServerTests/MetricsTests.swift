@@ -198,7 +198,7 @@ struct MetricsTests {
         let conditional: Set = [
             "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
             "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
-            "hearth_archive_gaps_total", "hearth_mails_total",
+            "hearth_archive_accounts_last_success_timestamp_seconds", "hearth_archive_gaps_total", "hearth_mails_total",
             "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds",
         ]
         let explained = Self.names(in: guide)

@@ -33,8 +33,7 @@ export function makeRulesTests(app, editor) {
   const conditions = table({
     label: 'Coverage', columns: [
       { name: 'line', label: 'Line', figure: true, sort: (row) => row.line, cell: (row) => h('button.link', { type: 'button', 'aria-label': `Line ${row.line}, column ${row.column}`, onclick: () => editor.goTo(row.line, row.column) }, row.line) },
-      { name: 'rule', label: 'Rule', sort: (row) => `${row.rule} ${row.kind}`, cell: (row) => [h('span', {}, `${row.kind} of `), foreign(visible(row.rule), { className: 'mono' })] },
-      { name: 'text', label: 'Condition', cell: (row) => h('code', {}, foreign(row.text)) },
+      { name: 'text', label: 'Condition', cell: (row) => [h('code', {}, foreign(row.text)), h('small.muted', {}, ` ${row.kind} of `, foreign(visible(row.rule)))] },
       { name: 'true', label: 'True', figure: true, sort: (row) => row.true, cell: (row) => row.true },
       { name: 'false', label: 'False', figure: true, sort: (row) => row.false, cell: (row) => row.false },
       { name: 'missing', label: 'Coverage', sort: (row) => row.missing ?? '', cell: (row) => (row.missing ? h('span.gap', {}, `✗ ${row.missing}`) : '✓ complete') },
@@ -56,8 +55,9 @@ export function makeRulesTests(app, editor) {
         h('h3', {}, `Line ${each.line}: `, foreign(visible(each.name))),
         h('p', {}, `Expected: ${each.expected ? 'allowed' : 'denied'}. Came out: ${each.expected ? 'denied' : 'allowed'}.`),
         each.refusal && h('p.problem', {}, foreign(each.refusal)),
-        h('pre.mono', {}, foreign(each.lines.join('\n'))))),
+        h('pre.reason', {}, foreign(each.lines.join('\n'))))),
       h('p', {}, `${seen} of ${outcomes} outcomes of conditions seen`), conditions.element);
+    out.scrollIntoView({ block: 'start' });
   }
 
   const element = h('section', { 'aria-label': 'Tests' }, h('h2', {}, 'Tests'),

@@ -62,7 +62,7 @@ package struct RulesCoverage: Sendable {
         conditions(of: program).filter { $0.missing != nil }
     }
 
-    /// In the order of the file.
+    /// In the order of the file, the parts of a condition before the whole.
     package func conditions(of program: RulesProgram) -> [Condition] {
         var conditions: [Condition] = []
         forEachCondition(of: program) { rule, instruction, isConstant in
