@@ -343,8 +343,7 @@ package final class Server: Sendable {
         services.helper.stop()
         services.parser.stop()
         services.identity?.stop()
-        // After everything that writes.
-        services.archiver?.stop()
+        services.archiver?.stop()  // After everything that writes.
         // They hold the services, which hold the data folder and its lock.
         services.set([])
         services.log.info("server.stopped")

@@ -98,8 +98,9 @@ extension Command {
 
             With --archive, which 'hearth serve --archive' keeps, a database is restored as it was at any
             moment: --at 2026-11-22T03:15:00Z. With --all, every database is restored so, with the accounts,
-            keys, rules and settings, into a data folder that is empty or not there yet. With --path and --url, only the value at that path is
-            written, as a new commit, to the database of a server that runs.
+            keys, rules and settings, into a data folder that is empty or not there yet. With --path and
+            --url, only the value at that path is written, as a new commit, to the database of a server that
+            runs.
             """,
         options: [
             folder,

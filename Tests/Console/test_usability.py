@@ -301,9 +301,10 @@ class Looks(ConsoleCase):
     def test_chosen_colours_stay(self):
         self.look(1280, 800)
         self.page.choose("#theme", "dark")
+        self.page.evaluate("window.isOld = true")
         self.page.evaluate("location.reload()")
-        # The page before the reload has no such choice.
-        self.page.wait("document.readyState === 'complete' && getComputedStyle(document.documentElement).colorScheme === 'dark'")
+        self.page.wait("!window.isOld && document.readyState === 'complete'")
+        self.page.wait("getComputedStyle(document.documentElement).colorScheme === 'dark'")
         self.page.wait_text("Connected", "#connection")
 
     def test_forced_colours(self):
