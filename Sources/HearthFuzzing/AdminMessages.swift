@@ -16,7 +16,7 @@ public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
         else { continue }
         switch parsed {
         case .request(number, .admin(let request)):
-            // The server reads a text only after it has found it to be UTF-8; what writes a request relies on it.
+            // The writer takes only UTF-8. The reader accepts other bytes, and each such request is answered too.
             if String(validating: line, as: UTF8.self) != nil { rewrite(request) }
             // Backups would fill the disk.
             if request == .backup { continue }
