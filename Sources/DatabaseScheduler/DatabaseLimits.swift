@@ -6,11 +6,11 @@ package struct DatabaseLimits: Sendable {
     package var turnBytesMax = 256 << 10
     /// Values of a request that has a turn of its own, in bytes, whatever ``Request/isLarge`` says.
     package var largeRequestBytesMin = 64 << 10
-    /// Children that a step of a scan visits.
+    /// Children that a step of a scan visits, if their time is less than that of a turn.
     package var scannedPerStepMax = 200
     /// Records on their way to the commit log, in bytes. With more, further requests wait: a small write comes after
     /// at most as much, however many large ones were sent before it.
-    package var unwrittenBytesMax = 2 << 20
+    package var unwrittenBytesMax = 512 << 10
     /// Values that one turn reads, in bytes; the one that goes beyond it is its last.
     package var turnReadBytesMax = 1 << 20
     /// How long a turn takes; the request that takes it beyond that is its last.

@@ -249,11 +249,19 @@ extension DatabaseScheduler {
         endScans()
     }
 
+    /// A few children at a time, since what a child costs depends on its size and on what the caches hold.
     private mutating func scan() {
-        for connection in database.scanSome(childrenMax: limits.scannedPerStepMax) {
-            admission.scanEnded(for: connection)
-        }
+        let end = nanoseconds() + limits.turnNanosecondsMax
+        var left = limits.scannedPerStepMax
+        repeat {
+            for connection in database.scanSome(childrenMax: min(Self.scannedAtOnce, left)) {
+                admission.scanEnded(for: connection)
+            }
+            left -= Self.scannedAtOnce
+        } while left > 0 && mayScan && nanoseconds() < end
     }
+
+    private static var scannedAtOnce: Int { 20 }
 
     private mutating func measure(
         _ part: StaticString, _ longest: inout Int64, _ body: (inout DatabaseScheduler) -> Void

@@ -79,6 +79,11 @@ struct ByteScratch: ~Copyable {
 
     /// Valid until the next mutation.
     @inline(__always)
+    /// Puts the bytes into memory that has room for them, unless the buffer began there and has not moved.
+    func move(to memory: UnsafeMutableRawBufferPointer) {
+        if isOwned { memory.copyMemory(from: bytes(0..<count)) }
+    }
+
     func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }

@@ -51,15 +51,20 @@ extension CanonicalJSON {
         package var depth: Int
         /// UTF-8 bytes of a string value.
         package var stringByteCount: Int
+        /// Bytes of the canonical text. It may be seven times as long as the text that is read (an array of digits).
+        package var byteCount: Int
 
-        package init(depth: Int = Path.maximumDepth, stringByteCount: Int = 10 << 20) {
+        package init(
+            depth: Int = Path.maximumDepth, stringByteCount: Int = 10 << 20,
+            byteCount: Int = CanonicalJSON.maximumTextByteCount
+        ) {
             self.depth = depth
             self.stringByteCount = stringByteCount
+            self.byteCount = byteCount
         }
     }
 
-    /// The longest text that is parsed at all: the limit of a write over HTTP. The canonical text is at most seven
-    /// times as long (an array of digits), so its offsets fit 32 bits.
+    /// The longest text that is parsed at all: the limit of a write over HTTP.
     package static let maximumTextByteCount = 256 << 20
 
     /// Reads a JSON text (RFC 8259) and gives the value it means, wrappers normalised.
@@ -101,6 +106,49 @@ extension CanonicalJSON {
                 return (CanonicalJSON(trusted: bytes), parser.hasServerValues, parser.offset)
             }
         }.get()
+    }
+
+    /// The same, for a text that is not needed any more: its contents are lost. A large value takes little more memory
+    /// than the text and itself, and is refused if it takes more than twice the text and 32 MiB.
+    ///
+    /// After an error the text still has its lines and columns, for ``JSONError/position(in:)``. An error of an object
+    /// that contains a large unordered one is reported at the end of the latter.
+    ///
+    /// - parameter bytesMin: the size of a text from which on its memory is used.
+    package static func parse(
+        using text: inout [UInt8], limits: Limits = Limits(), bytesMin: Int = 2 << 20
+    ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
+        if text.count < bytesMin { return try parse(text, limits: limits) }
+        if text.withUnsafeBytes({ CanonicalText.end(of: $0, from: 0, limits: limits) }) == text.count {
+            let value = CanonicalJSON(trusted: text)
+            text = []
+            return (value, false)
+        }
+        var limits = limits
+        limits.byteCount = min(limits.byteCount, 2 * text.count + 32 << 20)
+        var result = Result<Bool, JSONError>.success(false)
+        // Most of it are addresses only, which never get memory. With room to spare, so that the output does not move
+        // before it is refused.
+        let bytes = [UInt8](unsafeUninitializedCapacity: limits.byteCount + 64 << 10) { output, count in
+            text.withUnsafeMutableBytes { text in
+                withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
+                    var parser = JSONParser(
+                        using: text, output: UnsafeMutableRawBufferPointer(output), limits: limits, memory: memory)
+                    do throws(JSONError) {
+                        try parser.parseDocument()
+                        try parser.refuseLongOutput()
+                        result = .success(parser.hasServerValues)
+                        count = parser.output.count
+                        parser.output.move(to: UnsafeMutableRawBufferPointer(output))
+                    } catch {
+                        result = .failure(parser.used.restoreLines(for: error))
+                    }
+                }
+            }
+        }
+        let hasServerValues = try result.get()
+        text = []
+        return (CanonicalJSON(trusted: bytes), hasServerValues)
     }
 
     package static func parse(

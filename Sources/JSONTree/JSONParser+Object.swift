@@ -74,6 +74,12 @@ struct MemberStack: ~Copyable {
 
     mutating func truncate(to count: Int) { self.count = count }
 
+    /// Takes off all from `start` on. Valid until the next `append`.
+    mutating func takeTop(from start: Int) -> UnsafeMutableBufferPointer<JSONMember> {
+        defer { count = start }
+        return top(from: start)
+    }
+
     /// Valid until the next `append`.
     func top(from start: Int) -> UnsafeMutableBufferPointer<JSONMember> {
         UnsafeMutableBufferPointer(start: base + start, count: count - start)
@@ -87,6 +93,7 @@ extension JSONParser {
         let start = output.count
         output.append(UInt8(ascii: "{"))
         let base = members.count
+        var many = ManyMembers()
         var isInOrder = true
         var hasMetadata = false
         skipWhiteSpace()
@@ -96,12 +103,14 @@ extension JSONParser {
             return .nothing
         }
         while true {
-            if members.count > base { output.append(UInt8(ascii: ",")) }
+            if output.count > start + 1 { output.append(UInt8(ascii: ",")) }
             let member = try parseMember(depth: depth)
             if member.isMetadata { hasMetadata = true }
             if member.isNothing { isInOrder = false }
             if members.count > base, !precedes(members.top(from: members.count - 1)[0], member) { isInOrder = false }
+            if members.count - base >= ManyMembers.countMin { many.append(members.takeTop(from: base)) }
             members.append(member)
+            try refuseLongOutput()
             skipWhiteSpace()
             let byte = try peek()
             offset += 1
@@ -109,7 +118,12 @@ extension JSONParser {
             guard byte == UInt8(ascii: "}") else { throw JSONError(.unexpectedByte(byte), at: offset - 1) }
             break
         }
-        if !isInOrder { rearrange(from: start, base: base) }
+        if !many.isEmpty || !isInOrder && output.count - start >= Self.largeObjectBytesMin {
+            many.append(members.takeTop(from: base))
+            finish(many, from: start, isInOrder: isInOrder)
+        } else if !isInOrder {
+            rearrange(from: start, base: base)
+        }
         let kind: Kind
         if hasMetadata {
             kind = try finishMetadata(from: start, base: base, opening: opening)
@@ -163,12 +177,8 @@ extension JSONParser {
     }
 
     private func orderOfKey(_ utf8: UnsafeRawBufferPointer, offset: Int) throws(JSONError) -> UInt64 {
-        if utf8.first == UInt8(ascii: ".") {
-            if utf8.elementsEqual(".priority".utf8) { return JSONMember.priorityOrder }
-            if utf8.elementsEqual(".value".utf8) { return JSONMember.valueOrder }
-            if utf8.elementsEqual(".sv".utf8) { return JSONMember.serverValueOrder }
-            throw JSONError(.unknownMetadata, at: offset)
-        }
+        if let order = JSONMember.order(ofMetadata: utf8) { return order }
+        if utf8.first == UInt8(ascii: ".") { throw JSONError(.unknownMetadata, at: offset) }
         do throws(KeyError) { try Key.check(utf8) } catch { throw JSONError(.key(error), at: offset) }
         return JSONMember.order(ofKey: utf8)
     }

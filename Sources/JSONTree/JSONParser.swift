@@ -20,19 +20,36 @@ struct JSONParser: ~Copyable {
     var offset = 0
     var output: ByteScratch
     var members: MemberStack
+    var used: UsedInput
     var hasServerValues = false
 
     /// Memory with which a parser of a short text needs no other. Aligned as eight bytes.
     static let memoryByteCount = 1024
     private static let membersByteCount = 16 * MemoryLayout<JSONMember>.stride
+    /// An object of more bytes is put in order beside the output.
+    static let largeObjectBytesMin = 64 << 10
 
     /// `memory` has `memoryByteCount` bytes and outlives the parser.
     init(_ input: UnsafeRawBufferPointer, limits: CanonicalJSON.Limits, memory: UnsafeMutableRawBufferPointer) {
         self.input = input
         self.limits = limits
+        used = UsedInput(nil)
         members = MemberStack(in: UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.membersByteCount]))
         let rest = UnsafeMutableRawBufferPointer(rebasing: memory[Self.membersByteCount...])
         output = input.count + 16 <= rest.count ? ByteScratch(in: rest) : ByteScratch(capacity: input.count + 16)
+    }
+
+    /// The parser may use the input for other things, once it has read it. The output begins in memory that outlives
+    /// the parser too.
+    init(
+        using input: UnsafeMutableRawBufferPointer, output: UnsafeMutableRawBufferPointer,
+        limits: CanonicalJSON.Limits, memory: UnsafeMutableRawBufferPointer
+    ) {
+        self.input = UnsafeRawBufferPointer(input)
+        self.limits = limits
+        used = UsedInput(input.baseAddress)
+        members = MemberStack(in: UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.membersByteCount]))
+        self.output = ByteScratch(in: output)
     }
 
     mutating func parseDocument() throws(JSONError) {
@@ -136,6 +153,7 @@ struct JSONParser: ~Copyable {
             output.append("\":")
             if try parseNode(depth: depth - 1) == .nothing { output.truncate(to: elementStart) }
             index += 1
+            try refuseLongOutput()
             skipWhiteSpace()
             let byte = try peek()
             offset += 1
@@ -191,6 +209,11 @@ struct JSONParser: ~Copyable {
         guard byte == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte(byte), at: offset) }
         offset += 1
         output.append(UInt8(ascii: ":"))
+    }
+
+    @inline(__always)
+    func refuseLongOutput() throws(JSONError) {
+        if output.count > limits.byteCount { throw JSONError(.textTooLong, at: offset) }
     }
 
     @inline(__always)

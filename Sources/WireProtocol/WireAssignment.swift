@@ -19,9 +19,22 @@ extension WireAssignment {
     package static func parse(
         _ text: UnsafeRawBufferPointer, for target: WriteTarget
     ) throws(RequestError) -> WireAssignment {
-        let limits = CanonicalJSON.Limits(depth: Path.maximumDepth - target.path.depth)
+        try read(target) { (limits) throws(JSONError) in try CanonicalJSON.parse(text.bytes, limits: limits) }
+    }
+
+    /// The same, for a text that is not needed any more (``CanonicalJSON/parse(using:limits:)``).
+    package static func parse(
+        using text: inout [UInt8], for target: WriteTarget
+    ) throws(RequestError) -> WireAssignment {
+        try read(target) { (limits) throws(JSONError) in try CanonicalJSON.parse(using: &text, limits: limits) }
+    }
+
+    private static func read(
+        _ target: WriteTarget,
+        _ parse: (CanonicalJSON.Limits) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool)
+    ) throws(RequestError) -> WireAssignment {
         do throws(JSONError) {
-            let (value, hasServerValues) = try CanonicalJSON.parse(text.bytes, limits: limits)
+            let (value, hasServerValues) = try parse(.init(depth: Path.maximumDepth - target.path.depth))
             if target.isPriority, !value.isPriority, !value.isServerValue { throw .init(.invalidPriority, at: 0) }
             return WireAssignment(target: target, value: value, hasServerValues: hasServerValues)
         } catch {

@@ -3,8 +3,9 @@ import Synchronization
 /// The bytes of a body. A large one is kept in pieces while it comes in: to copy it whenever it has outgrown its memory
 /// would stop everybody else on the loop.
 struct BodyBytes: Sendable {
-    /// The size of a piece. With the header of an array it fills whole pages.
-    static let pieceBytes = 1 << 20 - 32
+    /// The size of a piece: with the header of an array, one that the allocator returns as soon as it is free
+    /// (``FreeMemory/keepLittle()``).
+    static let pieceBytes = 2 << 20 - 32
 
     private var first: [UInt8] = []
     private var others: Pieces?
@@ -39,7 +40,7 @@ struct BodyBytes: Sendable {
         guard part.count < bytes.count else { return }
         let others = others ?? Pieces()
         self.others = others
-        others.append(bytes[part.endIndex...], room: room - count)
+        others.append(bytes[part.endIndex...])
         count += bytes.count - part.count
     }
 
@@ -60,19 +61,19 @@ struct BodyBytes: Sendable {
         /// All but the last are full.
         private let pieces = Mutex<[[UInt8]]>([])
 
-        func append(_ bytes: Slice<UnsafeRawBufferPointer>, room: Int) {
+        func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
             pieces.withLock { pieces in
-                var (rest, room) = (bytes, room)
+                var rest = bytes
                 while !rest.isEmpty {
                     if pieces.last.map({ $0.count == BodyBytes.pieceBytes }) ?? true {
                         pieces.append([])
-                        pieces[pieces.count - 1].reserveCapacity(min(room, BodyBytes.pieceBytes))
+                        // Addresses; the memory comes with the bytes.
+                        pieces[pieces.count - 1].reserveCapacity(BodyBytes.pieceBytes)
                     }
                     let last = pieces.count - 1
                     let part = rest.prefix(BodyBytes.pieceBytes - pieces[last].count)
                     pieces[last].append(contentsOf: part)
                     rest = rest[part.endIndex...]
-                    room -= part.count
                 }
             }
         }

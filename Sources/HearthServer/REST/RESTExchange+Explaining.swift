@@ -21,7 +21,7 @@ extension RESTExchange {
         case ("write", let value?):
             var text: [UInt8] = []
             value.append(to: &text)
-            operation = .set(target, try RESTBody.value(text, for: target))
+            operation = .set(target, try RESTBody.value(&text, for: target))
         case ("write", nil): throw .noData
         default: throw RESTError("operation is \"read\", or \"write\" with a value")
         }

@@ -39,7 +39,7 @@ struct RESTExchange: Sendable {
     /// Translates a request for data. `body` is that of a write; others have none that matters.
     ///
     /// - parameter pushID: the key that a POST makes.
-    init(_ head: RequestHead, body: [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
+    init(_ head: RequestHead, body: consuming [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
         databaseName = head.databaseName
         let isUpload = head.isUpload
         target = try Self.target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
@@ -77,8 +77,8 @@ struct RESTExchange: Sendable {
             action = isPut ? .put : .delete
             wantsTag = conditions.wantsTag || conditions.like != nil
             knownTag = nil
-            let body = isUpload ? try RESTBody.file(body, head.headers) : body
-            let value = isPut ? try RESTBody.value(body, for: target) : IncomingValue(json: .null)
+            if isUpload { body = try RESTBody.file(body, head.headers) }
+            let value = isPut ? try RESTBody.value(&body, for: target) : IncomingValue(json: .null)
             let echoes = isPut && (wantsTag || parameters.printing != .silent)
             operation = .set(target, value, expecting: conditions.like?.hash, echoes: echoes)
         case .post:
@@ -88,7 +88,7 @@ struct RESTExchange: Sendable {
             action = .post(key)
             wantsTag = conditions.wantsTag
             knownTag = nil
-            operation = .set(child, try RESTBody.value(body, for: child), echoes: conditions.wantsTag)
+            operation = .set(child, try RESTBody.value(&body, for: child), echoes: conditions.wantsTag)
         default:
             try conditions.refuseExpectation()
             guard !target.isPriority else { throw Self.priorityHasNoChildren }
@@ -196,14 +196,11 @@ enum RESTBody {
         return Array(file)
     }
 
-    static func value(_ body: [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
+    /// Uses the body's memory, so that a large value takes little more.
+    static func value(_ body: inout [UInt8], for target: WriteTarget) throws(RESTError) -> IncomingValue {
         if isBlank(body) { throw .noData }
         do throws(RequestError) {
-            let value = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
-                IncomingValue(try WireAssignment.parse(text, for: target))
-            }
-            if value.json.bytes.count > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
-            return value
+            return IncomingValue(try WireAssignment.parse(using: &body, for: target))
         } catch {
             throw RESTError(error, in: body)
         }
@@ -216,7 +213,8 @@ enum RESTBody {
         case nil: throw .noData
         case UInt8(ascii: "{"): break
         default:
-            guard try value(body, for: WriteTarget(path: base)).json.isNull, !body.contains(UInt8(ascii: "[")) else {
+            var text = body
+            guard try value(&text, for: WriteTarget(path: base)).json.isNull, !body.contains(UInt8(ascii: "[")) else {
                 throw .notAnObject
             }
             let nothing = IncomingValue(json: .null)

@@ -16,10 +16,10 @@ package final class StoredText: Sendable {
     }
 
     /// Bytes of a part; the last one has what is left.
-    package static let partBytes = 1 << 20
+    package static let partBytes = 256 << 10
 
     /// Texts from this size on are stored in parts, so that no other commit waits for the whole of one.
-    package static let bytesMin = partBytes
+    package static let bytesMin = 1 << 20
 
     /// The bytes of the n-th part, nil behind the last one.
     package static func part(_ number: Int, of text: CanonicalJSON) -> Range<Int>? {
