@@ -20,6 +20,8 @@ package struct ServiceManager: Sendable {
         case ready(String)
         /// The configuration is being read again; `ready` follows.
         case reloading
+        /// `stopping` follows after this time.
+        case draining(Duration)
         case stopping
     }
 
@@ -28,6 +30,10 @@ package struct ServiceManager: Sendable {
         case .ready(let status): send("READY=1\nSTATUS=\(status)\n")
         case .reloading:
             send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.current.nanoseconds / 1000)\n")
+        case .draining(let time):
+            // The manager's own limit for stopping does not know of the time.
+            let microseconds = (time.components.seconds + 60) * 1_000_000
+            send("STOPPING=1\nSTATUS=clients are being sent elsewhere\nEXTEND_TIMEOUT_USEC=\(microseconds)\n")
         case .stopping: send("STOPPING=1\nSTATUS=writing what was accepted\n")
         }
     }

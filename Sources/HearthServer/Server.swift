@@ -325,6 +325,13 @@ package final class Server: Sendable {
             && program.letsNobody(write: CanonicalJSON(string: Array("Hello".utf8)), at: path)
     }
 
+    /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.
+    package func drain() {
+        let seconds = services.configuration.drainTime.components.seconds
+        services.log.info("server.draining", [("seconds", "\(seconds)")])
+        services.readiness.stop()
+    }
+
     /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
     /// close. What realtime clients ask from now on gets no answer, so that they ask it again of the next server;
     /// requests over HTTP are refused. Not from an event loop.
@@ -350,15 +357,24 @@ package final class Server: Sendable {
     }
 
     /// Calls `end` on SIGINT and SIGTERM. On SIGHUP it reads the certificate again and opens the audit log again, which
-    /// may have another name by then. A second signal ends the process at once.
+    /// may have another name by then. A second signal ends the process at once; with a `drainTime`, a second one calls
+    /// `end` again, and a third one ends the process.
     package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
         let (tls, log, trail) = (services.tls, services.log, services.trail)
-        let (manager, status) = (ServiceManager.inherited, "answers on \(address)")
+        let status = "answers on \(address)"
+        let endsMax = services.configuration.drainTime > .zero ? 2 : 1
+        let ends = Mutex(0)
         try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in
             guard signal == SIGHUP else {
-                Glibc.signal(signal, SIG_DFL)
+                let count = ends.withLock { ends in
+                    ends += 1
+                    return ends
+                }
+                if count == endsMax { for number in [SIGINT, SIGTERM] { Glibc.signal(number, SIG_DFL) } }
                 return end()
             }
+            // A server that ends is not ready again because it has read its certificate.
+            let manager = ends.withLock { $0 == 0 } ? ServiceManager.inherited : ServiceManager(socketName: nil)
             manager.notify(.reloading)
             defer { manager.notify(.ready(status)) }
             trail.reopen()
@@ -406,6 +422,7 @@ package final class Server: Sendable {
                 ("request-mib", "\(services.requestMemory.bytesMax >> 20)"),
                 ("send-mib", "\(services.outbound.bytesMax >> 20)"),
                 ("free-mib-min", "\(configuration.freeBytesMin >> 20)"),
+                ("drain-seconds", "\(configuration.drainTime.components.seconds)"),
             ])
     }
 

@@ -61,6 +61,9 @@ package struct ServerConfiguration: Sendable {
     package var slowRequest: Duration?
     /// With less room on the disk of the data folder, in bytes, the server is not ready.
     package var freeBytesMin: Int64 = 64 << 20
+    /// How long the server goes on after the first signal to stop, while it says that it is not ready, so that load
+    /// balancers send clients elsewhere before it refuses them.
+    package var drainTime = Duration.zero
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
     /// The cluster that the server is a node of; nil for a server that is alone.

@@ -22,6 +22,9 @@ extension Command {
             .init(
                 name: "free-mib-min", value: "N",
                 help: "MiB free on the disk of the data folder; with less the server is not ready (default 64)"),
+            .init(
+                name: "drain-seconds", value: "N",
+                help: "after SIGTERM, say for N seconds that the server is not ready before it stops (default 0)"),
             .init(name: "allow-root", value: nil, help: "run as root on a data folder of another user"),
             .init(name: "dev", value: nil, help: "development mode: tokens are taken at their word, on loopback only"),
             .init(
@@ -166,6 +169,12 @@ extension Command {
         let manager = ServiceManager.inherited
         manager.notify(.ready("answers on \(server.address)"))
         ended.wait()
+        if configuration.drainTime > .zero {
+            manager.notify(.draining(configuration.drainTime))
+            server.drain()
+            // A second signal does not wait.
+            _ = ended.wait(atMost: configuration.drainTime)
+        }
         manager.notify(.stopping)
         server.stop()
         return .success
@@ -225,6 +234,7 @@ extension ServerConfiguration {
         auditFile = arguments["audit-log"]
         slowRequest = try arguments.integer("slow-ms", 1...1_000_000_000).map { .milliseconds($0) }
         if let count = try arguments.integer("free-mib-min", 0...1_000_000_000) { freeBytesMin = Int64(count) << 20 }
+        if let count = try arguments.integer("drain-seconds", 0...3600) { drainTime = .seconds(count) }
         if let name = arguments["database"] { defaultDatabase = name }
         if let text = arguments["databases"] {
             databaseNames.names = Set(text.split(separator: ",").map { $0.trimmed })

@@ -67,6 +67,31 @@ struct TerminationTests {
         database.goOffline()
     }
 
+    @Test("that drains says that it is not ready, takes all requests, and stops after the second signal")
+    func draining() async throws {
+        let server = try await ServerProcess(folder.path + "/data", "--drain-seconds", "3600")
+        let (process, address) = (server.process, server.address)
+        #expect(try httpGet("/readyz", from: address).hasPrefix("HTTP/1.1 200 "))
+        process.signal(SIGTERM)
+        try await eventually("the server is not ready") {
+            try httpGet("/readyz", from: address).hasPrefix("HTTP/1.1 503 ")
+        }
+        #expect(try http("PUT", "/a.json", [], "1", at: address).hasPrefix("HTTP/1.1 200 "))
+        #expect(try httpGet("/healthz", from: address).hasPrefix("HTTP/1.1 200 "))
+        let database = try Database(url: "ws://" + address)
+        #expect(try await database.reference(withPath: "a").getData().value == 1)
+        process.signal(SIGTERM)
+        #expect(try await process.outcome().code == 0)
+        database.goOffline()
+    }
+
+    @Test("that drains stops when the time is over")
+    func drained() async throws {
+        let server = try await ServerProcess(folder.path + "/data", "--drain-seconds", "1")
+        server.process.signal(SIGTERM)
+        #expect(try await server.process.outcome().code == 0)
+    }
+
     /// Whether a response without chunks is complete.
     private static func isWhole(_ answer: String) -> Bool {
         guard let end = answer.firstRange(of: "\r\n\r\n") else { return false }

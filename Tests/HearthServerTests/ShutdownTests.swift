@@ -1,8 +1,11 @@
 import EventLoop
 import Glibc
 @testable import HearthServer
+import JSONTree
+import RealtimeDatabase
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("A server that stops", .timeLimit(.minutes(15)))
 struct ShutdownTests {
@@ -81,6 +84,86 @@ struct ShutdownTests {
         #expect(answer.status == 503 && answer.field("connection") == "close")
         #expect(answer.text.contains("the server is shutting down"))
         #expect(client.receivesCleanEnd())
+    }
+
+    @Test("ends event streams in good order: idle ones at once, busy ones after all that was accepted")
+    func eventStreams() throws {
+        let server = try RealtimeTestServer()
+        let idle = try EventStreamClient("/idle.json", of: server)
+        _ = try idle.next()
+        let busy = try EventStreamClient("/count.json", of: server)
+        _ = try busy.next()
+        let writer = try server.connectREST()
+        var (acknowledged, isLast) = (0, false)
+        while !isLast {
+            let answer = try writer.ask("PUT", "/count.json", [], "\(acknowledged + 1)")
+            isLast = answer.field("connection") == "close"
+            if answer.status == 200 { acknowledged += 1 }
+            #expect(answer.status == 200 || isLast && answer.status == 503)
+            if acknowledged == 20 { try server.beginToStop() }
+        }
+        for stream in [idle, busy] {
+            while try stream.next() != nil {}
+            #expect(stream.connection.receivesCleanEnd())
+        }
+        #expect(acknowledged >= 20)
+        #expect(busy.value == CanonicalJSON("\(acknowledged)"))
+        server.waitForEnd()
+    }
+
+    @Test("tells a client that polls what it has done and that the session is over, with the same answer")
+    func longPolling() async throws {
+        let server = try RealtimeTestServer()
+        let (poll, id, context) = try await Self.openPoll(PollingPeer(server))
+        // The acknowledgement and the end come in the same turn of the loop.
+        let isKnown = await Self.run(on: context) {
+            guard let polls = context.polls(id) else { return false }
+            var frames: [UInt8] = []
+            RealtimeFrames.append(Array(RealtimePeer.response(2).utf8).span, to: &frames)
+            polls.send(frames, 0..<frames.count)
+            for connection in Array(context.exchanges.values) {
+                if case .polling = connection.work { connection.shutdownRequested(connection.stream) }
+            }
+            return true
+        }
+        #expect(isKnown)
+        let calls = PollingPeer.calls(try poll.receive().text)
+        #expect(calls.count == 2 && calls.last == .close(after: nil))
+        #expect(calls.first == .packet(2, RealtimePeer.response(2)), "\(calls)")
+    }
+
+    @Test("ends open polls with the end of the session, and their connections without a reset")
+    func openPoll() async throws {
+        let server = try RealtimeTestServer()
+        let (poll, _, _) = try await Self.openPoll(PollingPeer(server))
+        try server.beginToStop()
+        let answer = try poll.receive()
+        #expect(PollingPeer.calls(answer.text) == [.close(after: nil)])
+        #expect(answer.field("connection") == "close")
+        #expect(poll.receivesCleanEnd())
+        server.waitForEnd()
+    }
+
+    /// A poll that the server keeps open; the session and where it lives.
+    private static func openPoll(_ peer: PollingPeer) async throws -> (RESTClient, ConnectionID, LoopContext) {
+        _ = try peer.receive(1, sending: [Self.put(1, bytes: 10)])
+        let poll = try peer.open()
+        let id = try #require(SessionToken(peer.id.utf8)).connection
+        let context = peer.server.server.contexts.all[id.loop]
+        try await eventually("the poll is open") {
+            await run(on: context) {
+                context.exchanges.values.contains { if case .polling = $0.work { true } else { false } }
+            }
+        }
+        return (poll, id, context)
+    }
+
+    private static func run<Result: Sendable>(
+        on context: LoopContext, _ body: @escaping @Sendable () -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            context.loop.execute { continuation.resume(returning: body()) }
+        }
     }
 
     @Test("lets go of its data folder, so that another one of the process can serve it", arguments: [false, true])

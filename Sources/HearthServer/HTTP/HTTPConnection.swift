@@ -447,7 +447,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     func shutdownRequested(_ stream: Stream) {
         isEnding = true
         switch work {
-        case .polling(let polls, _): polls.leave()
+        case .polling(let polls, _): polls.serverStops()
         case .following: stream.close(.shutdown)
         // All databases have answered what they will.
         case .waiting: answer(.failed(.unavailable(.stopping)))

@@ -244,6 +244,18 @@ final class LongPollTransport {
         if let session { session.close(reason: "the client left") } else { close() }
     }
 
+    /// The server ends: what waits is the last that the client hears, on the poll that also ends the session.
+    func serverStops() {
+        if output.hasMessages {
+            if open != nil {
+                open?.prelude += output.takePacket()
+            } else if let last = due.indices.last {
+                due[last].prelude += output.takePacket()
+            }
+        }
+        leave()
+    }
+
     /// Something is wrong with the client. It is told no more than that this is the end.
     func giveUp(because reason: String) {
         context.services.log.info("polling.given-up", [("connection", "\(id.raw)"), ("reason", reason)])
