@@ -14,18 +14,18 @@ package import StorageErrors
 package final class Server: Sendable {
     /// Where it listens, with the real port.
     package let address: SocketAddress
-    private let group: EventLoopGroup
+    let group: EventLoopGroup
     /// Where administrators are answered: `address`, unless that has a listener of its own.
     package let adminAddress: SocketAddress
     /// Where metrics are told without a credential; nil for nowhere.
     package let metricsAddress: SocketAddress?
-    private let listeners: [Listener]
+    let listeners: [Listener]
     let contexts: LoopContexts
     /// What became of the seed file; nil if there is none.
     package let seeding: Seeding?
     let services: Services
     /// Nil for a server that is alone.
-    private let cluster: ClusterNode?
+    let cluster: ClusterNode?
     /// What waits to be sent.
     var outbound: OutboundMemory { services.outbound }
 
@@ -323,69 +323,6 @@ package final class Server: Sendable {
         guard let path = try? Path(parsing: place) else { return false }
         return program.letsNobody(read: path)
             && program.letsNobody(write: CanonicalJSON(string: Array("Hello".utf8)), at: path)
-    }
-
-    /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.
-    package func drain() {
-        let seconds = services.configuration.drainTime.components.seconds
-        services.log.info("server.draining", [("seconds", "\(seconds)")])
-        services.readiness.stop()
-    }
-
-    /// Stops gracefully: no new connections, everything accepted becomes durable and is answered, then the connections
-    /// close. What realtime clients ask from now on gets no answer, so that they ask it again of the next server;
-    /// requests over HTTP are refused. Not from an event loop.
-    package func stop() {
-        services.log.info("server.stopping")
-        services.readiness.stop()
-        for listener in listeners { listener.close() }
-        // HTTP connections answer what they have. What comes later is refused there, so it keeps its order.
-        contexts.beginStopping()
-        services.databases.finish()
-        cluster?.stop()
-        group.shutDown(grace: .seconds(5))
-        group.join()
-        // They refer to the contexts, and those to the services.
-        services.set([])
-        services.helper.stop()
-        services.parser.stop()
-        services.identity?.stop()
-        services.archiver?.stop()  // After everything that writes.
-        // They hold the services, which hold the data folder and its lock.
-        services.set([])
-        services.log.info("server.stopped")
-    }
-
-    /// Calls `end` on SIGINT and SIGTERM. On SIGHUP it reads the certificate again and opens the audit log again, which
-    /// may have another name by then. A second signal ends the process at once; with a `drainTime`, a second one calls
-    /// `end` again, and a third one ends the process.
-    package func onSignals(_ end: @escaping @Sendable () -> Void) throws(SystemError) {
-        let (tls, log, trail) = (services.tls, services.log, services.trail)
-        let status = "answers on \(address)"
-        let endsMax = services.configuration.drainTime > .zero ? 2 : 1
-        let ends = Mutex(0)
-        try Signals.forward([SIGINT, SIGTERM, SIGHUP], to: group.loops[0]) { signal in
-            guard signal == SIGHUP else {
-                let count = ends.withLock { ends in
-                    ends += 1
-                    return ends
-                }
-                if count == endsMax { for number in [SIGINT, SIGTERM] { Glibc.signal(number, SIG_DFL) } }
-                return end()
-            }
-            // A server that ends is not ready again because it has read its certificate.
-            let manager = ends.withLock { $0 == 0 } ? ServiceManager.inherited : ServiceManager(socketName: nil)
-            manager.notify(.reloading)
-            defer { manager.notify(.ready(status)) }
-            trail.reopen()
-            guard let tls else { return }
-            do throws(TLSError) {
-                try tls.reload()
-                log.info("tls.reloaded")
-            } catch {
-                log.error("tls.reload-failed", [("error", "\(error)")])
-            }
-        }
     }
 
     /// What an operator looks for first in a log: what runs, where, on which data, and within which bounds.
