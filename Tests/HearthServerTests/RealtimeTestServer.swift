@@ -58,8 +58,9 @@ final class RealtimeTestServer {
         return peer
     }
 
-    /// Ends the server while the test goes on.
+    /// Ends the server while the test goes on. Once.
     func beginToStop() throws {
+        precondition(ending == nil)
         ending = try NamedThread(name: "stop") { [server] in server.stop() }
     }
 

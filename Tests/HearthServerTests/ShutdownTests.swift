@@ -95,12 +95,13 @@ struct ShutdownTests {
         _ = try busy.next()
         let writer = try server.connectREST()
         var (acknowledged, isLast) = (0, false)
-        while !isLast {
-            let answer = try writer.ask("PUT", "/count.json", [], "\(acknowledged + 1)")
+        for number in 1... {
+            if isLast { break }
+            let answer = try writer.ask("PUT", "/count.json", [], "\(number)")
             isLast = answer.field("connection") == "close"
-            if answer.status == 200 { acknowledged += 1 }
+            if answer.status == 200 { acknowledged = number }
             #expect(answer.status == 200 || isLast && answer.status == 503)
-            if acknowledged == 20 { try server.beginToStop() }
+            if number == 20 { try server.beginToStop() }
         }
         for stream in [idle, busy] {
             while try stream.next() != nil {}
