@@ -18,6 +18,7 @@
 # make soak       honest and hostile clients together for MINUTES (default 30): see scripts/soak
 # make bench      measure the release binary (see BENCHMARKS.md)
 # make examples   run each example program against a server of its own (see Examples/README.md)
+# make example-NAME  one of them with a server beside it and its data in data/: example-notebooks, example-todo, …
 # make format     format the sources in place
 
 SWIFT ?= swift
@@ -99,6 +100,10 @@ bench: build
 examples: packages
 	$(SWIFT) build $(RELEASE)
 	scripts/examples .build/release
+
+example-%: packages
+	$(SWIFT) build $(RELEASE)
+	@scripts/example .build/release $*
 
 format:
 	$(SWIFT) format --recursive --parallel --in-place Package.swift Sources Examples Tests Fuzz

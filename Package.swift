@@ -117,7 +117,8 @@ let exampleTargets: [Target] =
             name: "ExampleTests",
             dependencies: dependencies(
                 examples + [
-                    "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit", "TestSupport",
+                    "Hello", "Chat", "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit",
+                    "TestSupport",
                     "HearthClient", "HearthServer",
                     "HearthAdmin", "Identity",
                     "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
@@ -137,10 +138,15 @@ let threadsTargets: [Target] = [
         swiftSettings: settings),
 ]
 
-/// A back end: what is public of `HearthAdmin` and `HearthClient`, and nothing else.
-let backendTarget = Target.executableTarget(
-    name: "Backend", dependencies: ["HearthClient", "HearthAdmin"], path: "Examples/Backend", exclude: ["README.md"],
-    packageAccess: false, swiftSettings: settings)
+/// Programs of one file, and the products that they use: what is public of these, and nothing else.
+let smallExamples = [
+    ("Hello", ["HearthClient"]), ("Chat", ["HearthClient"]), ("Backend", ["HearthClient", "HearthAdmin"]),
+]
+let smallTargets: [Target] = smallExamples.map { name, uses in
+    .executableTarget(
+        name: name, dependencies: dependencies(uses), path: "Examples/\(name)", exclude: ["README.md"],
+        packageAccess: false, swiftSettings: settings)
+}
 
 /// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather, with HTTP from the
 /// rooms.
@@ -160,12 +166,11 @@ let package = Package(
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
-        .executable(name: "hearth-backend", targets: ["Backend"]),
         .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
         .executable(name: "hearth-threads", targets: ["Threads"]),
         .executable(name: "hearth-accounts-weather", targets: ["AccountsWeather"]),
         .executable(name: "hearth-weather-feeder", targets: ["WeatherFeeder"]),
-    ] + examples.map { .executable(name: programName($0), targets: [$0]) },
+    ] + (examples + smallExamples.map(\.0)).map { .executable(name: programName($0), targets: [$0]) },
     targets: [
         .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
@@ -194,7 +199,7 @@ let package = Package(
             ],
             swiftSettings: settings),
     ]
-        + [backendTarget] + exampleTargets + threadsTargets + weatherTargets
+        + smallTargets + exampleTargets + threadsTargets + weatherTargets
         + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
         + rooms.compactMap { room in
             room.testsUse.map { extra in

@@ -29,6 +29,8 @@ public final class Account {
     public private(set) var person: Person?
     /// Whether there is a connection to the database.
     public private(set) var isOnline = false
+    /// Writes that the server has not answered yet. They are lost when the program ends.
+    public private(set) var pendingWrites = 0
 
     /// - parameter server: the server's URL, `http://host:port` or `https`.
     /// - parameter sessionFile: where to stay signed in between runs.
@@ -50,12 +52,26 @@ public final class Account {
     /// Keeps all this up to date until the task is cancelled.
     public func follow() async {
         async let _ = followConnection()
+        async let _ = followWrites()
         for await user in auth.stateChanges { person = user.map(Person.init) }
     }
 
     private func followConnection() async {
         for await state in database.connectionStates { isOnline = state == .connected }
     }
+
+    private func followWrites() async {
+        for await count in database.pendingWriteCounts { pendingWrites = count }
+    }
+
+    /// As in `no connection, 2 changes not saved`; nil while all is well.
+    fileprivate var trouble: String? {
+        guard !isOnline else { return nil }
+        return pendingWrites == 0 ? "no connection" : "no connection, \(unsaved) not saved"
+    }
+
+    /// As in `2 changes`.
+    fileprivate var unsaved: String { pendingWrites == 1 ? "1 change" : "\(pendingWrites) changes" }
 
     // MARK: Signing up and in
 
@@ -140,6 +156,16 @@ extension StringProtocol {
 }
 
 extension Terminal {
+    /// Shows beside each title whether there is a connection and which changes wait for one, and asks before such
+    /// changes are lost.
+    public func watch(_ account: Account) {
+        badge = { account.trouble.map { Line($0) } }
+        leaving = {
+            guard account.pendingWrites > 0 else { return nil }
+            return "The server does not have \(account.unsaved) yet. Leave, and lose this?"
+        }
+    }
+
     /// Asks who is there, unless somebody is signed in already.
     ///
     /// - parameter asksTwice: whether the password of a new account is asked for a second time.
@@ -161,7 +187,7 @@ extension Terminal {
 
     private func signIn(_ account: Account) async throws {
         try await form(
-            "Sign in", [Field("email", "Email address"), Field("password", "Password", isSecret: true)],
+            "Sign in", [Field("email", "Email address"), Field("password", "Password", kind: .secret)],
             does: "sign in"
         ) { values in
             try await account.signIn(email: values["email"] ?? "", password: values["password"] ?? "")
@@ -172,9 +198,9 @@ extension Terminal {
         _ account: Account, _ asksTwice: Bool, _ signedUp: @escaping @MainActor (Account, Person) async throws -> Void
     ) async throws {
         var fields = [
-            Field("name", "Your name"), Field("email", "Email address"), Field("password", "Password", isSecret: true),
+            Field("name", "Your name"), Field("email", "Email address"), Field("password", "Password", kind: .secret),
         ]
-        if asksTwice { fields.append(Field("confirmation", "Once more", isSecret: true)) }
+        if asksTwice { fields.append(Field("confirmation", "Once more", kind: .secret)) }
         try await form("New account", fields, does: "create") { values in
             try await account.signUp(
                 name: values["name"] ?? "", email: values["email"] ?? "", password: values["password"] ?? "",

@@ -46,6 +46,33 @@ public struct Moment: Hashable, Comparable, Sendable {
         return "\(padded(parts[0], 2)):\(padded(parts[1], 2))"
     }
 
+    /// The date so many days after another one, or before it; nil if that is no date.
+    public static func date(_ date: String, adding days: Int) -> String? {
+        guard var parts = broken(date) else { return nil }
+        parts.tm_mday += Int32(days)
+        // Brings the day into its month.
+        timegm(&parts)
+        return Self.date("\(Int(parts.tm_year) + 1900)-\(parts.tm_mon + 1)-\(parts.tm_mday)")
+    }
+
+    /// As in `Sunday`; nil if there is no such day.
+    public static func weekday(ofDate date: String) -> String? {
+        guard var parts = broken(date) else { return nil }
+        timegm(&parts)
+        let names = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+        return names[Int(parts.tm_wday)]
+    }
+
+    /// A date for the C library.
+    private static func broken(_ text: String) -> tm? {
+        guard let date = Self.date(text), let numbers = numbers(date, "-", count: 3) else { return nil }
+        var parts = tm()
+        parts.tm_year = Int32(numbers[0] - 1900)
+        parts.tm_mon = Int32(numbers[1] - 1)
+        parts.tm_mday = Int32(numbers[2])
+        return parts
+    }
+
     private static func numbers(_ text: String, _ separator: Character, count: Int) -> [Int]? {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         let numbers = parts.compactMap { $0.allSatisfy(\.isASCII) ? UInt16($0).map(Int.init) : nil }

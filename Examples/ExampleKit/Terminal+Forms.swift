@@ -6,12 +6,22 @@ public struct Field: Sendable {
     public var label: String
     /// What stands in it at first.
     public var text: String
-    /// Whether what is written stays hidden.
-    public var isSecret: Bool
+    /// What is written in it.
+    public var kind: Kind
+
+    /// What a field is for.
+    public enum Kind: Sendable {
+        case text
+        /// It stays hidden.
+        case secret
+        /// A day, such as `2026-03-01`. Page up and Page down pick another one, and the first character that is typed
+        /// replaces the whole day.
+        case date
+    }
 
     /// A field.
-    public init(_ name: String, _ label: String, text: String = "", isSecret: Bool = false) {
-        (self.name, self.label, self.text, self.isSecret) = (name, label, text, isSecret)
+    public init(_ name: String, _ label: String, text: String = "", kind: Kind = .text) {
+        (self.name, self.label, self.text, self.kind) = (name, label, text, kind)
     }
 }
 
@@ -81,6 +91,8 @@ private final class FormState {
     private var texts: [TextField]
     private var problems: [String: String] = [:]
     private var focus = 0
+    /// Whether nothing was typed since the focus came to its field.
+    private var isUntouched = true
 
     init(_ fields: [Field]) {
         self.fields = fields
@@ -105,11 +117,34 @@ private final class FormState {
         switch key {
         case .escape: return .leave
         case .enter where focus == fields.count - 1: return .submit
-        case .enter, .tab, .down: focus = (focus + 1) % fields.count
-        case .backTab, .up: focus = (focus + fields.count - 1) % fields.count
-        default: if texts[focus].press(key) { problems[fields[focus].name] = nil }
+        case .enter, .tab, .down: moveFocus(by: 1)
+        case .backTab, .up: moveFocus(by: -1)
+        case .pageUp where isDate: pickDay(-1)
+        case .pageDown where isDate: pickDay(1)
+        default: write(key)
         }
         return .stay
+    }
+
+    private var isDate: Bool { fields[focus].kind == .date }
+
+    private func moveFocus(by count: Int) {
+        focus = (focus + fields.count + count) % fields.count
+        isUntouched = true
+    }
+
+    private func pickDay(_ count: Int) {
+        let day = Moment.date(texts[focus].string).flatMap { Moment.date($0, adding: count) }
+        texts[focus] = TextField(day ?? Moment.now.date)
+        problems[fields[focus].name] = nil
+        isUntouched = true
+    }
+
+    private func write(_ key: Key) {
+        if isDate, isUntouched, case .character = key { texts[focus] = TextField() }
+        guard texts[focus].press(key) else { return }
+        problems[fields[focus].name] = nil
+        isUntouched = false
     }
 
     func page(_ title: String, _ does: String, _ size: Size) -> Page {
@@ -119,14 +154,17 @@ private final class FormState {
         var cursor: (Int, Int)?
         for (index, field) in fields.enumerated() {
             let text = texts[index]
-            let shown = field.isSecret ? Array(repeating: "•", count: text.text.count) : text.text
+            let shown = field.kind == .secret ? Array(repeating: "•", count: text.text.count) : text.text
             // The end of what is before the cursor is always visible.
             var before = shown[..<text.cursor]
             while String(before).columns >= room { before.removeFirst() }
             let visible = String(before) + String(shown[text.cursor...])
             let label = field.label + String(repeating: " ", count: labels - field.label.columns + 2)
             if index == focus { cursor = (lines.count, labels + 2 + String(before).columns) }
-            lines.append(Line(label, index == focus ? .bold : .faint) + Line(visible))
+            let day = field.kind == .date ? Moment.weekday(ofDate: text.string) : nil
+            lines.append(
+                Line(label, index == focus ? .bold : .faint) + Line(visible) + Line(day.map { "  \($0)" } ?? "", .faint)
+            )
             if let problem = problems[field.name] {
                 let indent = String(repeating: " ", count: labels + 2)
                 lines += problem.wrapped(to: room).map { Line(indent) + Line($0, .wrong) }
@@ -134,6 +172,8 @@ private final class FormState {
             lines.append("")
         }
         let enter = focus == fields.count - 1 ? does : "next"
-        return Page(title, lines, hints: [(.enter, enter), (.tab, "next"), (.escape, "back")], cursor: cursor)
+        let picking: [(Key, String)] = isDate ? [(.pageUp, "day before"), (.pageDown, "day after")] : []
+        return Page(
+            title, lines, hints: [(.enter, enter), (.tab, "next")] + picking + [(.escape, "back")], cursor: cursor)
     }
 }

@@ -1,20 +1,28 @@
 /// What a key does in a list.
 public struct ListAction<Item> {
     enum Effect {
-        case onItem(@MainActor (Item) async throws -> Void)
+        case onItem(@MainActor (Item) async throws -> Void, isOffered: @MainActor (Item) -> Bool)
         case always(@MainActor () async throws -> Void)
+        /// Ends the list.
         case leave
+        /// Ends the list, after the question of ``Terminal/leaving``.
+        case signOut
+        /// Ends the program, after the same question.
+        case quit
     }
 
     let key: Key
     let label: String
     let effect: Effect
 
-    /// Does something with the item that is chosen.
+    /// Does something with the chosen item.
+    ///
+    /// - parameter isOffered: whether the hints name the key for an item. It works for every item: `run` says why not.
     public static func onItem(
-        _ key: Key, _ label: String, _ run: @escaping @MainActor (Item) async throws -> Void
+        _ key: Key, _ label: String, where isOffered: @escaping @MainActor (Item) -> Bool = { _ in true },
+        _ run: @escaping @MainActor (Item) async throws -> Void
     ) -> ListAction {
-        ListAction(key: key, label: label, effect: .onItem(run))
+        ListAction(key: key, label: label, effect: .onItem(run, isOffered: isOffered))
     }
 
     /// Does something, whether or not there are items.
@@ -29,8 +37,13 @@ public struct ListAction<Item> {
         ListAction(key: key, label: label, effect: .leave)
     }
 
-    /// Leaves the program.
-    public static func quit(_ key: Key) -> ListAction { .always(key, "quit") { throw Quit() } }
+    /// Leaves the list because the user signs out. Asks the question of ``Terminal/leaving`` before.
+    public static func signOut(_ key: Key, _ label: String) -> ListAction {
+        ListAction(key: key, label: label, effect: .signOut)
+    }
+
+    /// Leaves the program. Asks the question of ``Terminal/leaving`` before.
+    public static func quit(_ key: Key) -> ListAction { ListAction(key: key, label: "quit", effect: .quit) }
 }
 
 /// What can be done on a first page.
@@ -71,7 +84,8 @@ extension Terminal {
                 return index == chosen ? line.fitted(to: size.columns - 2).styled(.reversed) : line
             }
             let hints = actions.filter { action in
-                if case .onItem = action.effect { !items.isEmpty } else { true }
+                guard case .onItem(_, let isOffered) = action.effect else { return true }
+                return items.indices.contains(chosen) && isOffered(items[chosen])
             }
             return Page(
                 title(), items.isEmpty ? empty().wrapped(to: size.columns - 2).map { Line($0, .faint) } : lines,
@@ -82,7 +96,9 @@ extension Terminal {
             switch action.effect {
             case .leave: return key
             case .always(let run): try await run()
-            case .onItem(let run):
+            case .signOut: return try await self.mayLeave() ? key : nil
+            case .quit: if try await self.mayLeave() { throw Quit() }
+            case .onItem(let run, _):
                 if let item = items()?.first(where: { $0.id == choice.id }) { try await run(item) }
             }
             return nil
@@ -91,6 +107,12 @@ extension Terminal {
 }
 
 extension Terminal {
+    /// Asks the question of ``leaving``, if there is one now.
+    private func mayLeave() async throws -> Bool {
+        guard let question = leaving?() else { return true }
+        return try await confirm(question)
+    }
+
     /// Shows choices, one of which is made again and again until it has led somewhere.
     ///
     /// - parameter isOpen: whether none has.

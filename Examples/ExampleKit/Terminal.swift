@@ -33,6 +33,8 @@ public final class Terminal {
     public var message: Line? { didSet { redraw.want(post) } }
     /// Shown at the right end of the title, for whatever is true of the whole program.
     public var badge: (@MainActor () -> Line?)?
+    /// A question before the user quits or signs out by a key of a list; nil to ask nothing. Ctrl-C quits without.
+    public var leaving: (@MainActor () -> String?)?
 
     private let events: AsyncStream<Event>
     private let post: @Sendable (Event) -> Void

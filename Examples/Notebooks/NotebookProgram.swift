@@ -37,7 +37,7 @@ let notebookProgram = Program(
 ) { call, terminal in
     let account = try Account(call)
     async let _ = account.follow()
-    terminal.badge = { account.isOnline ? nil : "no connection" }
+    terminal.watch(account)
     while true {
         guard let person = try await terminal.welcome("Notebooks", account, asksTwice: true, signedUp: prepare) else {
             continue

@@ -63,7 +63,8 @@ let studyPlacesProgram = Program(
 ) { call, terminal in
     let account = try Account(call)
     async let _ = account.follow()
-    terminal.badge = { account.isOnline ? nil : "no connection" }
+    terminal.watch(account)
+    try await offerToContinue(account, on: terminal)
     while true {
         guard let person = try await signIn(account, on: terminal) else { continue }
         try await showPlaces(Session(account.database, of: person), account, on: terminal)

@@ -31,7 +31,7 @@ let todoProgram = Program(
 ) { call, terminal in
     let account = try Account(call)
     async let _ = account.follow()
-    terminal.badge = { account.isOnline ? nil : "no connection" }
+    terminal.watch(account)
     while true {
         guard let person = try await terminal.welcome("To do", account, signedUp: prepare) else { continue }
         try await showEntries(of: person, account, on: terminal)

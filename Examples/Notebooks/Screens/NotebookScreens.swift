@@ -17,7 +17,7 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
                     try await shelf.add(values["name"] ?? "")
                 }
             },
-            .leave("o", "sign out"), .quit("q"),
+            .signOut("o", "sign out"), .quit("q"),
         ]
     ) { notebook in
         Line(notebook.name.padded(to: 30), .bold) + Line("  \(notebook.created)  ", .faint) + Line(notebook.noteCount)

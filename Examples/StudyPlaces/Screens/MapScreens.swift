@@ -29,15 +29,41 @@ private func showFriend(_ email: String, _ session: Session, on terminal: Termin
     }
 }
 
-/// A map below a line.
+/// A map below a line. A place is chosen with the arrow keys or Tab; Enter shows all about it.
 @MainActor
 private func showMap(
     _ title: String, _ session: Session, on terminal: Terminal, _ above: @escaping @MainActor () -> Line
 ) async throws {
+    let choice = ChosenPlace()
     let _: Bool? = try await terminal.show { size in
-        let map = session.map(Size(columns: max(size.columns - 2, 0), rows: Page.rows(in: size) - 1))
-        return Page(title, [above()] + map, hints: [(.escape, "back")])
+        let room = Size(columns: max(size.columns - 2, 0), rows: Page.rows(in: size) - 1)
+        let chosen = choice.id.flatMap { session.places.place($0) }
+        let details = chosen.map { Line("\($0.name): \($0.seats), \($0.address)", .bold) }
+        return Page(
+            title, [above()] + session.map(room, chosen: chosen?.id),
+            hints: [(.tab, "next place")] + (chosen == nil ? [] : [(.enter, "open")]) + [(.escape, "back")],
+            notice: details)
     } press: { key in
-        key == .escape ? true : nil
+        switch key {
+        case .escape: return true
+        case .tab, .right, .down: choice.move(by: 1, in: session.places.places)
+        case .backTab, .left, .up: choice.move(by: -1, in: session.places.places)
+        case .enter: if let id = choice.id { try await showPlace(id, session, on: terminal) }
+        default: break
+        }
+        return nil
+    }
+}
+
+/// The place that is chosen on a map.
+@MainActor
+private final class ChosenPlace {
+    private(set) var id: String?
+
+    /// Chooses the next place by name, or the one before; the first or the last if none was chosen.
+    func move(by count: Int, in places: [Place]) {
+        guard !places.isEmpty else { return }
+        let next = places.firstIndex { $0.id == id }.map { $0 + count } ?? (count > 0 ? 0 : -1)
+        id = places[(next + places.count) % places.count].id
     }
 }

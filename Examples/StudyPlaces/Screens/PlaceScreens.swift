@@ -16,7 +16,7 @@ func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) a
             .always("a", "activities") { try await showActivities(session, on: terminal) },
             .always("f", "friend") { try await askFriend(session, on: terminal) },
             .always("m", "map") { try await showMap(session, on: terminal) },
-            .leave("s", "sign out"), .quit("q"),
+            .signOut("s", "sign out"), .quit("q"),
         ]
     ) { place in
         Line(place.name.padded(to: 24), .bold)
@@ -34,7 +34,7 @@ private func prepare(_ session: Session, on terminal: Terminal) async {
 
 /// All about a place, until the user goes back or the place is no more.
 @MainActor
-private func showPlace(_ id: String, _ session: Session, on terminal: Terminal) async throws {
+func showPlace(_ id: String, _ session: Session, on terminal: Terminal) async throws {
     let _: Bool? = try await terminal.show { _ in
         guard let place = session.places.place(id) else { return nil }
         let isHere = session.activities.current?.location == id
@@ -103,9 +103,12 @@ extension Session {
     }
 
     /// A map of the places with the user and the friend.
-    func map(_ size: Size) -> [Line] {
+    ///
+    /// - parameter chosen: the key of a place that is shown in reverse.
+    func map(_ size: Size, chosen: String? = nil) -> [Line] {
         PlaceMap(
-            places.places, own: activities.current?.location, friend: friends.status?.location, size: size
+            places.places, own: activities.current?.location, friend: friends.status?.location, chosen: chosen,
+            size: size
         ).lines
     }
 }

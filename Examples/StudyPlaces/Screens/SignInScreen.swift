@@ -13,7 +13,7 @@ func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
         actions: [
             .onItem(.enter, "sign in") { provider in
                 try await terminal.form(
-                    provider.name, [Field("token", "Token", isSecret: true)], does: "sign in"
+                    provider.name, [Field("token", "Token", kind: .secret)], does: "sign in"
                 ) { values in
                     try await account.signIn(provider, token: values["token"] ?? "")
                 }
@@ -31,4 +31,19 @@ func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
         ]
     ) { Line("Sign in with \($0.name)") }
     return account.person
+}
+
+/// Asks somebody who is signed in since an earlier run whether they are still there.
+///
+/// - throws: `Quit` if the user wants to leave.
+@MainActor
+func offerToContinue(_ account: Account, on terminal: Terminal) async throws {
+    guard let person = account.person else { return }
+    var isDecided = false
+    try await terminal.choose({ "Study places" }, while: { !isDecided && account.person == person }) {
+        [
+            Choice("Continue as \(person.name)") { isDecided = true },
+            Choice("Sign in as somebody else") { try account.signOut() },
+        ]
+    }
 }

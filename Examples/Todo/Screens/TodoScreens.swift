@@ -26,7 +26,7 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
                 guard try await terminal.confirm("Delete '\(entry.text)'?") else { return }
                 try await terminal.perform("Deleting…", isWrite: true) { try await list.delete(entry) }
             },
-            .leave("s", "switch user"), .quit("q"),
+            .signOut("s", "switch user"), .quit("q"),
         ]
     ) { entry in
         Line(entry.isDone ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
@@ -41,7 +41,8 @@ private func edit(
     save: @escaping @MainActor (_ date: String, _ time: String, _ text: String) async throws -> Void
 ) async throws {
     let fields = [
-        Field("date", "Date", text: date), Field("time", "Time", text: time), Field("text", "What", text: text),
+        Field("date", "Date", text: date, kind: .date), Field("time", "Time", text: time),
+        Field("text", "What", text: text),
     ]
     try await terminal.form(title, fields, isWrite: true) { values in
         try await save(values["date"] ?? "", values["time"] ?? "", values["text"] ?? "")

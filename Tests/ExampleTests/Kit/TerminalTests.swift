@@ -107,7 +107,7 @@ struct TerminalTests {
         var taken: [[String: String]] = []
         let shown = Task {
             try await user.terminal.form(
-                "New account", [Field("name", "Name", text: "Al"), Field("password", "Password", isSecret: true)],
+                "New account", [Field("name", "Name", text: "Al"), Field("password", "Password", kind: .secret)],
                 does: "create"
             ) { values in
                 taken.append(values)

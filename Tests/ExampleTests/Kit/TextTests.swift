@@ -51,6 +51,17 @@ struct TextTests {
     func dates(text: String, date: String?) { #expect(Moment.date(text) == date) }
 
     @Test(
+        "counts days across months and years",
+        arguments: [
+            ("2026-03-01", -1, "2026-02-28"), ("2024-03-01", -1, "2024-02-29"), ("2026-12-31", 1, "2027-01-01"),
+            ("2026-3-1", 0, "2026-03-01"), ("1969-12-31", 1, "1970-01-01"), ("9999-12-31", 1, nil), ("noon", 1, nil),
+        ] as [(String, Int, String?)])
+    func days(date: String, count: Int, result: String?) { #expect(Moment.date(date, adding: count) == result) }
+
+    @Test("names days of the week", arguments: [("2026-03-01", "Sunday"), ("2024-2-29", "Thursday"), ("today", nil)])
+    func weekdays(date: String, name: String?) { #expect(Moment.weekday(ofDate: date) == name) }
+
+    @Test(
         "names times of day",
         arguments: [
             ("18:30", "18:30"), ("8:05", "08:05"), ("0:0", "00:00"), ("24:00", nil), ("12:60", nil), ("12", nil),

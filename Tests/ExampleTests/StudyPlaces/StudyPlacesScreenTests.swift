@@ -89,8 +89,47 @@ struct StudyPlacesScreenTests {
         try await ann.wait(for: "● seats free")
         ann.type(.escape, "q")
         #expect(try await ann.outcome() == 0)
-        let again = try server.open(program, session: "ann")
-        try await again.wait(for: "Study places: Ann")
+    }
+
+    @Test("a place is chosen on the map, which opens a page with details")
+    @MainActor
+    func markers() async throws {
+        let server = try ExampleServer("StudyPlaces", rules: "study-places")
+        let account = try Account(server: server.url, sessionFile: server.sessionFile("ann"))
+        try await account.signInForDemo(.google, name: "Ann", email: "ann@example.com")
+        let terminal = try server.open(program, session: "ann", columns: 100)
+        try await terminal.wait(for: "Continue as Ann")
+        terminal.type(.enter)
+        try await terminal.wait(for: "University Library")
+        terminal.type("m")
+        try await terminal.wait(for: "● seats free")
+        #expect(!terminal.screen.text.contains("Enter open"))
+        terminal.type(.tab)
+        try await terminal.wait(for: "Café Isar: 14 of 14, ")
+        terminal.type(.backTab)
+        try await terminal.wait(for: "University Library: ")
+        terminal.type(.right, .right)
+        try await terminal.wait(for: "City Library: 90 of 90")
+        terminal.type(.enter)
+        try await terminal.wait(for: "Student card")
+        terminal.type(.escape)
+        try await terminal.wait(for: "● seats free")
+    }
+
+    @Test("somebody who was signed in before is asked whether to continue")
+    @MainActor
+    func continuing() async throws {
+        let server = try ExampleServer("StudyPlaces", rules: "study-places")
+        let account = try Account(server: server.url, sessionFile: server.sessionFile("ann"))
+        try await account.signInForDemo(.facebook, name: "Ann", email: "ann@example.com")
+        let terminal = try server.open(program, session: "ann")
+        try await terminal.wait(for: "Continue as Ann")
+        #expect(!terminal.screen.text.contains("Sign in with"))
+        terminal.type(.down, .enter)
+        try await terminal.wait(for: "Sign in with Facebook")
+        terminal.type("q")
+        #expect(try await terminal.outcome() == 0)
+        #expect(try server.person("ann") == nil)
     }
 
     @Test("are there for scripts")

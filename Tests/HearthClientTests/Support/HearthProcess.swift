@@ -121,7 +121,7 @@ final class HearthProcess: Sendable {
     // A test that fails half-way leaves nothing running.
     deinit { process.kill() }
 
-    /// The next line of output; nil at its end.
+    /// The next line of output; nil at its end, and if none comes within five minutes.
     func line() async -> String? { await output.line() }
 
     /// Ends its input and waits for it.
@@ -181,8 +181,18 @@ private final class LineReader: Sendable {
     }
 
     func line() async -> String? {
-        for await line in lines { return line }
-        return nil
+        await withTaskGroup(of: String?.self) { group in
+            group.addTask { [lines] in
+                for await line in lines { return line }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(300))
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
 
     func rest() async -> String {

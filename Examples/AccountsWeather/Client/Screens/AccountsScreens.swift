@@ -8,27 +8,26 @@ import HearthClient
 @MainActor
 func signIn(_ login: Login, _ station: WeatherStation, on terminal: Terminal) async throws -> Vault? {
     try await terminal.choose({ station.weather?.line ?? "Accounts" }, while: { login.vault == nil }) {
-        let forgetting = login.userName.map { name in
-            Choice("Forget the login of \(name) on this device") {
-                let question = "Forget it? What the server has not got is lost."
-                guard try await terminal.confirm(question) else { return }
-                try await terminal.perform("Forgetting…") { try await login.forget() }
+        let signingIn = Choice("Sign in") {
+            try await askLogin("Sign in", login, on: terminal, does: "sign in") { values in
+                try await login.signIn(values["user"] ?? "", password: values["password"] ?? "")
             }
         }
-        return [
-            Choice("Sign in") {
-                try await askLogin("Sign in", login, on: terminal, does: "sign in") { values in
-                    try await login.signIn(values["user"] ?? "", password: values["password"] ?? "")
-                }
-            },
-            Choice("Create a login") {
-                let again = Field("confirmation", "Once more", isSecret: true)
-                try await askLogin("Create a login", login, on: terminal, [again], does: "create") { values in
-                    try await login.create(
-                        values["user"] ?? "", password: values["password"] ?? "", confirmation: values["confirmation"])
-                }
-            },
-        ] + (forgetting.map { [$0] } ?? [])
+        let creating = Choice("Create a login") {
+            let again = Field("confirmation", "Once more", kind: .secret)
+            try await askLogin("Create a login", login, on: terminal, [again], does: "create") { values in
+                try await login.create(
+                    values["user"] ?? "", password: values["password"] ?? "", confirmation: values["confirmation"])
+            }
+        }
+        // A device has one login: another can be created when this one is forgotten.
+        guard let name = login.userName else { return [signingIn, creating] }
+        let forgetting = Choice("Forget the login of \(name) on this device") {
+            let question = "Forget it? What the server has not got is lost."
+            guard try await terminal.confirm(question) else { return }
+            try await terminal.perform("Forgetting…") { try await login.forget() }
+        }
+        return [signingIn, forgetting]
     }
     return login.vault
 }
@@ -39,7 +38,7 @@ private func askLogin(
     submit: @escaping @MainActor ([String: String]) async throws -> Void
 ) async throws {
     let fields = [
-        Field("user", "User name", text: login.userName ?? ""), Field("password", "Password", isSecret: true),
+        Field("user", "User name", text: login.userName ?? ""), Field("password", "Password", kind: .secret),
     ]
     try await terminal.form(title, fields + more, does: does, submit: submit)
 }
@@ -62,7 +61,7 @@ func showAccounts(_ vault: Vault, _ login: Login, on terminal: Terminal) async t
                 try await terminal.perform("Deleting…") { try await vault.delete(entry) }
             },
             .always("x", "delete login") {
-                let field = Field("password", "Password", isSecret: true)
+                let field = Field("password", "Password", kind: .secret)
                 try await terminal.form("Delete the login and all accounts", [field], does: "delete all") { values in
                     try await login.delete(password: values["password"] ?? "")
                 }
@@ -80,7 +79,7 @@ func showAccounts(_ vault: Vault, _ login: Login, on terminal: Terminal) async t
 private func edit(_ entry: Entry?, in vault: Vault, on terminal: Terminal) async throws {
     let fields = [
         Field("name", "Name", text: entry?.name ?? ""), Field("userName", "User name", text: entry?.userName ?? ""),
-        Field("password", "Password", text: entry?.password ?? "", isSecret: true),
+        Field("password", "Password", text: entry?.password ?? "", kind: .secret),
     ]
     try await terminal.form(entry == nil ? "New account" : "Account", fields) { values in
         let (name, userName) = (values["name"] ?? "", values["userName"] ?? "")

@@ -17,7 +17,7 @@ func showThreads(_ session: Session, on terminal: Terminal) async throws {
                     try await list.add(title: values["title"] ?? "")
                 }
             },
-            .onItem("d", "delete") { thread in
+            .onItem("d", "delete", where: list.mayDelete) { thread in
                 guard list.mayDelete(thread) else {
                     terminal.message = Line("Only \(thread.creator.name) may delete '\(thread.title)'.", .wrong)
                     return
@@ -57,7 +57,8 @@ private func showMessages(
                     try await list.add(values["message"] ?? "")
                 }
             },
-            .onItem("d", "delete") { message in try await delete(message, in: list, on: terminal) },
+            .onItem("d", "delete", where: list.mayDelete) { message in try await delete(message, in: list, on: terminal)
+            },
             .always("r", "refresh") { try await terminal.perform("Loading…") { try await list.load() } },
             .leave(.escape, "back"),
         ]

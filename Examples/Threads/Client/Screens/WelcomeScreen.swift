@@ -12,7 +12,7 @@ func welcome(_ session: Session, on terminal: Terminal) async throws {
 
 @MainActor
 private func logIn(_ session: Session, on terminal: Terminal) async throws {
-    let fields = [Field("email", "Email address"), Field("password", "Password", isSecret: true)]
+    let fields = [Field("email", "Email address"), Field("password", "Password", kind: .secret)]
     try await terminal.form("Log in", fields, does: "log in") { values in
         try await session.logIn(email: values["email"] ?? "", password: values["password"] ?? "")
     }
@@ -22,7 +22,7 @@ private func logIn(_ session: Session, on terminal: Terminal) async throws {
 private func signUp(_ session: Session, on terminal: Terminal) async throws {
     let fields = [
         Field("fname", "First name"), Field("lname", "Last name"), Field("email", "Email address"),
-        Field("password", "Password", isSecret: true), Field("confirmation", "Once more", isSecret: true),
+        Field("password", "Password", kind: .secret), Field("confirmation", "Once more", kind: .secret),
     ]
     try await terminal.form("Sign up", fields, does: "sign up") { values in
         try await session.signUp(
