@@ -1,4 +1,3 @@
-import Dispatch
 import HearthClient
 
 /// A message, as it is in the database.
@@ -12,6 +11,7 @@ struct Message: Codable {
 ///     hearth-chat NAME [ROOM [URL]]
 @main
 struct Chat {
+    @MainActor
     static func main() async {
         let words = CommandLine.arguments
         guard (2...4).contains(words.count) else { return print("usage: hearth-chat NAME [ROOM [URL]]") }
@@ -28,7 +28,9 @@ struct Chat {
             let name = room.child("people").child(user.uid)
             try await name.onDisconnectRemoveValue()
             try await name.setValue(words[1])
-            for await line in inputLines() where !line.isEmpty {
+            // This blocks the main thread and nothing else: events arrive on other threads.
+            while let line = readLine() {
+                if line.isEmpty { continue }
                 try await room.child("messages").childByAutoId()
                     .setValue(["by": user.uid, "from": words[1], "text": line, "at": ServerValue.timestamp()])
             }
@@ -57,15 +59,5 @@ struct Chat {
             let message = try child.data(as: Message.self)
             print("\(message.from): \(message.text)")
         }
-    }
-
-    /// The lines of the input. They are read on a thread that may block.
-    static func inputLines() -> AsyncStream<String> {
-        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        DispatchQueue.global().async {
-            while let line = readLine() { continuation.yield(line) }
-            continuation.finish()
-        }
-        return lines
     }
 }
