@@ -108,7 +108,7 @@ struct StudyPlacesScreenTests {
         try await terminal.wait(for: "Café Isar: 14 of 14, ")
         terminal.type(.backTab)
         try await terminal.wait(for: "University Library: ")
-        terminal.type(.right, .right)
+        terminal.type(.right, .right, .right)
         try await terminal.wait(for: "City Library: 90 of 90")
         terminal.type(.enter)
         try await terminal.wait(for: "Student card")
