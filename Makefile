@@ -8,7 +8,9 @@
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)
-# make installation-drill  package, clean root, proxies, Prometheus, backup and restore
+# make test-image  build that image on a base of debootstrap's, and run it on a read-only root
+# make installation-drill  package, clean root, image, proxies, Prometheus, backup and restore
+# make quick-drill  the same with the release binary and without the image, for at most three minutes and one part more
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make rolling-restart  restart the release binary behind HAProxy while the admin SDK for Python uses it
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
@@ -29,7 +31,8 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run run-cluster test test-asan build lint test-console smoke deb dist image installation-drill test-proxies
+.PHONY: .build/static/hearth run run-cluster test test-asan build lint test-console smoke deb dist image test-image installation-drill quick-drill
+.PHONY: test-proxies
 .PHONY: rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -73,8 +76,14 @@ image: deb
 	buildah bud --tag hearth --format docker .
 	rm hearth.deb
 
+test-image: deb
+	scripts/test-image .build/packages/hearth_*.deb
+
 installation-drill: packages
 	scripts/installation-drill
+
+quick-drill: build
+	scripts/installation-drill --quick $(HEARTH)
 
 test-proxies: build
 	scripts/test-proxies $(HEARTH)
