@@ -10,7 +10,7 @@ struct Completer {
     func candidates(_ line: String) async -> LineEditor.Completion {
         guard let (words, start) = ShellWords.unfinished(line) else { return .none }
         let command = commandIndex(words)
-        if command == words.count { return choose(ShellCommand.all.map(\.name), start, behind: line) }
+        if command == words.count { return choose(ShellCommand.all.flatMap(\.names), start, behind: line) }
         guard let known = ShellCommand.named(words[command].text) else { return .none }
         let index = words.count - command - 1
         if start.hasPrefix("-") { return choose(known.options.map { "--\($0.name)" }, start, behind: line) }
@@ -19,7 +19,7 @@ struct Completer {
         case .paths: return await paths(start, line)
         case .path: return index == 0 ? await paths(start, line) : .none
         case .databases: return index == 0 ? choose(await databases, start, behind: line) : .none
-        case .commands: return index == 0 ? choose(ShellCommand.all.map(\.name), start, behind: line) : .none
+        case .commands: return index == 0 ? choose(ShellCommand.all.flatMap(\.names), start, behind: line) : .none
         case .files: return index == 0 ? await paths(start, line) : .none
         case .subcommands(let names):
             if index == 0 { return choose(names, start, behind: line) }

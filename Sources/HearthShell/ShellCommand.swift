@@ -19,6 +19,8 @@ package struct ShellCommand: Sendable {
     package var name: String
     /// Another name for it.
     package var alias: String?
+    /// The name, and the alias if there is one.
+    var names: [String] { [name] + (alias.map { [$0] } ?? []) }
     package var synopsis = ""
     package var summary: String
     package var details = ""
@@ -39,7 +41,7 @@ package struct ShellCommand: Sendable {
     ]
 
     static func named(_ name: String) -> ShellCommand? {
-        all.first { $0.name == name || $0.alias == name }
+        all.first { $0.names.contains(name) }
     }
 }
 

@@ -26,6 +26,7 @@ struct Arguments {
             for option in known {
                 guard let word = words.options[option.name] else { continue }
                 options[option.name] = option.value == nil ? "true" : word.text
+                if option.exposes(word.text) { Self.warn(about: option, of: command) }
             }
         } catch {
             throw UsageError(message: error.message ?? "")
@@ -53,6 +54,15 @@ struct Arguments {
         }
         let isShared = (Command.serve.options + ServerAddress.options).contains { $0.name == option }
         return [variable(command, option)] + (isShared ? [variable(option)] : [])
+    }
+
+    /// Says that a secret was given where others see it, and where it belongs.
+    private static func warn(about option: Option, of command: String) {
+        let variable = variables(for: option.name, of: command).last ?? ""
+        let input = option.value?.hasSuffix("|-") == true ? ", or give - and the secret on standard input" : ""
+        StandardError.write(
+            "hearth \(command): warning: all users of this machine can read the value of --\(option.name) while the "
+                + "command runs: set \(variable) instead\(input)\n")
     }
 
     /// What the environment and files may say for a flag.

@@ -1,5 +1,4 @@
 import HearthShell
-import HearthShell
 
 /// A subcommand: its name, its place in the help text, and what it does.
 struct Command: Sendable {
@@ -15,6 +14,9 @@ struct Command: Sendable {
     /// What stands behind the options may be a command with its own.
     var handsOn = false
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
+
+    /// The name, and the alias if there is one.
+    var names: [String] { [name] + (alias.map { [$0] } ?? []) }
 
     static let all: [Command] =
         [
@@ -67,7 +69,7 @@ struct Command: Sendable {
         return .success
     }
 
-    private static func named(_ name: String) -> Command? { all.first { $0.name == name || $0.alias == name } }
+    private static func named(_ name: String) -> Command? { all.first { $0.names.contains(name) } }
 
     private static func unknown(_ name: String) -> ExitCode {
         let suggestion = Suggestion.text(for: name, among: all.map(\.name))

@@ -22,7 +22,9 @@ struct ServerAddress {
         .init(
             name: "context", value: "NAME",
             help: "the server and the key that 'hearth context add' has remembered under this name"),
-        .init(name: "auth", value: "TOKEN", help: "who asks: a user's ID token, or an administrator's access token"),
+        .init(
+            name: "auth", value: "TOKEN", isSecret: true,
+            help: "who asks: a user's ID token, or an administrator's access token"),
         .init(name: "key", value: "FILE", help: "who asks: an administrator's key, of 'hearth admin create-key'"),
         .init(name: "any-server", value: nil, help: "use --key at a server that it is not for"),
         .init(name: "ca", value: "FILE", help: "the authorities to trust over TLS, as PEM (default: the system's)"),

@@ -195,6 +195,28 @@ struct CommandTests {
         }
     }
 
+    @Test("a secret among the words is warned of, with the place where it belongs")
+    func secrets() async throws {
+        let database = try TestDatabase()
+        let url = database.urlText
+        let warning = "warning: all users of this machine can read the value of"
+        let token = try await HearthProcess.run("get", "/a", "--url", url, "--auth=x")
+        let line = "hearth get: \(warning) --auth while the command runs: set HEARTH_AUTH instead\n"
+        #expect(token.errors.hasPrefix(line), "\(token)")
+        let quiet = [
+            try await HearthProcess.run("get", "/a", "--url", url, environment: ["HEARTH_AUTH": "x"]),
+            try await HearthProcess.run("get", "/a", "--url", url, "--auth", "owner"),
+            try await HearthProcess.run(
+                "users", "create", "--url", "http://127.0.0.1:1", "--password", "-", input: "secret1\n"),
+        ]
+        for outcome in quiet { #expect(!outcome.errors.contains("warning"), "\(outcome)") }
+        let password = try await HearthProcess.run(
+            "users", "create", "--url", "http://127.0.0.1:1", "--password", "secret1")
+        let advice = "set HEARTH_USERS_PASSWORD instead, or give - and the secret on standard input\n"
+        #expect(password.errors.hasPrefix("hearth users: \(warning) --password while the command runs: \(advice)"))
+        #expect(!(token.errors + password.errors).contains("secret1"))
+    }
+
     // MARK: Two processes
 
     @Test("watch sees who comes into a query and who leaves it")

@@ -45,6 +45,16 @@ struct GenerateTests {
         }
     }
 
+    @Test("completions know the other names of commands, and their options")
+    func aliases() async throws {
+        #expect(try await generate("bash").contains("    remove|rm) options=\""))
+        #expect(try await generate("zsh").contains("    remove|rm) _arguments"))
+        #expect(try await generate("zsh").contains("    'rm:Remove what is at and below a place.'"))
+        let fish = try await generate("fish")
+        #expect(fish.contains(" -a 'remove rm' ") && fish.contains("__fish_seen_subcommand_from remove rm'"))
+        #expect(fish.contains(" -a 'get' "))
+    }
+
     @Test("shells take the completions")
     func syntax() async throws {
         for shell in ["bash", "zsh", "fish"] {

@@ -116,6 +116,8 @@ struct FollowingTests {
         #expect(completion.candidates.map(\.label) == ["other"])
         let option = await Completer(session: fixture.session).candidates("ls --li")
         #expect(option.candidates.map(\.label) == ["--limit"])
+        let alias = await Completer(session: fixture.session).candidates("rm")
+        #expect(alias.candidates.map(\.label) == ["rm"])
     }
 
     @Test("a list comes as an array, or each element on a line of its own")

@@ -24,7 +24,8 @@ extension ShellCommand {
         options: [
             .limit("list: so many at most (default 100)"),
             .init(name: "yes", letter: "y", value: nil, help: "delete: do not ask"),
-            .init(name: "password", value: "TEXT", help: "create"), .init(name: "name", value: "TEXT", help: "create"),
+            .init(name: "password", value: "TEXT", isSecret: true, help: "create"),
+            .init(name: "name", value: "TEXT", help: "create"),
             .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
         ]
     ) { (session, arguments) throws(ShellError) in

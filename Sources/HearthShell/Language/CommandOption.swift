@@ -7,10 +7,17 @@ package struct CommandOption: Sendable {
     /// The word for its value in help texts; nil for a flag.
     package var value: String?
     package var help: String
+    /// Whether the value is a secret, such as a password. The arguments of a process are no place for it: all users of
+    /// the machine can read them.
+    package var isSecret: Bool
 
-    package init(name: String, letter: Character? = nil, value: String?, help: String) {
+    package init(name: String, letter: Character? = nil, value: String?, isSecret: Bool = false, help: String) {
         (self.name, self.letter, self.value, self.help) = (name, letter, value, help)
+        self.isSecret = isSecret
     }
+
+    /// Whether a value is a secret: `-` stands for standard input, and `owner` is known to everybody.
+    package func exposes(_ value: String) -> Bool { isSecret && !["", "-", "owner"].contains(value) }
 
     /// As help texts show it: `-n, --limit N`.
     package var usage: String {

@@ -21,9 +21,12 @@ enum Completions {
         ["--\(option.name)"] + (option.letter.map { ["-\($0)"] } ?? [])
     }
 
+    /// The names of all commands, aliases included.
+    private static var commands: String { Command.all.flatMap(\.names).joined(separator: " ") }
+
     static var bash: String {
         let cases = Command.all.map { command in
-            "    \(command.name)) options=\"\(command.options.flatMap(names).joined(separator: " "))\" ;;"
+            "    \(command.names.joined(separator: "|"))) options=\"\(command.options.flatMap(names).joined(separator: " "))\" ;;"
         }
         let all = Command.all.flatMap(\.options)
         func words(_ kind: Value) -> String {
@@ -35,7 +38,7 @@ enum Completions {
               local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=
               COMPREPLY=()
               if ((COMP_CWORD == 1)); then
-                COMPREPLY=($(compgen -W "\(Command.all.map(\.name).joined(separator: " ")) help" -- "$word"))
+                COMPREPLY=($(compgen -W "\(commands) help" -- "$word"))
                 return
               fi
               case $before in
@@ -45,7 +48,7 @@ enum Completions {
               esac
               case ${COMP_WORDS[1]} in
             \(cases.joined(separator: "\n"))
-                help) COMPREPLY=($(compgen -W "\(Command.all.map(\.name).joined(separator: " "))" -- "$word")); return ;;
+                help) COMPREPLY=($(compgen -W "\(commands)" -- "$word")); return ;;
               esac
               if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "$options" -- "$word"))
@@ -60,7 +63,9 @@ enum Completions {
     }
 
     static var zsh: String {
-        let commands = Command.all.map { "    '\($0.name):\(quoted($0.summary))'" }
+        let commands = Command.all.flatMap { command in
+            command.names.map { "    '\($0):\(quoted(command.summary))'" }
+        }
         let cases = Command.all.map { command in
             let options = command.options.flatMap { option in
                 let action =
@@ -76,7 +81,7 @@ enum Completions {
                 }
             }
             return
-                "    \(command.name)) _arguments \\\n\((options + ["      '*:file:_files'"]).joined(separator: "\n")) ;;"
+                "    \(command.names.joined(separator: "|"))) _arguments \\\n\((options + ["      '*:file:_files'"]).joined(separator: "\n")) ;;"
         }
         return """
             #compdef hearth
@@ -102,9 +107,9 @@ enum Completions {
     static var fish: String {
         var lines = ["# fish completion for hearth: 'hearth generate fish'"]
         for command in Command.all {
+            let names = command.names.joined(separator: " ")
             lines.append(
-                "complete -c hearth -n __fish_use_subcommand -f -a \(command.name) -d '\(quoted(command.summary, "\\'"))'"
-            )
+                "complete -c hearth -n __fish_use_subcommand -f -a '\(names)' -d '\(quoted(command.summary, "\\'"))'")
             for option in command.options {
                 let takes: String =
                     switch value(of: option) {
@@ -114,7 +119,7 @@ enum Completions {
                     case .word: " -x"
                     }
                 lines.append(
-                    "complete -c hearth -n '__fish_seen_subcommand_from \(command.name)' "
+                    "complete -c hearth -n '__fish_seen_subcommand_from \(names)' "
                         + (option.letter.map { " -s \($0)" } ?? "")
                         + " -l \(option.name)\(takes)"
                         + " -d '\(quoted(option.help, "\\'"))'")

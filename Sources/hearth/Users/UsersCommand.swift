@@ -38,7 +38,9 @@ extension Command {
             .init(name: "uid", value: "ID", help: "create: the id (default: random)"),
             .init(name: "email", value: "ADDRESS", help: "create, update"),
             .init(name: "verified", value: "YES|NO", help: "create, update: the address is the user's"),
-            .init(name: "password", value: "TEXT|-", help: "create, update; - reads a line of standard input"),
+            .init(
+                name: "password", value: "TEXT|-", isSecret: true,
+                help: "create, update; - reads a line of standard input"),
             .init(name: "name", value: "TEXT", help: "create, update"),
             .init(name: "photo", value: "URL", help: "create, update"),
             .init(name: "phone", value: "NUMBER", help: "create, update"),
@@ -46,7 +48,8 @@ extension Command {
             .init(
                 name: "hash-algo", value: "NAME",
                 help: "import, export: BCRYPT, SCRYPT, STANDARD_SCRYPT, HMAC_SHA256, …"),
-            .init(name: "hash-key", value: "BASE64", help: "import: the key of HMAC_… and SCRYPT"),
+            .init(
+                name: "hash-key", value: "BASE64", isSecret: true, help: "import: the key of HMAC_… and SCRYPT"),
             .init(name: "salt-separator", value: "BASE64", help: "import: of SCRYPT"),
             .init(name: "rounds", value: "N", help: "import: of MD5, SHA…, PBKDF… and SCRYPT"),
             .init(name: "mem-cost", value: "N", help: "import: of SCRYPT and STANDARD_SCRYPT"),
