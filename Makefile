@@ -5,6 +5,7 @@
 # make build      build the release binary: .build/release/hearth
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
+# make test-outside  build a package that depends on this one (Tests/Outside), and run it against the release binary
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)
@@ -31,7 +32,7 @@ SECONDS ?= 5
 MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
-.PHONY: .build/static/hearth run run-cluster test test-asan build lint test-console smoke deb dist image test-image installation-drill quick-drill
+.PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: test-proxies
 .PHONY: rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
@@ -64,6 +65,9 @@ smoke: build
 
 .build/static/hearth: packages
 	scripts/build-static .build/static
+
+test-outside: build
+	scripts/test-outside $(HEARTH) $(SWIFT)
 
 deb: .build/static/hearth
 	scripts/make-deb .build/static/hearth .build/packages
