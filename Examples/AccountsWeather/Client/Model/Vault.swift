@@ -141,20 +141,13 @@ final class Vault {
     /// - returns: false if it cannot be reached for so long.
     /// - throws: ``Problem`` if it has refused one that was made by this object; `DatabaseError`.
     func settle(within limit: Duration) async throws -> Bool {
-        // The server answers in order, so when it has answered to the removal of nothing, it has the rest.
-        let (nothing, refusal) = (place.child("nothing"), refusal)
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await nothing.removeValue()
-                if let text = refusal.text { throw Problem(text) }
-                return true
-            }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? false
+        // The answer to the removal of nothing comes after the values that `load` waits for.
+        place.child("nothing").removeValue(withCompletionBlock: nil)
+        do throws(DatabaseError) { try await database.waitForPendingWrites(timeout: limit) } catch {
+            if case .timedOut = error { return false }
+            throw error
         }
+        if let text = refusal.text { throw Problem(text) }
+        return true
     }
 }
