@@ -123,11 +123,18 @@ struct CanonicalMember {
     /// Reads the member that starts at `start`.
     @inline(__always)
     init(_ text: UnsafeRawBufferPointer, at start: Int) {
+        self.init(keyAt: start, text)
+        value = value.lowerBound..<CanonicalScan.valueEnd(text, from: value.lowerBound)
+    }
+
+    /// Reads the key of the member that starts at `start`, and nothing of the value.
+    @inline(__always)
+    init(keyAt start: Int, _ text: UnsafeRawBufferPointer) {
         let keyEnd = CanonicalScan.stringEnd(text, from: start)
         key = min(start + 1, keyEnd - 1)..<keyEnd - 1
         keyHasEscapes = text.part(key).contains(UInt8(ascii: "\\"))
         let valueStart = min(keyEnd + 1, text.count)
-        value = valueStart..<CanonicalScan.valueEnd(text, from: valueStart)
+        value = valueStart..<valueStart
     }
 
     /// Hands the key's UTF-8 bytes to `body`; a copy only if there are escapes.
@@ -150,6 +157,13 @@ struct CanonicalMembers: Sequence, IteratorProtocol {
         self.text = text
         offset = shape.content.lowerBound
         end = shape.kind == .inner ? shape.content.upperBound : offset
+    }
+
+    /// From the member at one offset to the end of one.
+    init(_ text: UnsafeRawBufferPointer, from start: Int, to end: Int) {
+        self.text = text
+        offset = start
+        self.end = end
     }
 
     mutating func next() -> CanonicalMember? {

@@ -54,3 +54,35 @@ struct CostTests {
         #expect(!told.verdict.isAllowed && told.summary.contains("the rules take too long on this request"))
     }
 }
+
+/// Each test would take minutes if a child were looked for among all that come before it.
+@Suite("What a wide value costs", .timeLimit(.minutes(15)))
+struct WideValueTests {
+    private static let wide =
+        "{\((0..<20_000).map { "\"k\($0)\":{\"name\":\"n\",\"place\":\($0)}" }.joined(separator: ","))}"
+
+    @Test(
+        "rules that look at every child, also from one to the other",
+        arguments: [
+            ("newData.hasChildren(['name', 'place']) && newData.child('name').isString()", true),
+            (
+                "newData.parent().child('k19999/place').val() == 19999 && !newData.parent().child('k99999').exists()",
+                true
+            ),
+            ("newData.parent().hasChildren(['k12345'])", true), ("newData.child('place').val() != 19998", false),
+        ])
+    func looks(rule: String, isAllowed: Bool) throws {
+        let judge = RulesJudge(try program("{\"a\":{\".write\":true,\"$k\":{\".validate\":\"\(rule)\"}}}"))
+        let write = RuleOperation.write([assignment("/a", Self.wide)])
+        let verdict = try judge.decide(write, try Scene().context(), in: MemoryTree(.null))
+        #expect(verdict.isAllowed == isAllowed)
+    }
+
+    @Test("the priority of a wide node, which every child asks for")
+    func priority() throws {
+        let judge = RulesJudge(
+            try program("{\"a\":{\".write\":true,\"$k\":{\".validate\":\"newData.parent().getPriority() == 7\"}}}"))
+        let write = RuleOperation.write([assignment("/a", Self.wide), assignment("/a/.priority", "7")])
+        #expect(try judge.decide(write, try Scene().context(), in: MemoryTree(.null)).isAllowed)
+    }
+}

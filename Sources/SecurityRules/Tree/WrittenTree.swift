@@ -14,6 +14,17 @@ package final class WrittenTree: RuleTree {
     /// and again.
     private var left: [[UInt8]: Bool] = [:]
     private static let fewAssignments = 16
+    /// Of the wide objects of values that were looked into.
+    private var wide: [WideObject: MemberIndex] = [:]
+    /// Texts with the priorities that were asked for, by index of the priority.
+    private var prioritised: [Int: RuleTreeValue] = [:]
+
+    private struct WideObject: Hashable {
+        /// The index of its value.
+        let value: Int
+        /// Where it begins in the value's text.
+        let start: Int
+    }
 
     package init() {}
 
@@ -44,6 +55,8 @@ package final class WrittenTree: RuleTree {
         priorities.removeAll(keepingCapacity: true)
         made.removeAll(keepingCapacity: true)
         if !left.isEmpty { left = [:] }
+        if !wide.isEmpty { wide = [:] }
+        if !prioritised.isEmpty { prioritised = [:] }
     }
 
     package func value(at path: RawSpan) throws(RuleTreeError) -> RuleTreeValue {
@@ -60,7 +73,7 @@ package final class WrittenTree: RuleTree {
         {
             return RuleTreeValue(values[index].value)
         }
-        if index > 0, let inner = Self.value(of: values[index - 1], at: path) { return inner }
+        if index > 0, let inner = self.value(ofAssignment: index - 1, at: path) { return inner }
         let value = try base?.value(at: path.bytes) ?? .nothing
         guard index < values.count, Self.contains(path, values[index]) else { return value }
         // Something below is written: a leaf goes if it gets children, other children stay.
@@ -119,13 +132,31 @@ package final class WrittenTree: RuleTree {
     }
 
     /// What an assignment says about a place below its own; nil if the place is not below.
-    private static func value(of assignment: Assignment, at path: UnsafeRawBufferPointer) -> RuleTreeValue? {
-        assignment.target.path.encoded.withUnsafeBytes { place in
-            guard path.starts(withBytes: place) else { return nil }
-            let json = assignment.value
-            let rest = path.part(place.count..<path.count)
-            return json.range(ofEncoded: rest, in: json.range).map { .text(json, $0) } ?? .nothing
+    private func value(ofAssignment index: Int, at path: UnsafeRawBufferPointer) -> RuleTreeValue? {
+        let json = values[index].value
+        let place = values[index].target.path.encoded
+        guard place.withUnsafeBytes(path.starts) else { return nil }
+        var (start, range) = (place.count, json.range)
+        while start < path.count {
+            let end = Path.segmentEnd(in: path, from: start)
+            let segment = path.part(start..<end)
+            let inner =
+                range.count < MemberIndex.bytesMin
+                ? json.range(ofEncoded: segment, in: range)
+                : members(of: range, ofAssignment: index).value(of: segment, in: json)
+            guard let inner else { return .nothing }
+            (start, range) = (end, inner)
         }
+        return .text(json, range)
+    }
+
+    /// Every child of a wide object is looked for, if rules ask about every child.
+    private func members(of range: Range<Int>, ofAssignment index: Int) -> MemberIndex {
+        let object = WideObject(value: index, start: range.lowerBound)
+        if let known = wide[object] { return known }
+        let members = MemberIndex(values[index].value, range)
+        wide[object] = members
+        return members
     }
 
     /// Whether something below `path` gets a value, of the assignments from `index` on.
@@ -187,7 +218,10 @@ package final class WrittenTree: RuleTree {
         case .nothing: return value
         case .spread: return .spread(priority: assignment.value)
         case .text(let json, let range):
-            return RuleTreeValue(json.part(range).settingPriority(assignment.value, at: .root) ?? .null)
+            if let known = prioritised[index] { return known }
+            let value = RuleTreeValue(json.part(range).settingPriority(assignment.value, at: .root) ?? .null)
+            prioritised[index] = value
+            return value
         }
     }
 }
