@@ -190,3 +190,34 @@ class ConsoleCase(unittest.TestCase):
 
     def dialog(self, text):
         self.page.wait_text(text, "dialog[open]")
+
+
+class ProductionCase(ConsoleCase):
+    """A server in production, with keys of administrators."""
+
+    rules = '{"rules": {"public": {".read": true}}}'
+
+    @classmethod
+    def make_server(cls):
+        folder = tempfile.mkdtemp(prefix="hearth-console-data-")
+        rules = os.path.join(folder, "rules.json")
+        with open(rules, "w") as file:
+            file.write(cls.rules)
+        return Server("--rules", rules, development=False, data=folder)
+
+    @classmethod
+    def hearth(cls, *words):
+        done = subprocess.run([HEARTH, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @classmethod
+    def make_key(cls):
+        cls.count = getattr(cls, "count", 0) + 1
+        path = os.path.join(cls.server.folder, f"key{cls.count}.json")
+        cls.hearth("admin", "create-key", path, "--data", os.path.join(cls.server.folder, "data"),
+                   "--token-url", f"http://{cls.server.admin}/token")
+        return path
+
+    def link(self, key):
+        return self.hearth("console", "--key", key, "--url", f"http://{self.server.admin}").strip()

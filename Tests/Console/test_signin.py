@@ -2,43 +2,12 @@
 
 import json
 import os
-import subprocess
-import time
-import urllib.parse
 
-from support import HEARTH, ConsoleCase, Server, browser
-
-RULES = '{"rules": {"public": {".read": true}}}'
+from support import ProductionCase, browser
 
 
-class SignIn(ConsoleCase):
+class SignIn(ProductionCase):
     expected_problems = ("400 (Bad Request)", "401 (Unauthorized)")
-
-    @classmethod
-    def make_server(cls):
-        import tempfile
-        folder = tempfile.mkdtemp(prefix="hearth-console-data-")
-        rules = os.path.join(folder, "rules.json")
-        with open(rules, "w") as file:
-            file.write(RULES)
-        return Server("--rules", rules, development=False, data=folder)
-
-    @classmethod
-    def hearth(cls, *words):
-        done = subprocess.run([HEARTH_PROGRAM, *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    @classmethod
-    def make_key(cls):
-        cls.count = getattr(cls, "count", 0) + 1
-        path = os.path.join(cls.server.folder, f"key{cls.count}.json")
-        cls.hearth("admin", "create-key", path, "--data", os.path.join(cls.server.folder, "data"),
-                   "--token-url", f"http://{cls.server.admin}/token")
-        return path
-
-    def link(self, key):
-        return self.hearth("console", "--key", key, "--url", f"http://{self.server.admin}").strip()
 
     def test_without_a_credential_nothing_is_shown(self):
         self.page.open(self.server.url)
@@ -138,6 +107,3 @@ class SignIn(ConsoleCase):
         self.wait_row("made", '"here"')
         self.act("export")
         self.notice("Exported")
-
-
-HEARTH_PROGRAM = os.environ.get("HEARTH_PROGRAM", HEARTH)

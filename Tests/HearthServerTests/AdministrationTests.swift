@@ -220,6 +220,29 @@ struct AdministrationTests {
         rmdir(file.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" })
     }
 
+    @Test("the options in force, by the names that they have on the command line")
+    func options() throws {
+        let archive = TemporaryFolder()
+        let server = try RealtimeTestServer {
+            $0.metricsAddress = .loopback(port: 0)
+            $0.trustedProxies = TrustedProxies("10.0.0.0/8, 127.0.0.1") ?? TrustedProxies()
+            $0.databaseNames.names = ["b", "a"]
+            $0.slowRequest = .milliseconds(250)
+            $0.drainTime = .seconds(10)
+            $0.archive = ArchiveConfiguration(folder: archive.path)
+        }
+        let desk = try Desk(server)
+        let options = try #require(try desk.admin(#"{"c":"server"}"#)["options"]?.object)
+        #expect(options["metrics-listen"]?.text == "127.0.0.1:0")
+        #expect(options["trusted-proxy"]?.text == "10.0.0.0/8, 127.0.0.1")
+        #expect(options["databases"]?.text == "a,b")
+        #expect(options["slow-ms"]?.integer == 250 && options["drain-seconds"]?.integer == 10)
+        #expect(options["archive"]?.text == archive.path && options["archive-seconds"]?.integer == 10)
+        #expect(options["archive-days"]?.integer == 7 && options["free-mib-min"]?.integer == 64)
+        #expect(options["log-level"]?.text == "error" && options["log-format"]?.text == "text")
+        #expect(options["audit-log"] == nil && options["cluster"] == nil)
+    }
+
     @Test("what was committed at a place and around it, backwards in pages")
     func history() throws {
         let server = try RealtimeTestServer()

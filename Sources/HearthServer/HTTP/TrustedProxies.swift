@@ -18,11 +18,13 @@ package struct TrustedProxies: Sendable {
     }
 
     private let networks: [Network]
+    /// As it was given.
+    package let text: String
 
     package var isEmpty: Bool { networks.isEmpty }
 
     /// Nobody is believed.
-    package init() { networks = [] }
+    package init() { (networks, text) = ([], "") }
 
     /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is none.
     package init?(_ text: String) {
@@ -35,7 +37,7 @@ package struct TrustedProxies: Sendable {
             guard parts.count <= 2, let bitCount, 0...bytes.count * 8 ~= bitCount else { return nil }
             networks.append(Network(bytes: bytes, bitCount: bitCount))
         }
-        self.networks = networks
+        (self.networks, self.text) = (networks, text)
     }
 
     func contains(_ address: SocketAddress) -> Bool {
