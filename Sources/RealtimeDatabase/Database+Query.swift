@@ -10,7 +10,7 @@ extension Database {
         let reply: Reply
         do throws(Failure) {
             if let tornBy { throw .unavailable(tornBy) }
-            try checkAllowed(.read(path, query), in: turn)
+            try checkMayRead(path, query, in: turn)
             if needsIndex, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
             try count(.read, at: path, in: turn)
             let found: CanonicalJSON
@@ -18,13 +18,18 @@ extension Database {
                 found = known
             } else {
                 let live = listeners.query(query, at: path)
-                let members = live.flatMap { $0.isEmpty ? nil : $0.window }
-                found = try selection(
-                    query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
+                if case .conditions(let asked) = query.index {
+                    found = try page(of: asked, query, at: path, found: live?.spare, now: turn.record.time)
+                } else {
+                    let members = live.flatMap { $0.isEmpty ? nil : $0.window }
+                    found = try selection(
+                        query, at: path, members: members, found: live?.spare, bytesMax: Self.selectedBytesMax)
+                }
                 turn.readBytes += found.bytes.count
                 turn.reads.keep(found, at: path, query, as: sequence)
             }
-            reply = .value(withoutExpired(found, at: path, now: turn.record.time))
+            let isPage = if case .conditions = query.index { true } else { false }
+            reply = .value(isPage ? found : withoutExpired(found, at: path, now: turn.record.time))
         } catch {
             reply = .failed(error)
         }

@@ -106,6 +106,25 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
+    /// Whether somebody may read what a query selects. A query with conditions selects no more than a plain read, or a
+    /// query with one of its conditions: who may do one of these may ask it.
+    func mayRead(_ path: Path, _ query: Query, by principal: Principal, now: Int64) throws(Failure) -> Bool {
+        guard case .conditions(let asked) = query.index else {
+            return try isAllowed(.read(path, query), by: principal, now: now)
+        }
+        if try isAllowed(.read(path), by: principal, now: now) { return true }
+        for wider in asked.widerQueries(limit: query.limit)
+        where try isAllowed(.read(path, wider), by: principal, now: now) { return true }
+        return false
+    }
+
+    /// Throws unless the principal of the turn may read what a query selects.
+    func checkMayRead(_ path: Path, _ query: Query, in turn: borrowing Turn) throws(Failure) {
+        if try mayRead(path, query, by: turn.principal, now: turn.record.time) { return }
+        let isPlain = if case .conditions = query.index { true } else { false }
+        throw denial(of: .read(path, isPlain ? nil : query), by: turn.principal, now: turn.record.time)
+    }
+
     /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64

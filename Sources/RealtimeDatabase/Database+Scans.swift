@@ -156,7 +156,7 @@ extension Database {
         default: return nil
         }
         guard mustScan(query, at: path),
-            (try? isAllowed(.read(path, query), by: request.principal, now: now)) == true,
+            (try? mayRead(path, query, by: request.principal, now: now)) == true,
             !exceedsRate(measure, at: path, for: request, now: now)
         else { return nil }
         let live = listeners.query(query, at: path) ?? LiveQuery(path: path, query: query)

@@ -7,6 +7,7 @@ extension Database {
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
+        case .conditions: false
         case .value, .child: query.selectsEverything || indexNumber(for: query, at: path) != nil
         }
     }

@@ -56,6 +56,7 @@ extension ClientMessage {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .events(try body.requiredPath(), query: try body.queryObject(), tag: tag, body.events ?? .child)
         }
+        if action.equals("cg") { return try body.find() }
         if action.equals("nev") {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .noEvents(tag: tag)

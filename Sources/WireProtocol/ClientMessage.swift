@@ -24,6 +24,9 @@ package enum ClientRequest: Hashable, Sendable {
     case merge(Path, [WireAssignment])
     /// `g`: read once.
     case get(Path, query: QueryObject?)
+    /// `cg`: read once the children for which conditions hold. An addition to the protocol.
+    /// `text` is that of its query object.
+    case find(Path, Query, text: [UInt8])
     /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`,
     /// the compound hash (Protocol.md 4.2). With `since`, an addition to the protocol, it wants to be told of
     /// positions, and what came after this one; empty if it has none.

@@ -42,6 +42,11 @@ package enum ClientMessageWriter {
             out.append(literal: #","q":"#)
             // Always present (Protocol.md 4.4).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
+        case .find(let path, _, let text):
+            out.append(literal: #""cg","b":{"p":"#)
+            out.append(quoted: path)
+            out.append(literal: #","q":"#)
+            out.append(contentsOf: text)
         case .listen(let path, let query, let tag, let hash, let parts, let since):
             out.append(literal: #""q","b":{"p":"#)
             out.append(quoted: path)

@@ -127,6 +127,17 @@ struct MessageBody {
         return try QueryObject(parsingList: query)
     }
 
+    /// A query with conditions.
+    func find() throws(RequestError) -> ClientRequest {
+        let path = try requiredPath()
+        guard let query else { throw .missing("query \"q\"") }
+        do throws(QueryError) {
+            return .find(path, try ConditionParser.query(query), text: query)
+        } catch {
+            throw .query(error)
+        }
+    }
+
     /// One place and its new value.
     func assignment() throws(RequestError) -> WireAssignment {
         guard let path else { throw .missing("path \"p\"") }

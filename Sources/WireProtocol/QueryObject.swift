@@ -60,6 +60,7 @@ package struct QueryObject: Hashable, Sendable {
         case .value: text.append(literal: "\".value\"")
         case .priority: text.append(literal: "\".priority\"")
         case .child(let path): text.append(quoted: path)
+        case .conditions: preconditionFailure("a query with conditions has a query object of its own")
         }
         self.text = Array("{".utf8) + text + Array("}".utf8)
         isList = false

@@ -52,6 +52,7 @@ struct RESTExchange: Sendable {
         case .get, .head:
             if method == .get, Self.asksForEvents(head) {
                 guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
+                guard parameters.find == nil else { throw RESTError("find has no event stream") }
                 action = .listen
                 operation =
                     if let query = try parameters.filters.query() {
@@ -60,6 +61,16 @@ struct RESTExchange: Sendable {
                         .listen(target.path, known: nil, since: parameters.wantsIDs ? try Self.lastEvent(head) : nil)
                     }
                 (wantsTag, knownTag) = (false, nil)
+                return
+            }
+            if let find = parameters.find {
+                guard !parameters.isShallow, parameters.filters.isEmpty, !target.isPriority else {
+                    throw RESTError("find cannot be combined with shallow, orderBy and what goes with it, or .priority")
+                }
+                action = .read
+                operation = .get(target.path, query: find)
+                wantsTag = false
+                knownTag = nil
                 return
             }
             action = .read

@@ -24,6 +24,8 @@ struct RESTParameters: Equatable {
     /// How long a read may wait for its data.
     var timeout: Duration?
     var filters = RESTFilters()
+    /// A query with conditions.
+    var find: Query?
 
     /// For the parameters of a write, see ``refuseForWrites()``.
     init(_ query: QueryString) throws(RESTError) {
@@ -41,6 +43,12 @@ struct RESTParameters: Equatable {
                 }
             case "shallow": isShallow = value.elementsEqual("true".utf8)
             case "format": isExport = value.elementsEqual("export".utf8)
+            case "find":
+                do throws(QueryError) {
+                    find = try ConditionParser.query(value)
+                } catch {
+                    throw RESTError("invalid query: \(error)")
+                }
             case "ids": wantsIDs = value.elementsEqual("true".utf8)
             case "download": download = value
             case "callback":
@@ -59,7 +67,7 @@ struct RESTParameters: Equatable {
 
     /// Filters narrow what is read; they mean nothing to a write.
     func refuseForWrites() throws(RESTError) {
-        guard filters.isEmpty else {
+        guard filters.isEmpty, find == nil else {
             throw RESTError("Querying related parameters not supported on this request type")
         }
     }

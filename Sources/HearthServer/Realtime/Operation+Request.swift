@@ -10,6 +10,7 @@ extension Operation {
         case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
+        case .find(let path, let query, _): self = .get(path, query: query)
         case .listen(let path, let query, let tag, let hash, let parts, let since):
             self = .listening(path, query, tag: tag, hash.map { KnownData(hash: $0, parts: parts) }, since: since)
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))

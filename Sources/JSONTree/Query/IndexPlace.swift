@@ -28,11 +28,15 @@ package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
         return Key(trusted: utf8)
     }
 
+    /// The first byte of the places of a ``ConditionQuery``, whose first part ends with a zero. With the next one begin
+    /// those of children for which its conditions do not hold.
+    static let conditionTag: UInt8 = 0x07
+
     private static func segmentStart(_ place: UnsafeRawBufferPointer) -> Int {
         switch place.first {
         case nil, Segment.integerTag, Segment.textTag: return 0
         case IndexValue.numberTag: return min(IndexValue.numberByteCount, place.count)
-        case IndexValue.stringTag: break
+        case IndexValue.stringTag, conditionTag, conditionTag + 1: break
         default: return 1
         }
         // Read from the end. The byte before the last one is at least 0x20 in the segment of a text and less in that of
@@ -40,7 +44,7 @@ package struct IndexPlace: Hashable, Comparable, ByteOrdered, Sendable {
         guard place.count >= 2, place[place.count - 2] >= 0x20 else {
             return max(place.count - Segment.integerByteCount, 0)
         }
-        // Keys have no control characters; the string before the segment ends with 0x00.
+        // Keys have no control characters; what stands before the segment ends with 0x00.
         var start = place.count - 2
         while start > 0, place[start - 1] >= 0x20 { start -= 1 }
         return start

@@ -67,6 +67,13 @@ package struct Query: Hashable, Sendable {
         }
     }
 
+    /// The first children for which conditions hold, or the first of them after a place.
+    package init(_ conditions: ConditionQuery, limit: QueryLimit, after place: IndexPlace? = nil) {
+        // No place is a prefix of another one.
+        let lower = place.map { $0.bytes + [0] } ?? [IndexPlace.conditionTag]
+        parts = Parts(.conditions(conditions), lower, [IndexPlace.conditionTag + 1], limit, start: nil, end: nil)
+    }
+
     package static func == (a: Query, b: Query) -> Bool {
         a.index == b.index && a.lower == b.lower && a.upper == b.upper && a.limit == b.limit
     }
@@ -116,6 +123,8 @@ package enum QueryError: Error, Hashable, Sendable {
     /// A bound in the order of the keys is no string.
     case keyBoundNotString
     case limitNotPositive
+    /// A query with conditions is malformed: how, for people.
+    case conditions(String)
 }
 
 extension QueryError: CustomStringConvertible {
@@ -124,6 +133,7 @@ extension QueryError: CustomStringConvertible {
         case .boundNotPrimitive: "a bound is neither null, a boolean, a number nor a string"
         case .keyBoundNotString: "a bound in the order of the keys is no string"
         case .limitNotPositive: "the limit is less than 1"
+        case .conditions(let text): text
         }
     }
 }

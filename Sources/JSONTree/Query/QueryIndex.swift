@@ -6,6 +6,8 @@ package enum QueryIndex: Hashable, Sendable {
     case priority
     /// The value at a path below the child, which is not the root.
     case child(Path)
+    /// Several values below the child, if conditions hold for it.
+    case conditions(ConditionQuery)
 }
 
 extension QueryIndex {
@@ -40,6 +42,12 @@ extension QueryIndex {
         case .value: IndexValue.append(json, in: range, to: &out)
         case .priority: IndexValue.append(json, in: json.priorityRange(in: range), to: &out)
         case .child(let path): IndexValue.append(json, in: json.range(of: path, in: range), to: &out)
+        case .conditions(let conditions):
+            out += conditions.placeValue { path in
+                var value: [UInt8] = []
+                IndexValue.append(json, in: path.isRoot ? range : json.range(of: path, in: range), to: &value)
+                return value
+            }
         }
     }
 }
@@ -59,6 +67,7 @@ extension QueryIndex: CustomStringConvertible {
         case .value: ".value"
         case .priority: ".priority"
         case .child(let path): String(decoding: path.text, as: UTF8.self)
+        case .conditions: ".conditions"
         }
     }
 }

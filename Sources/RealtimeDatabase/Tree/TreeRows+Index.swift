@@ -19,17 +19,24 @@ extension TreeRows {
         case .key: break
         case .value: bytes = IndexValue.object
         case .priority: bytes = IndexValue.encoded(node.value)
-        case .child(let relative):
-            let path = child.appending(relative)
-            let inner = try locate(path, upTo: path.encoded.count, remembering: remembering)
-            if inner.node.state == .packed {
-                let value = inner.node.value
-                IndexValue.append(value, in: value.range(of: path.dropFirst(bytes: inner.used)), to: &bytes)
-            } else {
-                bytes = try isEmpty(inner.node, key: path.encoded) ? IndexValue.nothing : IndexValue.object
+        case .child(let relative): bytes = try indexValue(at: child.appending(relative), remembering)
+        case .conditions(let conditions):
+            bytes = try conditions.placeValue { (relative) throws(StorageError) in
+                relative.isRoot ? IndexValue.object : try indexValue(at: child.appending(relative), remembering)
             }
         }
         return IndexPlace(bytes + segment)
+    }
+
+    private func indexValue(at path: Path, _ remembering: Bool) throws(StorageError) -> [UInt8] {
+        let place = try locate(path, upTo: path.encoded.count, remembering: remembering)
+        guard place.node.state == .packed else {
+            return try isEmpty(place.node, key: path.encoded) ? IndexValue.nothing : IndexValue.object
+        }
+        var bytes: [UInt8] = []
+        let value = place.node.value
+        IndexValue.append(value, in: value.range(of: path.dropFirst(bytes: place.used)), to: &bytes)
+        return bytes
     }
 
     /// The same for a child that a scan has met.

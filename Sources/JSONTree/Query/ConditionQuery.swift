@@ -1,0 +1,102 @@
+/// Conditions on the children of a place and the order in which they come (Protocol.md 18.3).
+///
+/// Works on encoded index values (``IndexValue``), so values compare as those of any other query. In its canonical
+/// form: those who ask for the same in other words ask for equal queries.
+package struct ConditionQuery: Hashable, Sendable {
+    package struct Order: Hashable, Sendable {
+        /// Below the child; the root stands for the child itself.
+        package let path: Path
+        package let isDescending: Bool
+
+        package init(_ path: Path, isDescending: Bool = false) {
+            self.path = path
+            self.isDescending = isDescending
+        }
+    }
+
+    /// All of them must hold.
+    package let conditions: [Condition]
+    /// The later ones decide where the values of the earlier ones are equal; the key decides last.
+    package let orders: [Order]
+    /// What is sent of each child: all of it if there are none.
+    package let fields: [Path]
+
+    package init(_ conditions: [Condition], orders: [Order] = [], fields: [Path] = []) {
+        if case .all(let flat) = Condition.all(conditions).canonical {
+            self.conditions = flat
+        } else {
+            self.conditions = [Condition.all(conditions).canonical]
+        }
+        self.orders = orders
+        self.fields = fields
+    }
+
+    /// The first part of a child's place (``IndexPlace``): before the upper bound of the query if the conditions hold,
+    /// beyond it if they do not. `value` gives the encoded value at a path below the child.
+    package func placeValue<Failure: Error>(
+        _ value: (Path) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> [UInt8] {
+        for condition in conditions where try !condition.holds(value) { return [IndexPlace.conditionTag + 1, 0] }
+        var bytes = [IndexPlace.conditionTag]
+        for order in orders {
+            let component = try value(order.path)
+            // As none is the prefix of another one, this reverses their order.
+            if order.isDescending { bytes += component.map { ~$0 } } else { bytes += component }
+        }
+        // Where the key begins: see IndexPlace.
+        bytes.append(0)
+        return bytes
+    }
+
+    /// The queries with one bound each that select at least the same children: whoever may ask one of them may ask
+    /// this. The limit is only that of a query for one value, all of whose children can be had page by page.
+    package func widerQueries(limit: QueryLimit?) -> [Query] {
+        conditions.compactMap { condition in
+            guard case .compare(let path, let comparison, let value) = condition, !path.isRoot else { return nil }
+            let bound = QueryBound(value)
+            return switch comparison {
+            case .equal: try? Query(index: .child(path), start: bound, end: bound, limit: limit)
+            case .greater, .notLess: try? Query(index: .child(path), start: bound)
+            case .less, .notGreater: try? Query(index: .child(path), end: bound)
+            case .notEqual: nil
+            }
+        }
+    }
+}
+
+// MARK: Cursors
+
+extension ConditionQuery {
+    /// Names the place after which the next page begins.
+    package func cursor(after place: IndexPlace) -> [UInt8] {
+        (fingerprint + place.bytes).flatMap { byte in [Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]] }
+    }
+
+    /// The place that a cursor names. Nil if it is of another query, or none.
+    package func place(cursor: [UInt8]) -> IndexPlace? {
+        guard cursor.count.isMultiple(of: 2), cursor.count <= 1 << 20 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(cursor.count / 2)
+        for offset in stride(from: 0, to: cursor.count, by: 2) {
+            guard let high = Self.digits.firstIndex(of: cursor[offset]),
+                let low = Self.digits.firstIndex(of: cursor[offset + 1])
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        let fingerprint = fingerprint
+        guard bytes.starts(with: fingerprint) else { return nil }
+        let place = bytes.dropFirst(fingerprint.count)
+        return place.count > 2 && place.first == IndexPlace.conditionTag ? IndexPlace(Array(place)) : nil
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// FNV-1a of what decides about places.
+    private var fingerprint: [UInt8] {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var text = Condition.all(conditions).text
+        for order in orders { text += [0, order.isDescending ? 1 : 0] + order.path.encoded }
+        for byte in text { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return (0..<8).map { UInt8(truncatingIfNeeded: hash >> ($0 * 8)) }
+    }
+}

@@ -1,0 +1,67 @@
+import JSONTree
+import StorageErrors
+
+/// Pages of queries with conditions (Protocol.md 18.3).
+extension Database {
+    /// `{"count":1,"items":{"0":{"key":"a","value":…}},"next":"…"}`, in the order of the query. `next` is there if there
+    /// are more, and a child without any of the fields asked for has no value. `found` is what a scan has found.
+    func page(
+        of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
+    ) throws(Failure) -> CanonicalJSON {
+        do throws(TreeRows.ReadError) {
+            let limit = query.limit?.count ?? ConditionParser.limitMax
+            var places = try places(of: query, at: path, found, count: limit + 1)
+            var next: IndexPlace?
+            if places.count > limit {
+                places.removeLast(places.count - limit)
+                next = places.last
+            }
+            var items: [UInt8] = []
+            var count = 0
+            for place in places {
+                let segment = place.segment
+                let bytesLeft = Self.selectedBytesMax - items.count
+                var child = ObjectText(bytesMax: bytesLeft)
+                try child.append(segment, try rows.read(Path(encoded: path.encoded + segment), bytesMax: bytesLeft))
+                let object = withoutExpired(child.finish(), at: path, now: now)
+                guard let range = object.range(of: place.path) else { continue }
+                items += Array("\(items.isEmpty ? "{" : ",")\"\(count)\":{\"key\":".utf8)
+                segment.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &items) }
+                let value = Self.fields(asked.fields, of: object.part(range))
+                if !value.isNull { items += Array(",\"value\":".utf8) + value.bytes }
+                items.append(UInt8(ascii: "}"))
+                count += 1
+            }
+            var page = Array("{\"count\":\(count)".utf8)
+            if count > 0 { page += Array(",\"items\":".utf8) + items + [UInt8(ascii: "}")] }
+            if let next { page += Array(",\"next\":\"".utf8) + asked.cursor(after: next) + [UInt8(ascii: "\"")] }
+            page.append(UInt8(ascii: "}"))
+            return CanonicalJSON(trusted: page)
+        } catch .storage(let error) {
+            throw .unavailable(error)
+        } catch {
+            throw .tooLarge
+        }
+    }
+
+    private func places(
+        of query: Query, at path: Path, _ found: QueryScan?, count: Int
+    ) throws(TreeRows.ReadError) -> [IndexPlace] {
+        if let known = found?.next(count: count) { return known }
+        do throws(StorageError) {
+            return try places(of: query, at: path, count: count)
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    private static func fields(_ fields: [Path], of value: CanonicalJSON) -> CanonicalJSON {
+        if fields.isEmpty { return value }
+        let parts = fields.compactMap { field in
+            field.isRoot
+                ? CanonicalJSON.Edit(path: field, value: value)
+                : value.range(of: field).map { CanonicalJSON.Edit(path: field, value: value.part($0)) }
+        }
+        return parts.isEmpty ? .null : CanonicalJSON.null.setting(parts)
+    }
+}
