@@ -124,9 +124,9 @@ struct ConditionQueryTests {
     private static func page(_ database: Database, _ text: String) throws -> (keys: [String], next: String?) {
         guard case .value(let value) = try reply(database, text) else { throw NoReply() }
         let page = Node(value)
-        let keys = page.child("items").children.map { $0.node.child("key").canonical.description.dropQuotes }
-        let next = page.child("next")
-        #expect(page.child("count").canonical.description == "\(keys.count)")
+        let keys = page.value(at: "items").children.map { $0.node.value(at: "key").canonical.description.dropQuotes }
+        let next = page.value(at: "next")
+        #expect(page.value(at: "count").canonical.description == "\(keys.count)")
         return (keys, next.isNull ? nil : next.canonical.description.dropQuotes)
     }
 
@@ -146,8 +146,8 @@ struct ConditionQueryTests {
             children[key] = child
             let (a, b, d) = (child["a"]?.json ?? "", child["b"]?.json ?? "", child["c/d"]?.json ?? "")
             let text = #"{"a":\#(a),"b":\#(b),"c":{"d":\#(d)},"there":true}"#
-            let value = try CanonicalJSON.parse(Array(text.utf8).span.bytes.withUnsafeBytes { $0.bytes }).value
-            let target = WriteTarget(path: "list".asPath.appending(try Key(validating: key)))
+            let value = try CanonicalJSON.parse(Array(text.utf8)).value
+            let target = WriteTarget(path: ("list" as Path).appending(try Key(validating: key)))
             let request = Request(
                 connection: DatabaseBench.writer, number: 1, principal: .administrator,
                 operation: .set(target, IncomingValue(json: value)))
@@ -193,7 +193,8 @@ struct ConditionQueryTests {
         }
     }
 
-    @Test("are refused if they are malformed, with a text that says how",
+    @Test(
+        "are refused if they are malformed, with a text that says how",
         arguments: [
             ("[]", "the query must be a JSON object"),
             (#"{"x":1}"#, "unknown member \"x\""),
@@ -204,7 +205,10 @@ struct ConditionQueryTests {
             (#"{"where":[["a","<",null]]}"#, "null has no range: it can be compared with == and != only"),
             (#"{"where":[["a","in",[]]]}"#, "in needs 1 to 100 values"),
             (#"{"where":[["xor",["a","==",1]]]}"#, "a list of conditions must begin with \"and\" or \"or\""),
-            (#"{"where":[["a","==",{"x":1}]]}"#, "a value to compare with must be null, a Boolean, a number or a string"),
+            (
+                #"{"where":[["a","==",{"x":1}]]}"#,
+                "a value to compare with must be null, a Boolean, a number or a string"
+            ),
             (#"{"orderBy":["a",["a","desc"]]}"#, "orderBy has a path twice"),
             (#"{"fields":["a","a/b"]}"#, "one of the fields lies in another"),
             (#"{"after":"00"}"#, "after is not a cursor of this query"),
@@ -232,7 +236,8 @@ struct ConditionQueryTests {
     @Test("are allowed to those who may read everything, or ask for one of the conditions")
     func rules() throws {
         var bench = DatabaseBench()
-        bench.process(.set("list", IncomingValue(json: #"{"x":{"by":"ann","n":1},"y":{"by":"bob","n":1}}"#)))
+        bench.process(
+            .set(WriteTarget(path: "list"), IncomingValue(json: #"{"x":{"by":"ann","n":1},"y":{"by":"bob","n":1}}"#)))
         _ = bench.commit()
         let rules = """
             {"rules": {"list": {".read": "query.orderByChild == 'by' && query.equalTo == auth.uid &&
@@ -263,7 +268,8 @@ struct ConditionQueryTests {
     @Test("send the fields that were asked for")
     func fields() throws {
         var bench = DatabaseBench()
-        bench.process(.set("list", IncomingValue(json: #"{"x":{"a":{"b":1,"c":2},"d":3},"y":{"e":1}}"#)))
+        bench.process(
+            .set(WriteTarget(path: "list"), IncomingValue(json: #"{"x":{"a":{"b":1,"c":2},"d":3},"y":{"e":1}}"#)))
         _ = bench.commit()
         guard case .value(let value) = try Self.reply(bench.database, #"{"fields":["d","a/b"]}"#) else {
             throw NoReply()
@@ -275,6 +281,4 @@ struct ConditionQueryTests {
 
 extension String {
     fileprivate var dropQuotes: String { String(dropFirst().dropLast()) }
-
-    fileprivate var asPath: Path { (try? Path(parsing: Array(utf8))) ?? .root }
 }
