@@ -3,8 +3,8 @@ import StorageErrors
 
 /// Pages of queries with conditions (Protocol.md 18.3).
 extension Database {
-    /// `{"count":1,"items":{"0":{"key":"a","value":…}},"next":"…"}`, in the order of the query. `next` is there if there
-    /// are more, and a child without any of the fields asked for has no value. `found` is what a scan has found.
+    /// `{"count":1,"items":{"0":{"key":"a","value":…}},"next":"…"}`, in the order of the query. `next` is there if more
+    /// children follow, and a child without any of the fields asked for has no value. `found` is what a scan has found.
     func page(
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {

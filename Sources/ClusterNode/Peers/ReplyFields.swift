@@ -76,6 +76,7 @@ extension MessageWriter {
         case .child(let path):
             add(byte: 3)
             add(path.encoded)
+        case .conditions: preconditionFailure("conditions are no unique value")
         }
     }
 
