@@ -329,7 +329,7 @@ struct LogFileTests {
         var start: UInt64 = 0
         try log.makeReader().forEachRecord(after: 0, bytesMax: 1 << 20, begin: { start = $0 }) { _ in }
         #expect(start == 4)
-        #expect(try partCount() == 4)
+        #expect(try partCount() == 13)
         while try log.prune(before: 100, keepingBytes: .max, appliedSequence: 5) {}
         while try log.prune(before: 100, keepingBytes: .max, appliedSequence: 5) {}
         #expect(try partCount() == 0)
@@ -340,19 +340,19 @@ struct LogFileTests {
     func strayParts() throws {
         do {
             let log = try open()
-            _ = try Self.largeRecord(1, bytes: 10 << 20, in: log)
+            _ = try Self.largeRecord(1, bytes: 10 * StoredText.partBytes, in: log)
             #expect(try !log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
             #expect(try partCount() == 10)
         }
         // As after a crash.
         let log = try open()
-        let kept = try Self.largeRecord(1, bytes: 2 << 20, in: log)
+        let kept = try Self.largeRecord(1, bytes: 2 * StoredText.partBytes, in: log)
         #expect(try log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
         #expect(try partCount() == 10 + 2 - 8)
         #expect(try !log.prune(before: 0, keepingBytes: .max, appliedSequence: 0))
         #expect(try partCount() == 2)
         try log.append([kept])
-        _ = try Self.largeRecord(4, bytes: 1 << 20, in: log)
+        _ = try Self.largeRecord(4, bytes: StoredText.partBytes, in: log)
         log.dropParts()
         while try log.prune(before: 0, keepingBytes: .max, appliedSequence: 0) {}
         #expect(try partCount() == 2)
