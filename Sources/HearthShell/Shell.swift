@@ -156,6 +156,7 @@ package final class Shell: Sendable {
     ) -> Value? {
         let ended = Semaphore()
         let answer = Answer<Value>()
+        running.withLock { $0.wasInterrupted = false }
         let task = last.withLock { last in
             // The session serves one at a time.
             let task = Task { [last] in
@@ -167,7 +168,11 @@ package final class Shell: Sendable {
             last = task
             return task
         }
-        running.withLock { $0.task = task }
+        running.withLock { running in
+            running.task = task
+            // It may have begun, and been interrupted, before.
+            if running.wasInterrupted { task.cancel() }
+        }
         if let limit { if !ended.wait(atMost: limit) { task.cancel() } } else { ended.wait() }
         running.withLock { $0.task = nil }
         return answer.value.withLock { $0 }

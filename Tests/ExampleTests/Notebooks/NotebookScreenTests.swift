@@ -155,47 +155,6 @@ struct NotebookScreenTests {
         #expect(try await server.run("hearth-notebooks", session: "Ann", "notes", trips.id).code == 0)
     }
 
-    @Test("tell of notes that the server does not have, and ask before they are lost")
-    @MainActor
-    func unsaved() async throws {
-        let relay = try Relay(to: server.port)
-        let account = try Account(server: relay.url, sessionFile: server.sessionFile("Ann"))
-        try await account.signUp(name: "Ann", email: "ann@example.com", password: "secret-Ann")
-        let shelf = NotebookShelf(account.database, of: try account.needPerson())
-        try await shelf.add("Trips")
-        let terminal = try server.open("hearth-notebooks", session: "Ann", at: relay.url, columns: 100)
-        try await terminal.wait(for: "Trips")
-        relay.admit(0)
-        relay.cut()
-        try await terminal.wait(for: "no connection")
-        terminal.type(.enter)
-        try await terminal.wait(for: "No note yet.")
-        terminal.type("a")
-        try await terminal.wait(for: "New note")
-        terminal.type("Rome", .enter)
-        try await terminal.wait(for: "One moment…")
-        terminal.type(.escape)
-        try await terminal.wait(for: "no connection, 1 change not saved")
-        terminal.type(.escape)
-        try await terminal.wait(for: "Notebooks of Ann")
-        terminal.type("q")
-        try await terminal.wait(for: "The server does not have 1 change yet. Leave, and lose this? y/n")
-        terminal.type("n")
-        try await terminal.waitUntilGone("y/n")
-        terminal.type("o")
-        try await terminal.wait(for: "Leave, and lose this? y/n")
-        terminal.type("n")
-        try await terminal.waitUntilGone("y/n")
-
-        // With a connection it is saved, and nothing is asked.
-        relay.admit(.max)
-        try await terminal.waitUntilGone("no connection")
-        terminal.type("q")
-        #expect(try await terminal.outcome() == 0)
-        let notes = try await server.run("hearth-notebooks", session: "Ann", at: relay.url, words: ["notes", "Trips"])
-        #expect(notes.text.hasSuffix("Rome"))
-    }
-
     @Test("are watched by scripts")
     func watch() async throws {
         _ = try await server.signUp("Ann")
