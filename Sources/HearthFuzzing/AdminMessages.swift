@@ -28,10 +28,10 @@ public func fuzzAdminMessages(_ bytes: UnsafeRawBufferPointer) {
     }
     while !waiting.isEmpty {
         // Whoever ends all sessions ends this one too.
-        guard let frames = connection.receiveFrames() else { return }
-        for frame in frames {
-            let answer = (try? JSONValue(parsing: frame))?.object?["d"]?.object
-            if let number = answer?["r"]?.integer { waiting.remove(number) }
+        guard let messages = connection.receiveMessages() else { return }
+        for message in messages {
+            guard let answer = try? JSONValue(parsing: message) else { preconditionFailure("an answer is not JSON") }
+            if let number = answer.object?["d"]?.object?["r"]?.integer { waiting.remove(number) }
         }
     }
 }

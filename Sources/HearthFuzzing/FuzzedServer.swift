@@ -5,6 +5,7 @@ import HearthServer
 import Identity
 import TreeStorage
 import WebSocketCodec
+import WireProtocol
 
 /// A whole server in development mode, in the process of the fuzzer, where everything is an administrator's who says
 /// so. It lives as long as the process: its threads run the code that is fuzzed.
@@ -55,6 +56,7 @@ final class FuzzedConnection {
     private var responses = ResponseDecoder(limits: HTTPLimits(bodyBytesMax: 1 << 26))
     private var frames = WebSocketDecoder(
         role: .client, limits: .init(frameSizeMax: 1 << 26, messageSizeMax: 1 << 26), deflate: nil)
+    private var joiner = FrameJoiner(bytesMax: 1 << 26)
 
     init(port: UInt16) {
         do throws(WaitingConnection.Failure) {
@@ -141,10 +143,10 @@ final class FuzzedConnection {
         send(frame)
     }
 
-    /// The next frames with text; nil when the server has closed the connection.
-    func receiveFrames() -> [[UInt8]]? {
+    /// The next messages; nil when the server has closed the connection.
+    func receiveMessages() -> [[UInt8]]? {
         while true {
-            var texts: [[UInt8]] = []
+            var messages: [[UInt8]] = []
             var isClosed = false
             var bytes = input
             input = []
@@ -152,14 +154,20 @@ final class FuzzedConnection {
                 var rest = bytes
                 while let event = frames.next(&rest) {
                     switch event {
-                    case .message(_, let payload): texts.append(Array(payload))
+                    case .message(_, let payload):
+                        switch joiner.add(UnsafeRawBufferPointer(payload)) {
+                        case .message: messages.append(Array(payload))
+                        case .joined: messages.append(joiner.takeMessage())
+                        case .more: break
+                        case .tooLarge: fatalError("a message is too large")
+                        }
                     case .close: isClosed = true
                     case .failure(let violation): fatalError("no WebSocket: \(violation)")
                     case .ping, .pong: break
                     }
                 }
             }
-            if !texts.isEmpty { return texts }
+            if !messages.isEmpty { return messages }
             if isClosed || !receive() { return nil }
         }
     }
