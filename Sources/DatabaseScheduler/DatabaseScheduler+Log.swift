@@ -82,6 +82,7 @@ extension DatabaseScheduler {
     /// something wait, and so do those after a request that waits: each connection is answered in order.
     private mutating func refuseWaiting(because error: StorageError) {
         largeWrite = .none
+        database.endDecision()
         let requests = admission.takeRefusable(except: database.connectionsWithPendingTurns, gate)
         if requests.isEmpty { return }
         for request in requests { database.endScanUse(by: request) }

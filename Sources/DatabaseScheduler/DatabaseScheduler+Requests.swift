@@ -164,31 +164,48 @@ extension DatabaseScheduler {
 
     private mutating func runLarge() {
         if case .ready(let request) = largeWrite {
+            // What the rules have looked at may have changed since.
+            if mustDecide(request) { return largeWrite = .deciding(request) }
             let sequence = database.sequence
             // Its turn may have no room for it: then it stays first in its line, and keeps its parts.
             let (count, waiting) = process([request])
             guard count == 1 else { return }
             largeWrite = .none
+            database.endDecision()
             if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
-            if database.sequence == sequence { emit(.dropParts) }
+            if request.isPrepared, database.sequence == sequence { emit(.dropParts) }
         } else if mayRunLarge, let request = admission.beginLarge() {
             if database.mustWaitForOwner(request) == true { return admission.blockBegun() }
-            let preparation = database.preparation
-            if preparation.isWorthIt(for: request), !database.mayForward(request) {
-                largeWritesMade += 1
-                largeWrite = .preparing(serial: largeWritesMade)
-                emit(.prepare(request, preparation, serial: largeWritesMade))
-            } else {
-                let (count, waiting) = process([request])
-                if count == 0 {
-                    admission.cancelBegun()
-                } else if waiting.isEmpty {
-                    admission.takeBegun(gate)
-                } else {
-                    admission.blockBegun()
-                }
-            }
+            if mustDecide(request) { largeWrite = .deciding(request) } else { prepare(request) }
         }
+    }
+
+    /// Whether the rules have to be asked now. The node that takes the writes asks them.
+    private func mustDecide(_ request: Request) -> Bool {
+        !database.mayForward(request) && database.beginDecision(on: request, now: now)
+    }
+
+    private var mayDecide: Bool { if case .deciding = largeWrite { !recovery.isUnderWay } else { false } }
+
+    /// A step of asking the rules.
+    private mutating func decide() {
+        guard case .deciding(let request) = largeWrite, mayDecide else { return }
+        let start = nanoseconds()
+        let end = start + limits.turnNanosecondsMax
+        let isDone = database.decideSome { [nanoseconds] in nanoseconds() < end }
+        admission.charge(request, nanoseconds: nanoseconds() - start)
+        if isDone, !mustDecide(request) { prepare(request) }
+    }
+
+    /// Has the rows of the value made, if that takes long and it will be written.
+    private mutating func prepare(_ request: Request) {
+        let preparation = database.preparation
+        guard preparation.isWorthIt(for: request), !request.isPrepared, !database.isDecisionDenied,
+            !database.mayForward(request)
+        else { return largeWrite = .ready(request) }
+        largeWritesMade += 1
+        largeWrite = .preparing(serial: largeWritesMade)
+        emit(.prepare(request, preparation, serial: largeWritesMade))
     }
 
     mutating func prepared(_ request: Request, _ serial: UInt64) {
@@ -222,8 +239,8 @@ extension DatabaseScheduler {
     mutating func postStep() {
         guard !isStepDue else { return }
         guard
-            mayTell || mayScan || mayBuildIndex || mayExpire || database.rows.trimBacklog > 0 || mayRunReady
-                || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
+            mayTell || mayScan || mayBuildIndex || mayExpire || mayDecide || database.rows.trimBacklog > 0
+                || mayRunReady || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
         else { return }
         isStepDue = true
         emit(.step)
@@ -233,7 +250,11 @@ extension DatabaseScheduler {
     mutating func step() {
         isStepDue = false
         var longest: Int64 = 0
-        measure("release", &longest) { $0.release() }
+        measure("release", &longest) {
+            $0.release()
+            // Rows for a large read wait until its client is told of it.
+            $0.applyNext()
+        }
         if mayTell {
             measure("tell", &longest) { $0.tell() }
         } else if mayScan {
@@ -244,6 +265,7 @@ extension DatabaseScheduler {
         measure("expiry", &longest) { $0.expire() }
         measure("trim", &longest) { $0.database.rows.trim(looks: Self.looksPerStep) }
         measure("follow", &longest) { $0.follow() }
+        measure("decide", &longest) { $0.decide() }
         measure("turn", &longest) { $0.runReadySmall() }
         measure("large", &longest) { $0.runReadyLarge() }
         endScans()

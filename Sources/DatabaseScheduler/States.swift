@@ -88,6 +88,8 @@ enum Sweeping {
 /// it from one that was refused meanwhile.
 enum LargeWrite {
     case none
+    /// The rules are being asked.
+    case deciding(Request)
     /// Its rows are being made.
     case preparing(serial: UInt64)
     /// Its text goes to the log.

@@ -64,10 +64,10 @@ extension CanonicalJSON {
 
 extension CanonicalJSON {
     /// The children in key order; none for a leaf. Each step scans one member and allocates nothing.
-    package var children: Children { Children(of: self, in: 0..<bytes.count) }
+    package var children: Children { Children(of: bytes, in: 0..<bytes.count) }
 
     /// The children of the value whose text is `range`.
-    package func children(in range: Range<Int>) -> Children { Children(of: self, in: range) }
+    package func children(in range: Range<Int>) -> Children { Children(of: bytes, in: range) }
 
     /// O(bytes).
     package var childCount: Int {
@@ -87,6 +87,9 @@ extension CanonicalJSON {
 
         /// Where the value's text stands in `bytes`.
         package var value: Range<Int> { member.value }
+
+        /// The children of the value.
+        package var children: Children { Children(of: bytes, in: member.value) }
 
         /// Where the key's text stands, with its quotes and escapes.
         package var keyText: Range<Int> { member.key.lowerBound - 1..<member.key.upperBound + 1 }
@@ -108,8 +111,8 @@ extension CanonicalJSON {
         private var offset: Int
         private let end: Int
 
-        fileprivate init(of json: CanonicalJSON, in range: Range<Int>) {
-            bytes = json.bytes
+        fileprivate init(of bytes: [UInt8], in range: Range<Int>) {
+            self.bytes = bytes
             let shape = bytes.withUnsafeBytes { CanonicalShape($0, range) }
             offset = shape.content.lowerBound
             end = shape.kind == .inner ? shape.content.upperBound : offset

@@ -13,6 +13,7 @@ extension Database {
     /// - parameter explains: clients hear why they are denied.
     package func setRules(_ program: RulesProgram?, explains: Bool = false, now: Int64) {
         judge = program.map(RulesJudge.init)
+        decision?.end()
         explainsDenials = explains
         setIndexes(program?.indexes ?? [], program?.settings ?? DatabaseSettings())
         var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
@@ -101,6 +102,18 @@ extension Database {
         throw denial(of: operation, by: turn.principal, now: turn.record.time)
     }
 
+    /// Whether the principal of the turn may make the writes of its request.
+    func mayWrite(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) -> Bool {
+        if let explanation = turn.explanation { return explanation.verdict.isAllowed }
+        return try isAllowed(.write(assignments), in: turn)
+    }
+
+    /// What is answered if it may not.
+    func denial(of assignments: [Assignment], in turn: borrowing Turn) -> Failure {
+        denial(
+            of: .write(assignments), by: turn.principal, now: turn.record.time, explained: turn.explanation)
+    }
+
     /// Whether the principal of the turn may do this.
     func isAllowed(_ operation: RuleOperation, in turn: borrowing Turn) throws(Failure) -> Bool {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
@@ -144,11 +157,15 @@ extension Database {
     }
 
     /// What whoever may not do this is told. It is noted, and explained unless too many were denied in this turn.
-    func denial(of operation: RuleOperation, by principal: Principal, now: Int64) -> Failure {
+    ///
+    /// - parameter explained: what the rules have said, if that is known.
+    func denial(
+        of operation: RuleOperation, by principal: Principal, now: Int64, explained: Explanation? = nil
+    ) -> Failure {
         let context = RuleContext(auth: principal.auth, now: now)
         var reason: String?
         if denials.count < Self.explainedMax,
-            let explanation = try? judge?.explain(operation, context, in: rows)
+            let explanation = try? explained ?? judge?.explain(operation, context, in: rows)
         {
             reason = String(explanation.summary.prefix(Self.reasonMax))
         }

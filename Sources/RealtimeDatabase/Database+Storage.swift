@@ -129,6 +129,7 @@ extension Database {
         because error: StorageError, storeSequence: UInt64, replaying operations: some Sequence<LogRecord.Operation>
     ) throws(StorageError) {
         refusal = error
+        decision?.end()
         rows = TreeRows(store: rows.store.base, residentBytesMax: rows.residentBytesMax, packing: rows.packing)
         frozen = []
         frozenBytes = []

@@ -11,10 +11,10 @@ extension Database {
         try checkWritable()
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
-        let mayWrite = judge == nil ? true : try isAllowed(.write([assignment]), in: turn)
+        let mayWrite = judge == nil ? true : try mayWrite([assignment], in: turn)
         if let expecting {
             // Whether it holds is nothing for those who may neither do this nor read here.
-            if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: assignment, in: turn) }
+            if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: [assignment], in: turn) }
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             var stale: CanonicalJSON?
@@ -31,7 +31,7 @@ extension Database {
             }
             if let stale { throw .stale(stale) }
         }
-        if !mayWrite { throw denial(of: assignment, in: turn) }
+        if !mayWrite { throw denial(of: [assignment], in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         try countWrites([assignment], in: turn)
         turn.record.storedValue = value.stored
@@ -73,7 +73,7 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        try checkAllowed(.write(assignments), in: turn)
+        if try !mayWrite(assignments, in: turn) { throw denial(of: assignments, in: turn) }
         guard isPossible else { throw .nothingThere }
         try countWrites(assignments, in: turn)
         let rows = entries.lazy.compactMap(\.value.rows).first
@@ -84,10 +84,6 @@ extension Database {
         }
         try checkUnique(assignments, rows)
         try commit(.merge(base: base, assignments), rows, in: &turn)
-    }
-
-    private func denial(of assignment: Assignment, in turn: borrowing Turn) -> Failure {
-        denial(of: .write([assignment]), by: turn.principal, now: turn.record.time)
     }
 
     /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not
@@ -151,6 +147,7 @@ extension Database {
     /// Puts the assignments of one operation into the tree. The priority of a node that is not there (any more) has no
     /// effect. `prepared` are the rows of the first large value among them, if they were made beforehand.
     func apply(_ assignments: [Assignment], _ prepared: PreparedRows? = nil) throws(Failure) {
+        decision?.note(assignments)
         do throws(StorageError) {
             let large = assignments.firstIndex { isLarge($0) }
             if let large {
@@ -175,6 +172,7 @@ extension Database {
 
     /// The same for one assignment of a value that is not large.
     private func applySmall(_ assignment: Assignment) throws(Failure) {
+        decision?.note([assignment])
         do throws(StorageError) {
             try change(assignment)
         } catch {

@@ -51,6 +51,8 @@ package final class Database {
     var sessions: [ConnectionID: SessionListens] = [:]
     /// Decides what is allowed; nil when everything is.
     var judge: RulesJudge?
+    /// What the rules say of the large write that comes next.
+    var decision: SteppedDecision?
     var explainsDenials = false
     var denials: [DeniedRequest] = []
     var dependencies = ReadDependencies()
@@ -274,6 +276,8 @@ package final class Database {
         var principal = Principal.nobody
         /// That of the request (``Request/client``).
         var client: UInt64 = 0
+        /// What the rules say of it, if that was found before the turn.
+        var explanation: Explanation?
         /// Bytes of the values that were read, to be sent or to be compared; those that requests share count once.
         var readBytes = 0
         var reads = TurnReads()
@@ -306,6 +310,7 @@ package final class Database {
         if turn.record.time >= nextExpiry, request.operation.reads { expire(before: request.operation, in: &turn) }
         if turn.principal !== request.principal { turn.principal = request.principal }
         turn.client = request.client
+        turn.explanation = decision == nil ? nil : explanation(of: request)
         answerWaiting(connection, in: &turn)
         switch request.operation {
         case .set(let target, let value, let expected, let echoes):

@@ -55,6 +55,9 @@ extension Request {
         }
     }
 
+    /// The rows of its value are made.
+    package var isPrepared: Bool { preparedValue != nil }
+
     private var preparedValue: IncomingValue? {
         switch operation {
         case .set(_, let value, _, _): value.rows == nil ? nil : value

@@ -14,6 +14,12 @@ package final class RulesJudge {
     private var grants: [Bool?] = []
     /// Levels of the way whose `.validate` was found to hold.
     private var validated = 0
+    /// Of the write that is decided: how many of its assignments were looked at, and where the last of them is being
+    /// looked through.
+    private var assignmentsSeen = 0
+    private var descent: [Level] = []
+    /// The rule that has denied it, with the levels of the place that it was asked for.
+    private var broken: (rule: Int, depth: Int)?
     /// Every rule that is asked, when somebody wants to know.
     private var steps: [ExplainedRule]?
     /// Gathers what expressions come to, when somebody wants to know.
@@ -36,17 +42,8 @@ package final class RulesJudge {
             enter(path)
             return try isGranted(.read) ? .allowed : .denied(Denial(kind: .read, place: path))
         case .write(let assignments):
-            let byteCount = assignments.reduce(0) { $0 + $1.value.bytes.count }
-            evaluator.begin(context, in: tree, writing: byteCount)
-            evaluator.query = nil
-            evaluator.after.write(assignments, over: tree)
-            // In path order, so that neighbours share most of their way.
-            for assignment in evaluator.after.values {
-                if let denial = try denial(of: assignment) { return .denied(denial) }
-            }
-            for assignment in evaluator.after.priorities {
-                if let denial = try denial(of: assignment) { return .denied(denial) }
-            }
+            begin(assignments, context, in: tree)
+            while !isDecided { if let denial = try look() { return .denied(denial) } }
             return .allowed
         }
     }
@@ -75,6 +72,8 @@ package final class RulesJudge {
     /// Lets go of what belongs to the operation.
     private func rest() {
         evaluator.forget()
+        descent.removeAll(keepingCapacity: true)
+        broken = nil
         walk.removeAll(keepingCapacity: true)
         grants.removeAll(keepingCapacity: true)
         validated = 0
@@ -149,6 +148,76 @@ package final class RulesJudge {
 
     // MARK: Writing
 
+    /// A value that is being looked through, and what the rules call its place.
+    private struct Level {
+        var children: CanonicalJSON.Children
+        let place: Int
+        let depth: Int
+    }
+
+    /// Begins to decide a write, which ``goOn(while:)`` does in steps. Until it has answered, the tree must not change
+    /// where it was asked, and nothing else can be decided.
+    package func begin(_ assignments: [Assignment], _ context: RuleContext, in tree: any RuleTree) {
+        let byteCount = assignments.reduce(0) { $0 + $1.value.bytes.count }
+        evaluator.begin(context, in: tree, writing: byteCount)
+        evaluator.query = nil
+        evaluator.after.write(assignments, over: tree)
+        assignmentsSeen = 0
+    }
+
+    /// Goes on until the write is decided, or until `mayGoOn` answers false: it is called after every few rules.
+    ///
+    /// - returns: the verdict, with the rules that have denied the write; nil if there is more to look at.
+    package func goOn(while mayGoOn: () -> Bool) throws(RuleTreeError) -> Explanation? {
+        do throws(RuleTreeError) {
+            var looks = 0
+            while !isDecided {
+                if let denial = try look() {
+                    let explanation = try explanation(of: denial)
+                    rest()
+                    return explanation
+                }
+                looks += 1
+                if looks.isMultiple(of: Self.looksAtOnce), !mayGoOn() { return nil }
+            }
+            rest()
+            return Explanation(verdict: .allowed, rules: [])
+        } catch {
+            rest()
+            throw error
+        }
+    }
+
+    private static let looksAtOnce = 16
+
+    /// All that is written was looked at.
+    private var isDecided: Bool {
+        descent.isEmpty && assignmentsSeen == evaluator.after.values.count + evaluator.after.priorities.count
+    }
+
+    /// Looks at the next child of what is looked through, or at the next assignment. They are in path order, so that
+    /// neighbours share most of their way.
+    private func look() throws(RuleTreeError) -> Denial? {
+        if !descent.isEmpty { return try lookAtNextChild() }
+        let (values, priorities) = (evaluator.after.values, evaluator.after.priorities)
+        let index = assignmentsSeen
+        assignmentsSeen += 1
+        return try denial(of: index < values.count ? values[index] : priorities[index - values.count])
+    }
+
+    /// Asks the rules that deny a write once more, and tells what they came to.
+    private func explanation(of denial: Denial) throws(RuleTreeError) -> Explanation {
+        steps = []
+        defer { steps = nil }
+        if let broken {
+            _ = try holds(broken.rule, broken.depth)
+        } else {
+            for depth in grants.indices { grants[depth] = nil }
+            _ = try isGranted(.write)
+        }
+        return Explanation(verdict: .denied(denial), rules: steps ?? [])
+    }
+
     private func denial(of assignment: Assignment) throws(RuleTreeError) -> Denial? {
         enter(assignment.target.path)
         guard try isGranted(.write) else { return Denial(kind: .write, place: assignment.target.path) }
@@ -161,7 +230,8 @@ package final class RulesJudge {
         }
         validated = walk.count
         guard isSurelyThere, walk.count == evaluator.ends.count + 1, let place = walk.last else { return nil }
-        return try denial(of: assignment.value, assignment.value.range, at: place)
+        if program.validatesBelow(place) { descend(into: assignment.value.children, at: place) }
+        return nil
     }
 
     private func exists(depth: Int) throws(RuleTreeError) -> Bool {
@@ -174,26 +244,33 @@ package final class RulesJudge {
     }
 
     private func denial(by rule: Int, _ depth: Int) -> Denial {
-        let broken = program.rules[rule]
+        broken = (rule, depth)
+        let rule = program.rules[rule]
         let place = Path(encoded: Array(evaluator.place[..<evaluator.end(of: depth)]))
-        return Denial(kind: .validate, place: place, position: program.position(in: broken, at: 0))
+        return Denial(kind: .validate, place: place, position: program.position(in: rule, at: 0))
     }
 
-    /// Asks the `.validate` of everything that a value carries below the evaluator's place.
-    private func denial(of json: CanonicalJSON, _ range: Range<Int>, at place: Int) throws(RuleTreeError) -> Denial? {
-        guard program.validatesBelow(place) else { return nil }
-        let depth = evaluator.ends.count
-        for child in json.children(in: range) {
-            evaluator.append(child)
-            defer { evaluator.truncate(to: depth) }
-            let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
-            let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
-            guard let next else { continue }
-            if let rule = program.rule(.validate, at: next), try !holds(rule, depth + 1) {
-                return denial(by: rule, depth + 1)
-            }
-            if let denial = try denial(of: json, child.value, at: next) { return denial }
+    /// Has the `.validate` asked of everything that a value carries below the evaluator's place.
+    private func descend(into children: CanonicalJSON.Children, at place: Int) {
+        descent.append(Level(children: children, place: place, depth: evaluator.ends.count))
+    }
+
+    private func lookAtNextChild() throws(RuleTreeError) -> Denial? {
+        let last = descent.count - 1
+        let (place, depth) = (descent[last].place, descent[last].depth)
+        evaluator.truncate(to: depth)
+        guard let child = descent[last].children.next() else {
+            descent.removeLast()
+            return nil
         }
+        evaluator.append(child)
+        let segment = evaluator.end(of: depth)..<evaluator.end(of: depth + 1)
+        let next = evaluator.place.withUnsafeBytes { program.child(of: place, $0.part(segment)) }
+        guard let next else { return nil }
+        if let rule = program.rule(.validate, at: next), try !holds(rule, depth + 1) {
+            return denial(by: rule, depth + 1)
+        }
+        if program.validatesBelow(next) { descend(into: child.children, at: next) }
         return nil
     }
 }

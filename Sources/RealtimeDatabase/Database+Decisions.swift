@@ -1,0 +1,63 @@
+import JSONTree
+import SecurityRules
+
+/// Asking the rules about a large write in steps, before its turn.
+extension Database {
+    /// So often is a decision begun anew because of a commit that changed what the rules had looked at. Then its turn
+    /// makes it in one step.
+    private static let restartsMax = 3
+
+    /// Begins to ask the rules about a write, at the time of this step. Server values get theirs in the turn, so that
+    /// writes with them are left to it.
+    ///
+    /// - returns: whether there is anything to ask before the turn: then ``decideSome(while:)`` goes on. False also if
+    ///   what was found holds still.
+    package func beginDecision(on request: Request, now: Int64) -> Bool {
+        let last = decision.flatMap { $0.isAbout(request) ? $0 : nil }
+        if let last, last.isCurrent || last.restarts == Self.restartsMax { return false }
+        decision = nil
+        guard let judge, !request.principal.isAdministrator, let entries = request.operation.entriesWritten,
+            !entries.contains(where: { $0.value.hasServerValues })
+        else { return false }
+        decision = SteppedDecision(
+            on: request, entries.map { Assignment(target: $0.target, value: $0.value.json) }, by: judge.program,
+            in: rows, now: now, restarts: last.map { $0.restarts + 1 } ?? 0)
+        return true
+    }
+
+    /// Goes on until the write is decided, or until `mayGoOn` answers false.
+    ///
+    /// - returns: whether nothing is left to do before the turn.
+    package func decideSome(while mayGoOn: () -> Bool) -> Bool {
+        guard let decision, decision.isCurrent else { return true }
+        do throws(RuleTreeError) {
+            return try decision.goOn(while: mayGoOn)
+        } catch {
+            // The turn meets the same error, and answers with it.
+            return true
+        }
+    }
+
+    /// The rules have denied the write that was decided last.
+    package var isDecisionDenied: Bool { decision?.explanation.map { !$0.verdict.isAllowed } ?? false }
+
+    /// The write that was asked about has had its turn.
+    package func endDecision() { decision = nil }
+
+    /// What was found about a request, if it holds still.
+    func explanation(of request: Request) -> Explanation? {
+        guard let decision, decision.isCurrent, decision.isAbout(request) else { return nil }
+        return decision.explanation
+    }
+}
+
+extension Operation {
+    /// What it writes now; nil if it does not.
+    fileprivate var entriesWritten: [(target: WriteTarget, value: IncomingValue)]? {
+        switch self {
+        case .set(let target, let value, _, _): [(target, value)]
+        case .update(_, let entries): entries
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import JSONTree
+import SecurityRules
+
+/// What the rules say of a large write, found in steps before its turn. A commit that changes what they have looked at
+/// makes it obsolete.
+final class SteppedDecision {
+    private let connection: ConnectionID
+    private let number: Int64
+    private let judge: RulesJudge
+    private let tree: NotingTree
+    /// How often it was begun anew.
+    let restarts: Int
+    private(set) var isCurrent = true
+    /// Nil until it is made.
+    private(set) var explanation: Explanation?
+
+    init(
+        on request: Request, _ assignments: [Assignment], by program: RulesProgram, in tree: TreeRows, now: Int64,
+        restarts: Int
+    ) {
+        connection = request.connection
+        number = request.number
+        judge = RulesJudge(program)
+        self.tree = NotingTree(tree)
+        self.restarts = restarts
+        judge.begin(assignments, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
+    }
+
+    /// A connection's requests are worked off in order, so at most one of its number can come.
+    func isAbout(_ request: Request) -> Bool { connection == request.connection && number == request.number }
+
+    /// True once there is a decision.
+    func goOn(while mayGoOn: () -> Bool) throws(RuleTreeError) -> Bool {
+        explanation = try judge.goOn(while: mayGoOn)
+        return explanation != nil
+    }
+
+    /// Something changes in the tree.
+    func note(_ assignments: [Assignment]) {
+        if isCurrent, assignments.contains(where: { tree.isConcerned(by: $0.target.path) }) { isCurrent = false }
+    }
+
+    /// The tree, or the rules, are others.
+    func end() { isCurrent = false }
+}
