@@ -46,6 +46,9 @@ final class Readiness: Sendable {
     /// Whether the node of a cluster has its lease.
     func lease(_ isHeld: Bool) { state.withLock { $0.lacksLease = !isHeld } }
 
+    /// Of a server that is the node of a cluster.
+    var hasLease: Bool { state.withLock { !$0.lacksLease } }
+
     /// What is free on the disk of the data folder, and what has to be, in bytes.
     func disk(_ space: DiskSpace?, bytesMin: Int64) {
         state.withLock { $0.scarceBytes = space.flatMap { $0.available < bytesMin ? $0.available : nil } }

@@ -49,6 +49,24 @@ struct MetricsTests {
         return try Page(answer.text)
     }
 
+    @Test(
+        "of the nodes of a cluster say who takes the writes, and that each has its lease",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func cluster() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let owner = try cluster.recordedOwner()
+        for name in TestCluster.names {
+            try cluster.wait("the write at \(name)") {
+                try cluster[name].connectREST().ask("PUT", "/\(name).json", RESTClient.owner, "1").status == 200
+            }
+            let page = try Self.page(cluster[name])
+            #expect(try page.number("hearth_cluster_lease") == 1)
+            #expect(try page.number(#"hearth_database_owner{database="default"}"#) == (name == owner ? 1 : 0))
+        }
+        let alone = try Self.page(try RealtimeTestServer())
+        #expect(alone.samples["hearth_cluster_lease"] == nil)
+    }
+
     @Test("count the listeners that came back with a position, and those of them that had to begin anew")
     func resumes() throws {
         let server = try RealtimeTestServer()
@@ -194,12 +212,13 @@ struct MetricsTests {
         let page = try Self.page(server)
         let names = Set(page.types.keys)
         let guide = try Self.repositoryText("docs/operating/monitoring.md")
-        // Present with TLS, after a backup, or with accounts that send mails, only.
+        // Present with TLS, after a backup, with accounts that send mails, or in a cluster, only.
         let conditional: Set = [
             "hearth_tls_certificate_expiry_timestamp_seconds", "hearth_backup_last_success_timestamp_seconds",
             "hearth_archive_last_success_timestamp_seconds", "hearth_archive_failures_total",
             "hearth_archive_accounts_last_success_timestamp_seconds", "hearth_archive_gaps_total", "hearth_mails_total",
-            "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds",
+            "hearth_backup_last_size_bytes", "hearth_backup_last_duration_seconds", "hearth_cluster_lease",
+            "hearth_database_owner",
         ]
         let explained = Self.names(in: guide)
         #expect(names.subtracting(explained) == [])

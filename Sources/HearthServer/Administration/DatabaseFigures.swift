@@ -1,4 +1,4 @@
-import StorageErrors
+import DatabaseScheduler
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
@@ -21,6 +21,7 @@ struct DatabaseFigures: Sendable {
     var heldRequests = 0
     /// Why it refuses writes.
     var refusal: StorageError?
+    var ownership = Ownership.alone
     /// The values that must be unique. Empty unless asked for (``HostedDatabase/detailedFigures``), as are the totals.
     var unique: [UniqueStatus] = []
     /// The totals that are kept.

@@ -265,7 +265,8 @@ final class HostedDatabase {
             name: name, requests: scheduler.requestCount, sequence: database.sequence,
             durableSequence: database.durableSequence, appliedSequence: scheduler.appliedSequence,
             listeners: database.listenCount, residentBytes: database.rows.residentBytes,
-            changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal)
+            changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal,
+            ownership: scheduler.ownership)
     }
 
     /// With the state of what its settings ask for, for which it may read rows.

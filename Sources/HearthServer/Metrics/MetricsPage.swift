@@ -56,6 +56,11 @@ struct MetricsPage: Sendable {
         out.begin("hearth_build_info", .gauge, "The version of the server.")
         out.sample(["version": Version.current, "sqlite": DataFolder.engineVersion], 1)
         out.add("hearth_ready", .gauge, "Whether /readyz says so.", services.readiness.problem == nil ? 1 : 0)
+        if services.configuration.cluster != nil {
+            out.add(
+                "hearth_cluster_lease", .gauge, "Whether this node of a cluster has its lease.",
+                services.readiness.hasLease ? 1 : 0)
+        }
         out.add(
             "process_start_time_seconds", .gauge, "When the server started, since 1970.",
             Double(services.startedAt) / 1000)
@@ -226,6 +231,9 @@ struct MetricsPage: Sendable {
         family("hearth_database_listeners", "Listeners.") { Int64($0.listeners) }
         family("hearth_database_held_requests", "Requests that wait.") { Int64($0.heldRequests) }
         family("hearth_database_read_only", "Whether it refuses writes.") { $0.refusal == nil ? 0 : 1 }
+        if services.configuration.cluster != nil {
+            family("hearth_database_owner", "Whether this node takes its writes.") { $0.ownership == .owner ? 1 : 0 }
+        }
         family("hearth_database_file_bytes", "Its files.") { services.byteCount(of: $0.name) }
     }
 
