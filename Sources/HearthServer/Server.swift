@@ -185,6 +185,7 @@ package final class Server: Sendable {
             }
             Self.tick(group.loops[0], services, contexts)
             Self.returnFreeMemory(group.loops[0], services)
+            Self.keepFigures(group.loops[0], services, contexts)
             Self.reportRefusals(listeners, group.loops[0], log)
         } catch let error as StorageError {
             throw .storage(error)
@@ -439,6 +440,15 @@ package final class Server: Sendable {
             }
             if services.rules.hasFiles { services.helper.post { services.reloadRules() } }
             loop.schedule(after: .milliseconds(200)) { tick(loop, services, contexts, ticks: ticks + 1) }
+        }
+    }
+
+    private static func keepFigures(_ loop: EventLoop, _ services: Services, _ contexts: LoopContexts) {
+        loop.execute {
+            contexts.context(of: loop).gatherFigures(isDetailed: false) { figures in
+                services.recent.withLock { $0.add(figures, at: WallClock.milliseconds) }
+            }
+            loop.schedule(after: RecentFigures.interval) { keepFigures(loop, services, contexts) }
         }
     }
 

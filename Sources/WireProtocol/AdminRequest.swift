@@ -8,6 +8,8 @@ package enum AdminRequest: Hashable, Sendable {
     case kick(session: String)
     /// Figures of the server and its databases.
     case statistics
+    /// The same of the last hour.
+    case recent
     /// The databases and their sizes.
     case databases
     /// Whether this connection is told what is asked of its database.
@@ -95,6 +97,7 @@ extension AdminRequest {
             body.add("kick")
             body.add("id", Array(session.utf8))
         case .statistics: body.add("stats")
+        case .recent: body.add("recent")
         case .databases: body.add("databases")
         case .profile(let isOn):
             body.add("profile")
@@ -219,6 +222,7 @@ private struct AdminFields {
             guard let session else { throw .missing("name of a session \"id\"") }
             return .kick(session: String(decoding: session, as: UTF8.self))
         case "stats": return .statistics
+        case "recent": return .recent
         case "databases": return .databases
         case "profile": return .profile(isOn)
         case "children": return .children(try page(limit))

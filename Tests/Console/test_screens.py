@@ -333,6 +333,28 @@ class Metrics(ConsoleCase):
         self.assertAlmostEqual(shares[1], 6.175)
         self.assertEqual(shares[2:], [100, None])
 
+    def test_the_last_hour_is_there_after_a_reload(self):
+        drawn = "document.querySelector('.chart .line').getAttribute('d').includes('L')"
+        for _ in range(15):
+            self.server.put("/count", 1)
+            self.open(screen="metrics")
+            self.page.wait("document.querySelector('.page [role=status]').textContent.startsWith('Up ')")
+            # What is drawn before the page has looked twice is from the server, which keeps a sample every ten seconds.
+            if self.page.evaluate(drawn):
+                return
+            self.page.wait(drawn)
+        self.fail("there is nothing from before the page was opened")
+
+    def test_a_database_that_opens_brings_no_operations(self):
+        self.open(screen="metrics")
+        counted = self.page.evaluate("""import('./metrics-page.js').then(({ Totals }) => {
+          const each = (name, requests, sequence) => ({ name, requests, sequence, durable: sequence, held: 1, listeners: 2, resident: 3, changed: 4 });
+          const totals = new Totals();
+          const made = [[each('a', 1, 100)], [each('a', 3, 110), each('b', 50, 9000)], [each('b', 51, 9005)], [each('a', 1, 110), each('b', 51, 9005)]];
+          return made.map((databases) => totals.of({ databases })).map((sum) => [sum.requests, sum.operations, sum.held]);
+        })""")
+        self.assertEqual(counted, [[0, 0, 1], [2, 10, 2], [3, 15, 1], [3, 15, 2]])
+
     def test_figures_go_on_behind_other_screens(self):
         self.open(screen="metrics")
         self.page.wait("document.querySelector('.chart .line').getAttribute('d')")

@@ -67,7 +67,8 @@ struct AdministrationTests {
     func refused() throws {
         let server = try RealtimeTestServer { $0.adminAddress = .loopback(port: 0) }
         let commands = [
-            #"{"c":"sessions"}"#, #"{"c":"kick","id":"0.1"}"#, #"{"c":"stats"}"#, #"{"c":"databases"}"#,
+            #"{"c":"sessions"}"#, #"{"c":"kick","id":"0.1"}"#, #"{"c":"stats"}"#, #"{"c":"recent"}"#,
+            #"{"c":"databases"}"#,
             #"{"c":"profile","on":true}"#, #"{"c":"children","p":"/"}"#, #"{"c":"count","p":"/"}"#,
             #"{"c":"history","p":"/"}"#, #"{"c":"log"}"#, #"{"c":"backup"}"#, #"{"c":"backups"}"#,
             #"{"c":"check-backup","file":"x"}"#, #"{"c":"read-backup","file":"x"}"#, #"{"c":"tail","on":true}"#,
@@ -187,6 +188,12 @@ struct AdministrationTests {
         #expect(commits["counts"]?.array?.compactMap(\.integer).reduce(0, +) == 1 && figures["pushes"]?.integer == 0)
         let database = try #require(figures["databases"]?.array?.first?.object)
         #expect(database["name"]?.text == "example" && database["sequence"]?.integer == 1)
+        // The first sample is taken while the server starts, on other threads.
+        var recent = try desk.admin(#"{"c":"recent"}"#)
+        while recent["samples"]?.array?.isEmpty != false { recent = try desk.admin(#"{"c":"recent"}"#) }
+        let sample = try #require(recent["samples"]?.array?.first?.object)
+        #expect((sample["memory"]?.integer ?? 0) > 1 << 20 && sample["operations"]?.integer == 0)
+        #expect(sample["commits"]?.array?.count == (recent["bounds"]?.array?.count ?? 0) + 1)
         let names = try desk.admin(#"{"c":"databases"}"#)["databases"]?.array?.compactMap { $0.object?["name"]?.text }
         #expect(names == ["default", "example"])
         #expect(Self.text(try desk.admin(#"{"c":"log","n":50}"#)["lines"]).contains("database.open"))
@@ -229,6 +236,16 @@ struct AdministrationTests {
             $0.databaseNames.names = ["b", "a"]
             $0.slowRequest = .milliseconds(250)
             $0.drainTime = .seconds(10)
+            $0.loops = 1
+            $0.project = "shop"
+            var identity = IdentityConfiguration()
+            identity.options.tenants = ["t2", "t1"]
+            identity.apiKeys = ["k"]
+            var relay = SMTPSettings(host: "relay.test", port: 465, sender: "a@relay.test")
+            relay.usesTLS = true
+            relay.credentials = .init(user: "u", password: "secret word")
+            identity.delivery = .relay(relay)
+            $0.identity = identity
             $0.archive = ArchiveConfiguration(folder: archive.path)
         }
         let desk = try Desk(server)
@@ -241,6 +258,10 @@ struct AdministrationTests {
         #expect(options["archive-days"]?.integer == 7 && options["free-mib-min"]?.integer == 64)
         #expect(options["log-level"]?.text == "error" && options["log-format"]?.text == "text")
         #expect(options["audit-log"] == nil && options["cluster"] == nil)
+        #expect(options["loops"]?.integer == 1 && options["project"]?.text == "shop")
+        #expect(options["tenants"]?.text == "t1,t2" && options["api-keys"]?.text == "k")
+        #expect(options["smtp"]?.text == "smtps://relay.test:465" && options["smtp-user"]?.text == "u")
+        #expect(options["smtp-password-file"]?.text == "set" && !Self.text(options).contains("secret"))
     }
 
     @Test("what was committed at a place and around it, backwards in pages")

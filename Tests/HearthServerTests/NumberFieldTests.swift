@@ -175,10 +175,12 @@ import Testing
             #"{"t":"d","d":{"r":1,"a":"auth","b":{"cred":%}}}"#,
             #"{"t":"c","d":{"t":"o","d":%}}"#, "%",
         ]
-        + ["sessions", "children", "count", "history", "log", "kick", "profile", "stats", "tail", "server", "renew"].map
-    {
-        #"{"t":"d","d":{"r":1,"a":"admin","b":{"c":"\#($0)","p":"/a","n":%,"k":"%","before":%,"id":"%","on":%}}}"#
-    }
+        + [
+            "sessions", "children", "count", "history", "log", "kick", "profile", "stats", "recent", "tail", "server",
+            "renew",
+        ].map {
+            #"{"t":"d","d":{"r":1,"a":"admin","b":{"c":"\#($0)","p":"/a","n":%,"k":"%","before":%,"id":"%","on":%}}}"#
+        }
         + ["backups", "check-backup", "read-backup"].map {
             #"{"t":"d","d":{"r":1,"a":"admin","b":{"c":"\#($0)","file":"x","at":%,"n":%}}}"#
         }

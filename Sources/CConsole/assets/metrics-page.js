@@ -7,25 +7,25 @@ import { Poll } from './poll.js';
 
 const interval = 2000;
 const kept = 3_600_000;
+/** After so long without figures, the line is broken. */
+const gap = 30_000;
 const perSecond = (value) => `${count(value)}/s`;
 const percent = (value) => `${value.toFixed(value < 10 ? 1 : 0)} %`;
 const milliseconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
-const sum = (stats, name) => stats.databases.reduce((total, database) => total + database[name], 0);
-
 /** Name, how it is written, and its value, from the present figures or from the difference to those before. */
 const figures = [
-  ['Operations', perSecond, (now, before, seconds) => rate(sum(now, 'requests') - sum(before, 'requests'), seconds)],
-  ['Commits', perSecond, (now, before, seconds) => rate(sum(now, 'sequence') - sum(before, 'sequence'), seconds)],
+  ['Operations', perSecond, (now, before, seconds) => rate(now.requests - before.requests, seconds)],
+  ['Commits', perSecond, (now, before, seconds) => rate(now.operations - before.operations, seconds)],
   ['Commit time, median', milliseconds, (now, before) => quantile(now.commits, before.commits, 0.5)],
   ['Commit time, 99 %', milliseconds, (now, before) => quantile(now.commits, before.commits, 0.99)],
   ['Deliveries', perSecond, (now, before, seconds) => rate(now.pushes - before.pushes, seconds)],
-  ['Waiting for the disk', count, (now) => sum(now, 'sequence') - sum(now, 'durable')],
-  ['Requests held', count, (now) => sum(now, 'held')],
+  ['Waiting for the disk', count, (now) => now.waiting],
+  ['Requests held', count, (now) => now.held],
   ['Connections', count, (now) => now.connections], ['Sessions', count, (now) => now.sessions + now.eventStreams],
-  ['Listeners', count, (now) => sum(now, 'listeners')], ['Memory', bytes, (now) => now.memory],
+  ['Listeners', count, (now) => now.listeners], ['Memory', bytes, (now) => now.memory],
   ['CPU', percent, (now, before, seconds) => rate(now.cpu - before.cpu, seconds, 100)],
-  ['Requests in flight', bytes, (now) => now.requestBytes], ['Rows in memory', bytes, (now) => sum(now, 'resident')],
-  ['Changed rows', bytes, (now) => sum(now, 'changed')],
+  ['Requests in flight', bytes, (now) => now.requestBytes], ['Rows in memory', bytes, (now) => now.resident],
+  ['Changed rows', bytes, (now) => now.changed],
 ];
 
 /** A figure that has become smaller was begun anew: a gap. */
@@ -48,6 +48,26 @@ export function quantile(now, before, share) {
   return null;
 }
 
+/** Sums over the databases. One that opens brings its old operations with it, which were not done just now. */
+export class Totals {
+  known = new Map();
+  requests = 0;
+  operations = 0;
+
+  of(stats) {
+    const sum = { waiting: 0, held: 0, listeners: 0, resident: 0, changed: 0 };
+    for (const each of stats.databases) {
+      const before = this.known.get(each.name) ?? each;
+      this.requests += Math.max(0, each.requests - before.requests);
+      this.operations += Math.max(0, each.sequence - before.sequence);
+      sum.waiting += each.sequence - each.durable;
+      for (const name of ['held', 'listeners', 'resident', 'changed']) sum[name] += each[name];
+    }
+    this.known = new Map(stats.databases.map((each) => [each.name, each]));
+    return { ...stats, ...sum, requests: this.requests, operations: this.operations };
+  }
+}
+
 export class MetricsPage {
   title = 'Metrics';
 
@@ -65,20 +85,35 @@ export class MetricsPage {
   }
 
   async load() {
-    const at = Date.now();
-    const now = plain(await this.app.connection.admin('stats'));
-    const before = this.last;
-    this.last = { at, figures: now };
-    if (!before) return;
-    const seconds = (at - before.at) / 1000;
-    const isGap = seconds > 30 || now.uptime < before.figures.uptime;
-    figures.forEach(([, , value], index) => {
-      const list = this.samples[index];
-      list.push([at, isGap ? null : value(now, before.figures, seconds)]);
-      while (list.length && list[0][0] < at - kept) list.shift();
-    });
+    if (!this.last || Date.now() - this.last.at > gap) await this.recall();
+    const now = this.totals.of(plain(await this.app.connection.admin('stats')));
+    this.add({ ...now, at: Date.now() });
     this.status.textContent = `Up ${span(now.uptime)}, ${now.loops} event loops, ${now.databases.length} open databases`;
     if (this.isShown) this.draw();
+  }
+
+  /** The server keeps the last hour, also while nobody looks. Its clock may differ from this one. */
+  async recall() {
+    const { samples, bounds } = plain(await this.app.connection.admin('recent'));
+    const ahead = samples.length ? Math.max(0, samples.at(-1).at - Date.now()) : 0;
+    for (const list of this.samples) list.length = 0;
+    this.last = null;
+    for (const sample of samples) this.add({ ...sample, at: sample.at - ahead, commits: { counts: sample.commits, bounds } });
+    this.last = null;
+    this.totals = new Totals();
+  }
+
+  add(now) {
+    const before = this.last;
+    this.last = now;
+    if (!before) return;
+    const seconds = (now.at - before.at) / 1000;
+    const isGap = seconds * 1000 > gap || now.uptime < before.uptime;
+    figures.forEach(([, , value], index) => {
+      const list = this.samples[index];
+      list.push([now.at, isGap ? null : value(now, before, seconds)]);
+      while (list.length && list[0][0] < now.at - kept) list.shift();
+    });
   }
 
   draw() {

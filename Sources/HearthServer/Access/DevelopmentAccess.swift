@@ -10,6 +10,9 @@ import HTTPCodec
 package struct DevelopmentAccess: Equatable, Sendable {
     private var hosts: [HostPattern] = []
     private var origins: [OriginPattern] = []
+    /// The names and pages as they were given; empty for none.
+    private(set) var hostText = ""
+    private(set) var originText = ""
 
     package init() {}
 
@@ -17,6 +20,7 @@ package struct DevelopmentAccess: Equatable, Sendable {
     ///   - hosts: further names of this machine between commas; nil if one of them is no name.
     ///   - origins: further pages between commas: `name`, `*.name`, `name:port`, `scheme://name[:port]` or `null`.
     package init?(hosts: String, origins: String) {
+        (hostText, originText) = (hosts, origins)
         for word in Self.words(hosts) {
             guard let pattern = HostPattern(word) else { return nil }
             self.hosts.append(pattern)

@@ -3,6 +3,7 @@ import Identity
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
+import Synchronization
 import TreeStorage
 import WireProtocol
 
@@ -30,7 +31,8 @@ struct Administration: Sendable {
         switch request {
         case .sessions(let limit): listSessions(limit: limit ?? 100, then)
         case .kick(let session): kick(session, then)
-        case .statistics: tellStatistics(then)
+        case .statistics: context.gatherFigures(isDetailed: true) { then(.success($0.json.bytes)) }
+        case .recent: then(.success(services.recent.withLock { $0.json }.bytes))
         case .databases: services.helper.post { [self] in then(.success(JSONValue.object(databaseList).bytes)) }
         case .history(let path, let before, let limit):
             let history = HistoryPage(path: path, before: before, limit: limit ?? 20)
@@ -92,33 +94,6 @@ struct Administration: Sendable {
 
     // MARK: Figures
 
-    private func tellStatistics(_ then: @escaping Completion) {
-        let services = services
-        context.askAllLoops {
-            ($0.report(limit: 0), pushes: $0.metricsReport.metrics.pushes)
-        } then: { loops in
-            services.databases.ask { databases in
-                let reports = loops.map(\.0)
-                let commits = services.metrics.values.commits
-                let usage = ProcessUsage.current
-                let figures = JSONObject([
-                    "project": .text(services.identity?.accounts.projects.current ?? services.configuration.project),
-                    "uptime": .integer((WallClock.milliseconds - services.startedAt) / 1000),
-                    "connections": .integer(reports.reduce(0) { $0 + Int64($1.connections) }),
-                    "sessions": .integer(reports.reduce(0) { $0 + Int64($1.sessions) }),
-                    "eventStreams": .integer(reports.reduce(0) { $0 + Int64($1.eventStreams) }),
-                    "requestBytes": .integer(Int64(services.requestMemory.bytesUsed)),
-                    "memory": .integer(usage.memory), "cpu": .double(usage.seconds),
-                    "loops": .integer(Int64(reports.count)),
-                    "pushes": .integer(loops.reduce(0) { $0 + $1.pushes }),
-                    "commits": .object(commits.json),
-                    "databases": .array(databases.detailedFigures.map { .object($0.json) }),
-                ])
-                then(.success(figures.bytes))
-            }
-        }
-    }
-
     private var databaseList: JSONObject {
         let list = services.databaseNames.map { name in
             let rules = services.rules.databasesWithOwn.contains(name) ? "own" : services.rules.file ?? "none"
@@ -129,17 +104,5 @@ struct Administration: Sendable {
                 ]))
         }
         return JSONObject(["databases": .array(list)])
-    }
-}
-
-extension Histogram {
-    /// Upper bounds in the unit of the exported metric, and how many values are at most each of them and above the one
-    /// before; the last count is of those beyond all.
-    fileprivate var json: JSONObject {
-        JSONObject([
-            "sum": .double(Double(sum) / bounds.unitsPerValue),
-            "bounds": .array(bounds.values.map { .double(Double($0) / bounds.unitsPerValue) }),
-            "counts": .array(counts.map { .integer($0) }),
-        ])
     }
 }

@@ -48,7 +48,8 @@ extension RealtimeSession {
                 finish(number, .success(AdminCall.json(of: error.response)))
             case nil: askBeside(number, request, of: administrator, bytes: body.count)
             }
-        case .sessions, .kick, .statistics, .databases, .server, .history, .log, .backup, .backups, .checkBackup,
+        case .sessions, .kick, .statistics, .recent, .databases, .server, .history, .log, .backup, .backups,
+            .checkBackup,
             .readBackup:
             askBeside(number, request, of: administrator)
         }

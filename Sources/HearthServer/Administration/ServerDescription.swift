@@ -1,5 +1,6 @@
 import ClusterNode
 import DatabaseScheduler
+import EventLoop
 import Identity
 import JSONWebTokens
 import TreeStorage
@@ -18,7 +19,7 @@ extension Services {
 
     /// The options in force, by the names that `hearth serve` gives them. Those that are off are missing.
     private var options: JSONObject {
-        places.merging(access).merging(operation).merging(limits)
+        places.merging(access).merging(mail).merging(operation).merging(limits)
     }
 
     private var places: JSONObject {
@@ -32,19 +33,27 @@ extension Services {
             "advertise": configuration.advertisedHost.map { .text($0) },
             "trusted-proxy": configuration.trustedProxies.isEmpty ? nil : .text(configuration.trustedProxies.text),
             "tls": .bool(tls != nil), "tls-cert": tls.map { .text($0.certificate) },
-            "data": .text(configuration.dataFolder),
+            "tls-key": tls.map { .text($0.key) },
+            "data": .text(configuration.dataFolder), "seed": configuration.seedFile.map { .text($0) },
             "durability": .text(configuration.durability.rawValue),
+            "database": .text(configuration.defaultDatabase),
             "databases": names.names.isEmpty ? nil : .text(names.names.sorted().joined(separator: ",")),
             "allow-new-databases": .bool(names.allowsNew || configuration.isDevelopment),
             "cluster": cluster.map { .text($0.members.map { "\($0)" }.joined(separator: ",")) },
             "node": cluster.map { .text($0.node) },
             "peer-listen": cluster?.peers.map { .text("\($0.address)") },
+            "cluster-secret": cluster?.peers.map { _ in Self.isSet },
+            "dev-hosts": Self.text(configuration.developmentAccess.hostText),
+            "dev-origins": Self.text(configuration.developmentAccess.originText),
+            "console-folder": configuration.consoleFolder.map { .text($0) },
         ])
     }
 
     private var access: JSONObject {
         let identity = configuration.identity
+        let options = identity?.options
         return JSONObject([
+            "project": .text(configuration.learnsProjects ? "any" : configuration.project),
             "rules": configuration.rulesFile.map { .text($0) },
             "settings": configuration.settingsFile.map { .text($0) },
             "allow-open-rules": .bool(configuration.allowsOpenRules),
@@ -53,8 +62,32 @@ extension Services {
             "auth-url": identity?.publicURL.map { .text($0) },
             "token-url": identity?.tokenURL.map { .text($0) },
             "auth-domains": identity.map { .text($0.authorizedDomains.sorted().joined(separator: ",")) },
+            "auth-address-max": options.map { .integer(Int64($0.attemptsPerAddressMax)) },
+            "api-keys": identity?.apiKeys.map { .text($0.sorted().joined(separator: ",")) },
+            "tenants": Self.text(options?.tenants.sorted().joined(separator: ",") ?? ""),
+            "legacy-secret-file": configuration.legacySecretFile.map { .text($0) },
         ])
     }
+
+    /// How mails are sent. A command may have secrets among its words.
+    private var mail: JSONObject {
+        switch configuration.identity?.delivery {
+        case .command: JSONObject(["mail-command": Self.isSet])
+        case .relay(let relay):
+            JSONObject([
+                "smtp": .text("\(relay.usesTLS ? "smtps://" : "")\(relay.host):\(relay.port)"),
+                "smtp-user": relay.credentials.map { .text($0.user) },
+                "smtp-password-file": relay.credentials.map { _ in Self.isSet },
+                "mail-from": .text(relay.sender),
+            ])
+        case .log?, .none?, nil: JSONObject([:])
+        }
+    }
+
+    /// Stands for what is not told.
+    private static let isSet = JSONValue.text("set")
+
+    private static func text(_ list: String) -> JSONValue? { list.isEmpty ? nil : .text(list) }
 
     private var operation: JSONObject {
         let archive = configuration.archive
@@ -80,6 +113,7 @@ extension Services {
             "history-mib": .integer(limits.logBytesMax >> 20),
             "listeners-max": .integer(Int64(limits.listenersMax)),
             "snapshots-max": .integer(Int64(configuration.snapshotLimits.openMax)),
+            "loops": .integer(Int64(configuration.loops ?? EventLoopGroup.availableCPUCount)),
             "connections-max": .integer(Int64(configuration.connectionsMax)),
             "address-connections-max": .integer(
                 Int64(configuration.connectionLimits.connectionsPerClientMax)),

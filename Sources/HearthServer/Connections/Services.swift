@@ -12,6 +12,7 @@ final class Services: Sendable {
     let databases: DatabaseThread
     let readiness: Readiness
     let metrics: ServerMetrics
+    let recent = Mutex(RecentFigures())
     /// What waits to be sent.
     let outbound: OutboundMemory
     /// Nil without TLS.
