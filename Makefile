@@ -14,6 +14,7 @@
 # make quick-drill  the same with the release binary and without the image, for at most three minutes and one part more
 # make test-proxies  run nginx, HAProxy and Caddy in front of the release binary
 # make rolling-restart  restart the release binary behind HAProxy while the admin SDK for Python uses it
+# make sizing     measure memory and files for docs/operating/sizing.md
 # make scrape-cost  measure a scrape of /metrics with 1,024 databases
 # make check-monitoring  check metrics, alert rules and dashboard with Prometheus
 # make test-console  test the console of the release binary in a headless Chromium
@@ -34,7 +35,7 @@ ASAN_SECONDS ?= 900
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
 .PHONY: test-proxies
-.PHONY: rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
+.PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
 	@$(HEARTH) serve --dev --data data --seed deploy/sample.json --rules deploy/sample-rules.json
@@ -94,6 +95,9 @@ test-proxies: build
 
 rolling-restart: build
 	scripts/rolling-restart $(HEARTH)
+
+sizing: build
+	scripts/sizing $(HEARTH)
 
 scrape-cost: build
 	scripts/scrape-cost $(HEARTH)

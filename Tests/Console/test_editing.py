@@ -1,6 +1,7 @@
 """Changing data, and taking changes back."""
 
 import json
+import re
 
 from support import ConsoleCase
 
@@ -262,6 +263,25 @@ class Transfer(ConsoleCase):
         self.notice("Imported import.json")
         self.wait_row("y", "9007199254740993")
         self.assertEqual(self.server.raw("/a"), '{"x":1,"y":9007199254740993}')
+
+    def test_progress_is_told(self):
+        self.open("a")
+        self.wait_row("x")
+        self.page.evaluate("""window.told = [];
+          new MutationObserver(() => {
+            const bar = document.querySelector('#notices progress');
+            if (bar) told.push(bar.parentNode.textContent);
+          }).observe(document.getElementById('notices'), { childList: true, subtree: true, characterData: true })""")
+        self.select("a")
+        self.act("import")
+        self.page.put_file("dialog input[type=file]", self.write(json.dumps({"y%d" % n: "x" * 1000 for n in range(8000)})))
+        self.page.click("dialog button.primary")
+        self.notice("Imported import.json")
+        self.act("export")
+        self.notice("Exported 7.7 MiB")
+        told = self.page.evaluate("told")
+        for part in (r"Importing.* of 7\.7 MiB", r"Importing.*The server is writing", r"Exporting.*[0-9.]+ [KM]iB"):
+            self.assertTrue(any(re.search(part, text) for text in told), (part, told[:20]))
 
     def test_import_that_replaces_asks(self):
         self.open("a")

@@ -18,6 +18,11 @@ function progress(title, stop) {
     h('button', { type: 'button', onclick: stop }, 'Stop'));
   document.getElementById('notices').append(note);
   return {
+    /** All is sent, and nobody knows how long the rest takes. */
+    wait(words) {
+      bar.removeAttribute('value');
+      text.textContent = words;
+    },
     show(done, total) {
       if (total) { bar.max = total; bar.value = done; }
       text.textContent = total ? `${bytes(done)} of ${bytes(total)}` : bytes(done);
@@ -76,6 +81,7 @@ function send(app, method, path, file, state, stop) {
     request.setRequestHeader('Authorization', `Bearer ${app.session.token()}`);
     request.setRequestHeader('Content-Type', 'application/json');
     request.upload.onprogress = (event) => state.show(event.loaded, event.total);
+    request.upload.onload = () => state.wait('The server is writing…');
     request.onerror = () => reject(new Error('The connection was lost; look at what has been written.'));
     request.onabort = () => reject(Object.assign(new Error(), { name: 'AbortError' }));
     request.onload = () => {
