@@ -199,12 +199,38 @@ package final class ShellSession: @unchecked Sendable {
         return .lost("cannot reach \(target.url): \(text)\(ConnectionHint(error, target.url).text)")
     }
 
+    /// Makes requests over the connection that reads and writes.
+    func asking<Value>(
+        _ body: (Connection) async throws(ConnectionError) -> Value
+    ) async throws(ShellError) -> Value {
+        do throws(ConnectionError) {
+            return try await askingAgain { () async throws(ConnectionError) in try await body(dataConnection()) }
+        } catch {
+            throw described(error)
+        }
+    }
+
+    /// A server that shuts down has not done what it did not answer (Protocol.md 6): that is asked again, over the next
+    /// connection.
+    private func askingAgain<Value>(
+        _ body: () async throws(ConnectionError) -> Value
+    ) async throws(ConnectionError) -> Value {
+        do throws(ConnectionError) { return try await body() } catch .disconnected(.closedByServer(code: 1001, _)) {
+            forgetConnections()
+            return try await body()
+        }
+    }
+
+    private func forgetConnections() {
+        (connection, guest) = (nil, nil)
+        acting?.connection = nil
+    }
+
     /// When a connection is lost meanwhile, whatever comes next makes another one.
     func noticingLoss<Value>(_ body: () async throws(ShellError) -> Value) async throws(ShellError) -> Value {
         do throws(ShellError) { return try await body() } catch {
             guard case .lost(let text) = error else { throw error }
-            (connection, guest) = (nil, nil)
-            acting?.connection = nil
+            forgetConnections()
             let isNamed = text.hasPrefix("cannot reach ") || text.hasPrefix("\(target.url): ")
             throw .lost(isNamed ? text : "\(target.url): \(text)")
         }
@@ -231,10 +257,13 @@ package final class ShellSession: @unchecked Sendable {
 
     /// The answer to an administrator's request.
     func ask(_ request: AdminRequest) async throws(ShellError) -> JSONObject {
-        let connection = try await administrator()
         let text: [UInt8]
-        do throws(ConnectionError) { text = try await connection.administer(request) } catch {
-            throw isElsewhere(error) ? .failed(adviceOnAddress) : ShellError(error)
+        do throws(ConnectionError) {
+            text = try await askingAgain { () async throws(ConnectionError) in
+                try await administratorConnection().administer(request)
+            }
+        } catch {
+            throw isElsewhere(error) ? .failed(adviceOnAddress) : described(error)
         }
         guard let object = (try? JSONValue(parsing: text))?.object else {
             throw .failed("the server answers what this shell does not understand")

@@ -42,9 +42,11 @@ struct FollowingTests {
         let fixture = try ShellFixture(isJSON: true)
         let writer = ShellSession(fixture.session.target, MemoryOutput())
         let top = Task { await fixture.run("top -s 1") }
-        try await eventually("a page that counts the writes") {
+        // The first page may count a write already.
+        try await eventually("a second page, and one that counts the writes") {
             try await writer.run(try ShellWords.split("set a 1"))
-            return fixture.out.text.contains(#""request":"set /a""#)
+            let text = fixture.out.text
+            return text.contains(#""request":"set /a""#) && text.split(separator: "\n").count >= 2
         }
         top.cancel()
         let pages = await top.value.split(separator: "\n")

@@ -224,6 +224,22 @@ struct ServingTests {
         #expect(shell.session.isOver)
     }
 
+    @Test("what a server that shuts down has not answered is asked of the next one")
+    func restart() async throws {
+        let shell = try ShellFixture()
+        await shell.run("set a 1")
+        #expect(await shell.run("stats").contains("default"))
+        shell.stopServer()
+        var configuration = ServerConfiguration(
+            address: .loopback(port: shell.server.address.port), dataFolder: shell.folder.path + "/next")
+        configuration.isDevelopment = true
+        configuration.logLevel = .error
+        let next = try Server(configuration)
+        defer { next.stop() }
+        #expect(await shell.run("set b 2") == "")
+        #expect(await shell.run("get b") == "2\n")
+    }
+
     @Test("a shell that may not in says what it needs, and a lost connection comes back")
     func connections() async throws {
         let production = try ShellFixture(rules: Self.rules) { $0.isDevelopment = false }

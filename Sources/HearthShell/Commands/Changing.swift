@@ -20,8 +20,9 @@ extension ShellCommand {
         if !target.isPriority { try await session.confirmLoss(of: target.path, "replace", arguments) }
         let change = try await session.change(of: target, to: value)
         try await session.change(change.text, as: change.json) { () async throws(ShellError) in
-            let connection = try await session.data()
-            try await reporting { () throws(ConnectionError) in try await connection.set(target, to: value) }
+            try await session.asking { (connection) throws(ConnectionError) in
+                try await connection.set(target, to: value)
+            }
         }
     }
 
@@ -39,8 +40,9 @@ extension ShellCommand {
             try await session.confirmLoss(of: target.path, "replace", arguments)
         }
         try await session.change(assignments) { () async throws(ShellError) in
-            let connection = try await session.data()
-            try await reporting { () throws(ConnectionError) in try await connection.update(base, assignments) }
+            try await session.asking { (connection) throws(ConnectionError) in
+                try await connection.update(base, assignments)
+            }
         }
     }
 
@@ -59,8 +61,9 @@ extension ShellCommand {
                 "add a child to \(path): \(session.line(value))", as: change
             ) { () throws(ShellError) in }
         }
-        let connection = try await session.data()
-        let key = try await reporting { () throws(ConnectionError) in try await connection.push(value, to: path) }
+        let key = try await session.asking { (connection) throws(ConnectionError) in
+            try await connection.push(value, to: path)
+        }
         try session.show(.object(JSONObject(["name": .string(key.utf8)]))) { ["\(key)"] }
     }
 
@@ -80,8 +83,7 @@ extension ShellCommand {
         for path in paths {
             let change = try await session.change(of: WriteTarget(path: path), to: .null)
             try await session.change(change.text, as: change.json) { () async throws(ShellError) in
-                let connection = try await session.data()
-                try await reporting { () throws(ConnectionError) in try await connection.remove(path) }
+                try await session.asking { (connection) throws(ConnectionError) in try await connection.remove(path) }
             }
         }
     }
@@ -242,8 +244,7 @@ extension ShellSession {
     }
 
     private func set(_ path: Path, _ value: CanonicalJSON) async throws(ShellError) {
-        let connection = try await data()
-        try await reporting { () throws(ConnectionError) in
+        try await asking { (connection) throws(ConnectionError) in
             try await connection.set(WriteTarget(path: path), to: value)
         }
     }

@@ -75,8 +75,9 @@ extension ShellCommand {
                     session.styled("a large value, of which this is the top: 'get --all', or 'export'", .dim))
             }
         }
-        let connection = try await session.data()
-        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path, query: query) }
+        let value = try await session.asking { (connection) throws(ConnectionError) in
+            try await connection.get(path, query: query)
+        }
         try session.show(data: value)
     }
 
@@ -87,8 +88,9 @@ extension ShellCommand {
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         guard let query = try arguments.query() else { throw arguments.misused("--order-by is missing") }
-        let connection = try await session.data()
-        let value = try await reporting { () throws(ConnectionError) in try await connection.get(path, query: query) }
+        let value = try await session.asking { (connection) throws(ConnectionError) in
+            try await connection.get(path, query: query)
+        }
         try session.show(data: value)
     }
 

@@ -71,6 +71,7 @@ final class ScriptedPrompter: ShellPrompter {
 final class ShellFixture: Sendable {
     let folder = TemporaryFolder()
     let server: Server
+    private let isStopped = Atomic(false)
     let loop: EventLoop
     let out: MemoryOutput
     let prompter = ScriptedPrompter()
@@ -100,10 +101,13 @@ final class ShellFixture: Sendable {
             .init(url, nil, on: loop), out, prompter: asks ? prompter : nil, format: isJSON ? .json : .text)
     }
 
+    /// Once.
+    func stopServer() { if !isStopped.exchange(true, ordering: .relaxed) { server.stop() } }
+
     deinit {
         loop.shutDown(grace: .zero)
         loop.join()
-        server.stop()
+        stopServer()
     }
 
     /// Runs a line: what it prints, and behind that its error.
