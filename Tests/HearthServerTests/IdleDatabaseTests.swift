@@ -1,8 +1,10 @@
 import DatabaseScheduler
+import EventLoop
 import Glibc
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
+import SQLite
 import TestSupport
 import Testing
 import TreeStorage
@@ -24,9 +26,12 @@ struct IdleDatabaseTests {
         }
     }
 
-    /// The files of databases that this process has open in the data folder, by the names of the databases.
-    private var openNames: Set<String> {
-        var names: Set<String> = []
+    /// The names of the databases that have files open.
+    private var openNames: Set<String> { Set(openFiles.map { String($0.prefix { $0 != "." }) }) }
+
+    /// The files of databases that this process has open in the data folder.
+    private var openFiles: Set<String> {
+        var files: Set<String> = []
         for descriptor in 0..<Int32(4096) {
             var target = [UInt8](repeating: 0, count: 4096)
             let count = target.withUnsafeMutableBytes { bytes in
@@ -37,10 +42,10 @@ struct IdleDatabaseTests {
             guard path.hasPrefix(data + "/"), let file = path.split(separator: "/").last else { continue }
             let parts = file.split(separator: ".")
             if parts.count > 1, ["log", "tree", "log-wal", "tree-wal"].contains(parts[1]) {
-                names.insert("\(parts[0])")
+                files.insert("\(file)")
             }
         }
-        return names
+        return files
     }
 
     private func wait(_ what: String, until isTrue: () throws -> Bool) rethrows {
@@ -70,6 +75,28 @@ struct IdleDatabaseTests {
         wait("all others are closed again") { openNames == ["default"] }
         let names = try client.ask("GET", "/.inspect/databases.json", RESTClient.owner)
         #expect(try JSONValue(parsing: names.body).array?.count == 41)
+    }
+
+    @Test("are opened while others go on")
+    func opening() throws {
+        let server = try start()
+        let client = try server.connectREST()
+        for name in ["default", "other"] {
+            #expect(try client.ask("PUT", "/x.json?ns=\(name)", [], #""of \#(name)""#).status == 200)
+        }
+        wait("the other one is closed") { openNames == ["default"] }
+        // Nobody else can open a file that is locked, and whoever tries waits.
+        var holder: Connection? = try Connection(path: data + "/other.tree", mode: .readWrite)
+        try holder?.execute("PRAGMA locking_mode = exclusive; BEGIN IMMEDIATE; CREATE TABLE held (number)")
+        let peer = try server.connect("/.ws?v=5&ns=other")
+        _ = try peer.receiveMessage()
+        try peer.send(1, "g", #"{"p":"/x","q":{}}"#)
+        wait("it is being opened") { openFiles.contains("other.log") }
+        let start = MonotonicTime.current
+        for number in 1...20 { #expect(try client.ask("PUT", "/y.json?ns=default", [], "\(number)").status == 200) }
+        #expect(MonotonicTime.current - start < .seconds(5))
+        holder = nil
+        #expect(try peer.receiveMessage() == RealtimePeer.response(1, "ok", #""of other""#))
     }
 
     @Test("lose no request that comes while they are being closed")

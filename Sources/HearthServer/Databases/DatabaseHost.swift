@@ -24,6 +24,7 @@ struct DatabaseHost: Sendable {
     let copier: DatabaseCopier
     let history: HistoryReader
     let preparer: Preparer
+    let opener: Opener
     let readers: SnapshotReaders
     let readiness: Readiness
     let metrics: ServerMetrics

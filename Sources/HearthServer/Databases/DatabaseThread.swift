@@ -19,6 +19,8 @@ package final class DatabaseThread: Sendable {
         case event(UInt32, Event)
         /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
         case wroteSome(UInt32, FrozenRows, [SnapshotStream])
+        /// The files of a database are open, or cannot be opened.
+        case opened(UInt32, Result<Opener.Files, StorageError>)
         /// The files of a database that nobody used are closed. `hasHistory` if its log can be pruned later.
         case closed(UInt32, hasHistory: Bool)
         /// The files of a database cannot follow the log of the cluster any more.
@@ -50,6 +52,7 @@ package final class DatabaseThread: Sendable {
     private let copier: DatabaseCopier
     private let history: HistoryReader
     private let preparer: Preparer
+    private let opener: Opener
 
     /// - parameter after: calls back after so many milliseconds, on any thread.
     /// - parameter deliver: called on this thread with what each loop must send.
@@ -77,12 +80,14 @@ package final class DatabaseThread: Sendable {
         self.history = history
         let preparer = try Preparer(report: report)
         self.preparer = preparer
+        let opener = try Opener(folder, log, report: report)
+        self.opener = opener
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
             committer: committer, cluster: cluster, applier: applier, copier: copier, history: history,
-            preparer: preparer, readers: readers, readiness: readiness, metrics: metrics, backlog: backlog,
-            outbound: outbound, isRevoked: isRevoked, report: report,
+            preparer: preparer, opener: opener, readers: readers, readiness: readiness, metrics: metrics,
+            backlog: backlog, outbound: outbound, isRevoked: isRevoked, report: report,
             wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
                 backlog.add(delivery.backlogBytes)
@@ -145,6 +150,7 @@ package final class DatabaseThread: Sendable {
         applier.stop()
         history.stop()
         preparer.stop()
+        opener.stop()
     }
 
     private final class Address: Sendable {
@@ -161,6 +167,7 @@ extension DatabaseThread.Message {
         case .requests: "requests"
         case .event(_, let event): event.name
         case .wroteSome: "wroteSome"
+        case .opened: "opened"
         case .closed: "closed"
         case .needsCopy: "needsCopy"
         case .copied: "copied"

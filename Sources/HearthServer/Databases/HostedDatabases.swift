@@ -23,7 +23,9 @@ final class HostedDatabases {
     private var closed = ClosedDatabases()
     /// Databases whose files are being replaced by copies of another node's.
     private var copied: [UInt32: CopyNeed] = [:]
-    private let damage: DamageLog
+    private var opening = OpeningDatabases()
+    /// Called once no database is being opened.
+    private var whenOpened: [() -> Void] = []
     private var finished: (@Sendable () -> Void)?
     /// All databases are closed; what still arrives is not answered.
     private var isOver = false
@@ -33,7 +35,6 @@ final class HostedDatabases {
         self.folder = folder
         self.directory = directory
         self.host = host
-        damage = DamageLog(host.log)
     }
 
     /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no
@@ -69,6 +70,7 @@ final class HostedDatabases {
     }
 
     private func endUse(of index: UInt32) {
+        if opening.holdEndOfUse(of: index) { return }
         let name = directory.name(of: index)
         guard directory.endUse(of: index) else { return }
         unwritten[index] = nil
@@ -82,6 +84,7 @@ final class HostedDatabases {
         case .wroteSome(let index, let frozen, let streams):
             open[index]?.takeBack(streams)
             open[index]?.handle(.wroteSome(frozen))
+        case .opened(let index, let files): filesOpened(index, files)
         case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
         case .needsCopy(let index, let need): beginCopy(index, need)
         case .copied(let index): endCopy(index)
@@ -104,8 +107,11 @@ final class HostedDatabases {
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .openServed(let done):
             openServed()
-            lookAtFiles()
-            done()
+            whenOpened.append { [unowned self] in
+                lookAtFiles()
+                done()
+            }
+            endOpening()
         case .finish(let callBack):
             finished = callBack
             for database in openInOrder { database.handle(.endSessions) }
@@ -119,6 +125,7 @@ final class HostedDatabases {
         guard finished == nil else { return refuse(requests, because: .stopping) }
         if let database = open[index] { return database.handle(.requests(requests)) }
         if copied[index] != nil { return refuse(requests, because: Self.isCopied, abandons: true) }
+        if opening.hold(requests, of: index) { return }
         if closed.hold(requests, of: index) { return }
         let name = directory.name(of: index)
         let isUnwritten = unwritten[index] != nil || !closed.has(index) && !folder.hasDatabase(name)
@@ -131,20 +138,11 @@ final class HostedDatabases {
             if !admitted.contains(where: { database.mayWrite($0, now: now) }) {
                 return database.run(admitted, now: now)
             }
-            return open(index, name, for: admitted)
+            return open(index, for: admitted, isNew: true)
         }
         // It is tried again now and then, not with every request.
         if let error = failures[index] { return refuse(requests, because: error) }
-        open(index, name, for: requests)
-    }
-
-    private func open(_ index: UInt32, _ name: String, for requests: [Request]) {
-        do throws(StorageError) {
-            try openDatabase(index).handle(.requests(requests))
-        } catch {
-            fail(index, error)
-            refuse(requests, because: error)
-        }
+        open(index, for: requests)
     }
 
     /// The requests to a database without files, in which those are refused that would make the files and may not.
@@ -152,7 +150,7 @@ final class HostedDatabases {
         _ requests: [Request], to database: UnwrittenDatabase, _ name: String, now: Int64
     ) -> [Request] {
         guard requests.contains(where: { database.mayWrite($0, now: now) }) else { return requests }
-        let isFull = folder.databases.count >= directory.writtenMax
+        let isFull = folder.databases.count + opening.newCount >= directory.writtenMax
         if !isFull, directory.isOpenToAll(name) { return requests }
         return requests.map { request in
             guard database.mayWrite(request, now: now) else { return request }
@@ -162,14 +160,10 @@ final class HostedDatabases {
         }
     }
 
-    /// Two files, each with its write-ahead file and that one's index, and what reads and copies them.
-    private static let descriptorsNeeded = 12
     private static let notForAll =
         "there is no such database: the first write of an administrator makes it, or --databases names it"
     private static let tooManyDatabases = StorageError.overloaded(
         "this server has as many databases as it may have (--databases-max)")
-    private static let withoutDescriptors = StorageError.overloaded(
-        "the server has as many files and connections open as the system lets it (ulimit -n)")
 
     /// Answers requests that no database works on, so nothing of their connections waits anywhere.
     ///
@@ -197,21 +191,50 @@ final class HostedDatabases {
         builder.finish(host.deliver)
     }
 
-    /// Opens the files of a database, or makes them.
-    private func openDatabase(_ index: UInt32) throws(StorageError) -> HostedDatabase {
-        let name = directory.name(of: index)
-        // Files that went while it was closed are missed, as they are while it is open.
-        try closed.verify(index)
-        // All that SQLite says of a lack of descriptors is that it cannot open a file.
-        guard FileDescriptors.areFree(Self.descriptorsNeeded) else { throw Self.withoutDescriptors }
+    // MARK: Opening
+
+    /// Begins to open the files of a database, or to make them. What is asked of it meanwhile waits.
+    ///
+    /// - parameter isNew: it has no files yet.
+    /// - parameter mustPrune: its log is pruned then.
+    private func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
+        if opening.hold(requests, of: index) { return }
         // Who was told of positions before there were files need not begin anew.
         let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
-        let (logFile, tree) = try folder.open(name, newEpoch: epoch, isShared: host.cluster != nil) { warning in
-            host.log.warning("database.damaged", [("database", name), ("detail", warning)])
-        } reportDamage: { [damage] error in
-            damage.report(error, in: name)
+        opening.begin(index, requests, isNew: isNew, mustPrune: mustPrune)
+        do throws(StorageError) {
+            // Files that went while it was closed are missed, as they are while it is open.
+            try closed.verify(index)
+        } catch {
+            return filesOpened(index, .failure(error))
         }
-        let database = try HostedDatabase(index: index, name: name, logFile: logFile, tree: tree, host: host)
+        let name = directory.name(of: index)
+        host.opener.post(.init(database: index, name: name, newEpoch: epoch, isShared: host.cluster != nil))
+    }
+
+    private func filesOpened(_ index: UInt32, _ files: Result<Opener.Files, StorageError>) {
+        guard let waiting = opening.end(index) else { return }
+        do throws(StorageError) {
+            let database = try serve(index, try files.get())
+            database.handle(.requests(waiting.requests))
+            if waiting.mustPrune { database.handle(.tick(0)) }
+            // What waits came before the end was announced, if it is by now.
+            if finished != nil { database.handle(.endSessions) }
+        } catch {
+            fail(index, error)
+            refuse(waiting.requests, because: error)
+        }
+        for _ in 0..<waiting.endedUses { endUse(of: index) }
+        endOpening()
+    }
+
+    private func endOpening() {
+        while opening.isEmpty, let next = whenOpened.popLast() { next() }
+    }
+
+    private func serve(_ index: UInt32, _ files: Opener.Files) throws(StorageError) -> HostedDatabase {
+        let name = directory.name(of: index)
+        let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
         closed.remove(index)
         if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
         open[index] = database
@@ -241,7 +264,7 @@ final class HostedDatabases {
         for index in directory.served where open[index] == nil {
             // A node follows every database of the cluster, whether or not it has files of it yet.
             guard host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else { continue }
-            do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
+            open(index)
         }
     }
 
@@ -257,12 +280,12 @@ final class HostedDatabases {
         host.readiness.folder(problem)
         if problem == nil { for (index, error) in closed.missing() { fail(index, error) } }
         for index in failures.keys.sorted() {
-            do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
+            open(index)
         }
     }
 
     private func endIfFinished() {
-        guard let finished else { return }
+        guard let finished, opening.isEmpty else { return }
         var isIdle = true
         for database in openInOrder where !database.settle() { isIdle = false }
         guard isIdle, !closed.isClosing else { return }
@@ -296,16 +319,15 @@ final class HostedDatabases {
         let window = host.limits.logWindowMilliseconds
         let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
         let requests = closed.end(index, pruneAt: pruneAt)
-        if requests.isEmpty { return }
-        // They came before the end was announced, if it is by now.
-        open(index, directory.name(of: index), for: requests)
-        if finished != nil { open[index]?.handle(.endSessions) }
+        if !requests.isEmpty { open(index, for: requests) }
     }
 
     /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.
     private func pruneClosed() {
-        guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds) else { return }
-        do throws(StorageError) { try openDatabase(index).handle(.tick(0)) } catch { fail(index, error) }
+        guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds),
+            !opening.has(index)
+        else { return }
+        open(index, mustPrune: true)
     }
 
     // MARK: Copies of other nodes' files
@@ -329,7 +351,7 @@ final class HostedDatabases {
 
     private func endCopy(_ index: UInt32) {
         guard copied.removeValue(forKey: index) != nil, finished == nil else { return }
-        do throws(StorageError) { _ = try openDatabase(index) } catch { fail(index, error) }
+        open(index)
     }
 
     // MARK: For administrators
