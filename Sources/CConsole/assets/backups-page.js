@@ -23,7 +23,7 @@ export class BackupsPage {
       ],
     });
     this.element = h('section.page', { 'aria-labelledby': 'backups-title' }, h('h1', { id: 'backups-title' }, 'Backups'),
-      h('p', {}, 'Copies that were made here are in the data folder of the server. Keep others elsewhere: ', h('code', {}, 'hearth backup FILE'), '.'),
+      h('p', {}, 'Copies that were made here are in the data folder of the server. Keep others elsewhere: ', h('code', {}, 'hearth backup --to DIR'), '.'),
       h('div.tools', {}, this.make), this.status, this.list.element);
   }
 
@@ -38,7 +38,7 @@ export class BackupsPage {
     this.status.textContent = `Copying ${this.app.database}…`;
     try {
       const made = plain(await this.app.connection.admin('backup'));
-      announce(`Backed up ${this.app.database}: ${whole(made.rows)} rows, ${bytes(made.bytes)}.`);
+      announce(`Backed up ${this.app.database}: ${bytes(made.bytes)}.`);
     } finally {
       this.make.disabled = false;
       await this.show();
