@@ -11,23 +11,25 @@ struct Room {
 }
 
 let rooms: [Room] = [
-    Room(name: "JSONTree"),
-    Room(name: "WebSocketCodec", uses: ["CZlib"]),
-    Room(name: "HTTPCodec"),
-    Room(name: "WireProtocol", uses: ["JSONTree"]),
-    Room(name: "JSONWebTokens", uses: ["JSONTree", "COpenSSL"]),
-    Room(name: "SecurityRules", uses: ["JSONTree"]),
+    Room(name: "Bytes"),
+    Room(name: "JSONTree", uses: ["Bytes"]),
+    Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"]),
+    Room(name: "HTTPCodec", uses: ["Bytes"]),
+    Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"]),
+    Room(name: "JSONWebTokens", uses: ["Bytes", "JSONTree", "COpenSSL"]),
+    Room(name: "SecurityRules", uses: ["Bytes", "JSONTree"]),
     Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
-    Room(name: "EtcdMessages", uses: ["JSONWebTokens"]),
+    Room(name: "EtcdMessages", uses: ["Bytes", "JSONWebTokens"]),
     Room(
         name: "EtcdGateway", uses: ["EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(
-        name: "RealtimeDatabase", uses: ["JSONTree", "SecurityRules", "StorageErrors"],
+        name: "RealtimeDatabase", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors"],
         // The simulator runs databases under the scheduler.
         testsUse: ["DatabaseScheduler"]),
-    Room(name: "DatabaseScheduler", uses: ["JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
+    Room(
+        name: "DatabaseScheduler", uses: ["Bytes", "JSONTree", "SecurityRules", "StorageErrors", "RealtimeDatabase"]),
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
@@ -41,24 +43,26 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "Identity",
-        uses: ["JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"], testsUse: ["JSONTree"]),
+        uses: ["Bytes", "JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"],
+        testsUse: ["JSONTree"]),
     Room(
         name: "HearthServer",
         uses: [
-            "CLinux", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage",
+            "CLinux", "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
+            "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
+            "TreeStorage",
             "ClusterNode", "Identity", "CConsole", "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop", "StorageErrors",
-            "SQLite",
+            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop",
+            "StorageErrors", "SQLite",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
     Room(
         name: "HearthAdmin", uses: ["HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
-        testsUse: ["Identity", "HearthServer", "TreeStorage"]),
+        testsUse: ["Bytes", "Identity", "HearthServer", "TreeStorage"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -70,8 +74,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
-            "TreeStorage", "Identity", "HearthServer",
+            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
+            "EventLoop", "TreeStorage", "Identity", "HearthServer",
         ]),
 ]
 

@@ -1,3 +1,4 @@
+import Bytes
 package import RealtimeDatabase
 import StorageErrors
 

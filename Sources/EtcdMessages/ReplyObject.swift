@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// Reads the members of an object in a reply. etcd leaves out zero, false and empty values, and writes numbers of 64

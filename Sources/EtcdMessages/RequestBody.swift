@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// Writes the JSON text of a request. Numbers of 64 bits are written as strings, as etcd does.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Finds the end of a body and hands out its bytes where they lie, for both roles (RFC 9112 6 and 7.1).
 struct BodyDecoder {
     enum Event {
@@ -127,7 +129,7 @@ struct BodyDecoder {
 
     /// At most 16 digits, leading zeros included.
     private mutating func sizeDigit(_ byte: UInt8) throws(HTTPFailure) -> State {
-        guard let value = byte.hexDigitValue, sizeDigits < 16 else { throw .malformedChunk }
+        guard let value = Hexadecimal.value(byte), sizeDigits < 16 else { throw .malformedChunk }
         guard chunkRemaining <= Int.max >> 4 else { throw .bodyTooLarge }
         chunkRemaining = chunkRemaining << 4 | Int(value)
         sizeDigits += 1

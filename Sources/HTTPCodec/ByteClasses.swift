@@ -1,3 +1,5 @@
+import Bytes
+
 /// The byte classes of the grammar, and the scans over them.
 ///
 /// A scan never reads outside its buffer: whole words only where eight bytes are left, then single bytes.
@@ -24,43 +26,27 @@ extension UInt8 {
     var asciiUppercased: UInt8 { self &- 0x61 < 26 ? self &- 0x20 : self }
 
     var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-
-    /// 0 to 15, or nil.
-    var hexDigitValue: UInt8? {
-        switch self {
-        case 0x30...0x39: self &- 0x30
-        case 0x41...0x46: self &- 0x37
-        case 0x61...0x66: self &- 0x57
-        default: nil
-        }
-    }
 }
-
-private let ones: UInt64 = 0x0101_0101_0101_0101
-private let highBits: UInt64 = 0x8080_8080_8080_8080
 
 extension UnsafeRawBufferPointer {
     /// The position of the first byte from `start` on that is below `bound` (at most 0x80) or DEL; `count` if none is.
     func firstByte(below bound: UInt8, from start: Int) -> Int {
-        let bounds = ones &* UInt64(bound)
+        let bounds = ByteLanes.all(bound)
         return firstPosition(from: start) {
             $0 < bound || $0 == 0x7F
         } inWord: { word in
             // A byte's high bit is set where the subtraction borrowed and the byte was ASCII. A borrow runs only out of
             // a byte that is itself marked, so the lowest mark is exact.
-            let delete = word ^ (ones &* 0x7F)
-            return (word &- bounds) & ~word | (delete &- ones) & ~delete
+            (word &- bounds) & ~word & ByteLanes.all(0x80) | ByteLanes.equal(word, 0x7F)
         }
     }
 
     /// The position of the first `byte` from `start` on; `count` if there is none.
     func firstPosition(of byte: UInt8, from start: Int) -> Int {
-        let pattern = ones &* UInt64(byte)
-        return firstPosition(from: start) {
+        firstPosition(from: start) {
             $0 == byte
         } inWord: { word in
-            let difference = word ^ pattern
-            return (difference &- ones) & ~difference
+            ByteLanes.equal(word, byte)
         }
     }
 
@@ -70,10 +56,10 @@ extension UnsafeRawBufferPointer {
         from start: Int, where matches: (UInt8) -> Bool, inWord marks: (UInt64) -> UInt64
     ) -> Int {
         var position = start
-        while position &+ 8 <= count {
-            let found = marks(UInt64(littleEndian: loadUnaligned(fromByteOffset: position, as: UInt64.self))) & highBits
-            if found != 0 { return position &+ found.trailingZeroBitCount / 8 }
-            position &+= 8
+        while position &+ ByteLanes.count <= count {
+            let found = marks(ByteLanes.load(self, position))
+            if found != 0 { return position &+ ByteLanes.first(found) }
+            position &+= ByteLanes.count
         }
         while position < count, !matches(self[position]) { position &+= 1 }
         return position

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Undoes percent-encoding (RFC 3986 2.1) in a part of a query. A `%` without two hexadecimal digits behind it stands
 /// for itself: clients send such values (rest.md 1), and what reads the value decides.
 struct PercentDecoder {
@@ -12,8 +14,8 @@ struct PercentDecoder {
         let byte = bytes[position]
         position += 1
         guard byte == UInt8(ascii: "%") else { return byte == UInt8(ascii: "+") ? space : byte }
-        guard position + 1 < bytes.count, let high = bytes[position].hexDigitValue,
-            let low = bytes[position + 1].hexDigitValue
+        guard position + 1 < bytes.count, let high = Hexadecimal.value(bytes[position]),
+            let low = Hexadecimal.value(bytes[position + 1])
         else { return byte }
         position += 2
         return high << 4 | low

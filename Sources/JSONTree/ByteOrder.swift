@@ -1,3 +1,5 @@
+import Bytes
+
 /// The first offset at which two byte strings differ, or the length of the shorter one when it is a prefix of the
 /// other.
 ///

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Walking over canonical text. All functions take the whole text and offsets into it, copy nothing, and stay within
 /// the text even if it is damaged.
 enum CanonicalScan {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Comparing a large value with what a client has of it, part by part (Protocol.md 4.2), so that only differing parts
 /// are sent.
 ///
@@ -153,7 +155,7 @@ private struct PartHasher {
         guard let last else { return [] }
         var sha = sha
         for _ in 0...Path(encoded: last).depth { sha.update(")") }
-        return base64(sha.finish())
+        return sha.finishAsText()
     }
 }
 

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Lays JSON text out: for people (rest.md 2), with two spaces of indentation, spaces around colons, arrays on one
 /// line and a line feed at the end; or without any white space.
 ///
@@ -66,7 +68,7 @@ package struct JSONLayout: Sendable {
 
     private mutating func appendByte(_ byte: UInt8, to out: inout [UInt8]) {
         switch byte {
-        case 0x20, 0x0A, 0x0D, 0x09: return
+        case _ where byte.isJSONWhiteSpace: return
         case _ where !isPretty:
             if byte == UInt8(ascii: "\"") { place = .string }
             out.append(byte)

@@ -1,3 +1,5 @@
+import Bytes
+
 /// How a value is shown over HTTP (rest.md 2). On the websocket and with `format=export` the canonical text itself
 /// is shown.
 ///

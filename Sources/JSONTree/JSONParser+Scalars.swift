@@ -1,3 +1,5 @@
+import Bytes
+
 extension JSONParser {
     /// Reads a string, writes its canonical text with the quotes, and tells whether that text has escapes.
     @discardableResult
@@ -50,7 +52,7 @@ extension JSONParser {
         }
         if codePoint < 0x20 || codePoint & 0xFFFF_F800 == 0xD800 {
             output.append("\\u")
-            for shift in [12, 8, 4, 0] as [UInt32] { output.append(hexDigit(UInt8(codePoint >> shift & 15))) }
+            for shift in [12, 8, 4, 0] as [UInt32] { output.append(Hexadecimal.digit(UInt8(codePoint >> shift & 15))) }
             return (true, codePoint < 0x20 ? 5 : 3)
         }
         escape.withUTF8 { output.append($0) }

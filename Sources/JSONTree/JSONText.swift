@@ -1,3 +1,5 @@
+import Bytes
+
 /// JSON string text: what is between the quotes, and the bytes it stands for.
 ///
 /// Output escapes as little as JSON allows: the quote, the backslash and the control characters (the short forms where
@@ -91,7 +93,7 @@ package enum JSONText {
 
     private static func appendUnicodeEscape(_ unit: UInt16, to out: inout [UInt8]) {
         out.append(contentsOf: "\\u".utf8)
-        for shift in [12, 8, 4, 0] as [UInt16] { out.append(hexDigit(UInt8(unit >> shift & 15))) }
+        for shift in [12, 8, 4, 0] as [UInt16] { out.append(Hexadecimal.digit(UInt8(unit >> shift & 15))) }
     }
 
     /// The letter behind the backslash, for characters that have a short escape.
@@ -107,9 +109,6 @@ package enum JSONText {
         }
     }
 }
-
-/// The lower-case hexadecimal digit of a value below 16.
-func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
 
 /// One escape sequence of a JSON string; two, when they spell a surrogate pair.
 struct JSONEscape {
@@ -148,7 +147,7 @@ struct JSONEscape {
         }
         var unit: UInt32 = 0
         for index in offset + 2..<offset + 6 {
-            guard let digit = hexValue(text[index]) else { return nil }
+            guard let digit = Hexadecimal.value(text[index]) else { return nil }
             unit = unit << 4 | UInt32(digit)
         }
         return unit

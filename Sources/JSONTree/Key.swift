@@ -1,3 +1,5 @@
+import Bytes
+
 /// Why bytes are not a key (Protocol.md 9).
 package enum KeyError: Error, Hashable, Sendable {
     case empty

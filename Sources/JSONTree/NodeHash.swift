@@ -1,3 +1,5 @@
+import Bytes
+
 /// The hash of a node that clients send along with listens and transactions (Protocol.md 8, "V1"): the Base64 text
 /// of a SHA-1 over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the
 /// empty string.
@@ -69,7 +71,7 @@ struct NodeHasher {
                 hash.withUnsafeBytes { sha.update($0) }
             }
         }
-        return base64(sha.finish())
+        return sha.finishAsText()
     }
 
     mutating func updatePriority(_ range: Range<Int>, _ sha: inout SHA1) {
@@ -126,5 +128,12 @@ struct NodeHasher {
             if variant == .javaScriptNumbers { bits = odd }
             sha.update(hexadecimalOf: bits)
         }
+    }
+}
+
+extension SHA1 {
+    /// The digest in Base64, as hashes are written. The state is used up.
+    consuming func finishAsText() -> [UInt8] {
+        finish().span.withUnsafeBytes { Base64.standard.encode($0) }
     }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Computes the hash of a node (``NodeHash``) that is too large to be in memory, from its parts in tree order.
 ///
 ///     var builder = NodeHashBuilder()
@@ -70,7 +72,7 @@ package struct NodeHashBuilder {
             if variant == .appleOrder { order = Array(children.indices) }
         }
         for index in order { object.sha.update(children[index]) }
-        add(Child(key: object.key, priority: object.priority, hash: base64(object.sha.finish())))
+        add(Child(key: object.key, priority: object.priority, hash: object.sha.finishAsText()))
     }
 
     /// Empty if there was nothing.

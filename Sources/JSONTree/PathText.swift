@@ -1,3 +1,5 @@
+import Bytes
+
 /// Why a text is not a path.
 package enum PathError: Error, Hashable, Sendable {
     /// More than `Path.maximumDepth` keys.
@@ -172,7 +174,8 @@ private func appendPercentDecoded(_ text: UnsafeRawBufferPointer, to out: inout 
             offset += 1
             continue
         }
-        guard offset + 2 < text.count, let high = hexValue(text[offset + 1]), let low = hexValue(text[offset + 2])
+        guard offset + 2 < text.count, let high = Hexadecimal.value(text[offset + 1]),
+            let low = Hexadecimal.value(text[offset + 2])
         else {
             return false
         }
@@ -180,14 +183,4 @@ private func appendPercentDecoded(_ text: UnsafeRawBufferPointer, to out: inout 
         offset += 3
     }
     return true
-}
-
-/// The value of a hexadecimal digit.
-func hexValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import JSONTree
 import SecurityRules
 import StorageErrors

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A client's opening handshake (RFC 6455 section 4.1).
 package struct ClientHandshake: Sendable {
     /// The whole request.
@@ -33,7 +35,7 @@ package struct ClientHandshake: Sendable {
             offer.clientMaxWindowBits = offer.clientMaxWindowBits.map { max($0, Deflater.windowBitsMin) }
             return offer
         }
-        key = HandshakeKey.base64(nonce.indices.map { nonce[$0] })
+        key = nonce.span.withUnsafeBytes { Base64.standard.encode($0) }
         var request = "GET \(path) HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         request += "Sec-WebSocket-Key: \(String(decoding: key, as: UTF8.self))\r\nSec-WebSocket-Version: 13\r\n"
         if !self.offers.isEmpty {

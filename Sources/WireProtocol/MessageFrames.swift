@@ -1,3 +1,4 @@
+import Bytes
 import JSONTree
 
 /// How a message is cut into WebSocket frames (Protocol.md 3.2): one frame up to 16384 UTF-16 code units, otherwise a
@@ -35,9 +36,9 @@ package struct ChunkCutter: Sendable {
     /// inside a character. About 10 GB/s.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         var offset = 0
-        while offset + 8 <= bytes.count, units + Self.unitsOfWordMax <= MessageChunks.unitsMax {
-            units += Self.units(of: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            offset += 8
+        while offset + ByteLanes.count <= bytes.count, units + Self.unitsOfWordMax <= MessageChunks.unitsMax {
+            units += Self.units(of: ByteLanes.load(bytes, offset))
+            offset += ByteLanes.count
         }
         while offset < bytes.count {
             let width = Self.units(of: bytes[offset])
@@ -59,10 +60,10 @@ package struct ChunkCutter: Sendable {
 
     /// The same for eight bytes at once.
     private static func units(of word: UInt64) -> Int {
-        let high: UInt64 = 0x8080_8080_8080_8080
-        if word & high == 0 { return 8 }
-        let inside = word & ~(word << 1) & high
-        let long = word & (word << 1) & (word << 2) & (word << 3) & high
+        let high = ByteLanes.notASCII(word)
+        if high == 0 { return 8 }
+        let inside = high & ~(word << 1)
+        let long = high & (word << 1) & (word << 2) & (word << 3)
         return 8 - inside.nonzeroBitCount + long.nonzeroBitCount
     }
 

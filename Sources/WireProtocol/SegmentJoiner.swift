@@ -1,3 +1,5 @@
+import Bytes
+
 /// Puts the segments of a client's packets together again, in whatever order they come by long polling (wire-protocol
 /// 1.7): each is a slice of the Base64 text of a message.
 package struct SegmentJoiner: Sendable {
@@ -46,11 +48,17 @@ package struct SegmentJoiner: Sendable {
                 byteCount -= packet.count
                 packet = []
             }
-            guard let message = URLBase64.decode(packet) else {
+            guard let message = Self.decode(packet) else {
                 throw MessageError(reason: "a packet is not Base64 with the alphabet for URLs")
             }
             return message
         }
         return nil
+    }
+
+    /// Padded with `.` (Protocol.md 2), or not at all; nil for text that is not Base64.
+    private static func decode(_ packet: [UInt8]) -> [UInt8]? {
+        let padding = packet.suffix(2).reversed().prefix { $0 == UInt8(ascii: ".") }.count
+        return Base64.url.decode(packet.dropLast(padding))
     }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import HearthServer
 import Identity
 import JSONTree

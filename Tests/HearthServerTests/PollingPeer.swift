@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 import WireProtocol
 
@@ -107,16 +108,9 @@ final class PollingPeer {
         packet.isEmpty ? [] : packet.replacing(#"},{"t""#, with: "}\n{\"t\"").split(separator: "\n").map(String.init)
     }
 
+    /// Padded with dots, as the SDKs do.
     static func base64(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = (group + [0, 0]).prefix(3).reduce(0) { $0 << 8 | UInt32($1) }
-            for index in 0..<4 {
-                let digit = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * index) & 63)
-                text += index <= group.count ? String(UnicodeScalar(URLBase64.character(digit))) : "."
-            }
-        }
-        return text
+        let text = String(decoding: Base64.url.encode(bytes), as: UTF8.self)
+        return text + String(repeating: ".", count: (4 - text.count % 4) % 4)
     }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import Identity
 import JSONWebTokens
 import TestSupport
@@ -119,7 +120,7 @@ struct FacebookProviderTests {
     private let debugURL = "https://graph.test/debug_token?input_token=tok%2Fen%3D&access_token=app%7Csecret"
 
     private var profileURL: String {
-        let proof = text(Cryptography.hexadecimal(Cryptography.hmacSHA256(bytes("tok/en="), key: bytes("secret"))))
+        let proof = text(Hexadecimal.encode(Cryptography.hmacSHA256(bytes("tok/en="), key: bytes("secret"))))
         return
             "https://graph.test/me?fields=id%2Cname%2Cemail%2Cfirst_name%2Clast_name%2Cpicture&access_token=tok%2Fen%3D"
             + "&appsecret_proof=\(proof)"

@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 import TestSupport
 import Testing

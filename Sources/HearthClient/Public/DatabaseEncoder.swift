@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// Turns `Encodable` values into database values.

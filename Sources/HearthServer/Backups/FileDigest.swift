@@ -1,3 +1,4 @@
+import Bytes
 import Glibc
 import JSONWebTokens
 import TreeStorage
@@ -16,7 +17,7 @@ struct FileDigest {
             digest.add(part)
         }
         byteCount = count
-        text = String(decoding: Cryptography.hexadecimal(digest.finish()), as: UTF8.self)
+        text = String(decoding: Hexadecimal.encode(digest.finish()), as: UTF8.self)
     }
 
     /// Copies a file to one that is not there yet, for its owner alone, and waits for the disk.

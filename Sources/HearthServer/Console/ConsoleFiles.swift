@@ -1,3 +1,4 @@
+import Bytes
 import CConsole
 import CZlib
 import JSONWebTokens
@@ -17,7 +18,7 @@ final class ConsoleFiles: Sendable {
             self.type = type
             self.bytes = bytes
             compressed = Gzip.compress(bytes)
-            let digest = Cryptography.hexadecimal(Cryptography.sha256(bytes)).prefix(32)
+            let digest = Hexadecimal.encode(Cryptography.sha256(bytes)).prefix(32)
             tag = Array("\"".utf8) + digest + Array("\"".utf8)
             compressedTag = Array("\"".utf8) + digest + Array("-gzip\"".utf8)
         }

@@ -1,3 +1,4 @@
+import Bytes
 import HTTPCodec
 import Identity
 import JSONWebTokens

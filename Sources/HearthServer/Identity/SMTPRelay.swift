@@ -1,3 +1,4 @@
+import Bytes
 package import EventLoop
 import Identity
 import JSONWebTokens

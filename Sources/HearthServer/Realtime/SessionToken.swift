@@ -1,3 +1,4 @@
+import Bytes
 import RealtimeDatabase
 import WireProtocol
 
@@ -22,7 +23,7 @@ struct SessionToken: Equatable {
         guard text.count == Self.textCount else { return nil }
         var fields: [UInt64] = [0, 0, 0, 0]
         for (index, character) in text.enumerated() {
-            guard let digit = URLBase64.digit(character) else { return nil }
+            guard let digit = Base64.url.digit(character) else { return nil }
             let field = index == 0 ? 0 : 1 + (index - 1) / 8
             fields[field] = fields[field] << 6 | UInt64(digit)
         }
@@ -35,7 +36,7 @@ struct SessionToken: Equatable {
         text.reserveCapacity(Self.textCount)
         func append(_ value: UInt64, _ digits: Int) {
             for digit in (0..<digits).reversed() {
-                text.append(URLBase64.character(UInt8(truncatingIfNeeded: value >> UInt64(6 * digit) & 63)))
+                text.append(Base64.url.character(UInt8(truncatingIfNeeded: value >> UInt64(6 * digit) & 63)))
             }
         }
         append(UInt64(connection.loop), 1)
@@ -52,6 +53,6 @@ struct SessionToken: Equatable {
     /// So many random characters of the same alphabet.
     static func password(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in URLBase64.character(UInt8(truncatingIfNeeded: generator.next())) }
+        return (0..<count).map { _ in Base64.url.character(UInt8(truncatingIfNeeded: generator.next())) }
     }
 }

@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// A code that is to be sent to somebody.

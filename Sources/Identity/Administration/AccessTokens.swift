@@ -1,3 +1,4 @@
+import Bytes
 package import JSONWebTokens
 
 /// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth
@@ -104,7 +105,7 @@ package struct AccessTokens: Sendable {
     /// An assertion with a name is good once (RFC 7523, section 3).
     private func remember(_ token: JSONWebToken, end: Int64, now: Int64) throws(TokenError) {
         guard token.claims["jti"] != nil else { return }
-        let name = Cryptography.hexadecimal(Cryptography.sha256(try token.name("jti", byteCountMax: 1024)))
+        let name = Hexadecimal.encode(Cryptography.sha256(try token.name("jti", byteCountMax: 1024)))
         guard used.insertNew(String(decoding: name, as: UTF8.self), until: end, now: now) else { throw .alreadyUsed }
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 package import JSONWebTokens
 
 /// Facebook's access tokens, checked with its Graph API (accounts.md 4): first that the token was given to this
@@ -50,7 +51,7 @@ package struct FacebookProvider: Sendable {
     }
 
     private func fetchProfile(of user: [UInt8], _ accessToken: [UInt8], answer: @escaping OpenIDProvider.Answer) {
-        let proof = Cryptography.hexadecimal(Cryptography.hmacSHA256(accessToken, key: secret))
+        let proof = Hexadecimal.encode(Cryptography.hmacSHA256(accessToken, key: secret))
         let fields = Array("id,name,email,first_name,last_name,picture".utf8)
         get("me", ["fields": fields, "access_token": accessToken, "appsecret_proof": proof]) { reply in
             answer(
@@ -98,7 +99,7 @@ package struct FacebookProvider: Sendable {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
                 out.unicodeScalars.append(Unicode.Scalar(byte))
-            default: out += "%" + String(decoding: Cryptography.hexadecimal([byte]), as: UTF8.self).uppercased()
+            default: out += "%" + String(decoding: Hexadecimal.encode([byte]), as: UTF8.self).uppercased()
             }
         }
         return out

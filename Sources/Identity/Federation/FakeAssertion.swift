@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// What a test of an app says that a provider vouches for (accounts.md 15): taken at its word, in development only.

@@ -1,3 +1,4 @@
+import Bytes
 package import JSONWebTokens
 
 /// A provider that vouches for its users with ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): Google, Apple,
@@ -98,7 +99,7 @@ package struct OpenIDProvider: Sendable {
         switch (nonce, token.claims["nonce"]) {
         case (nil, nil): return
         case (let nonce?, .string(let stated)?):
-            let hash = Cryptography.hexadecimal(Cryptography.sha256(nonce))
+            let hash = Hexadecimal.encode(Cryptography.sha256(nonce))
             guard Cryptography.areEqual(stated, nonce) || Cryptography.areEqual(stated, hash) else { throw .wrongNonce }
         default: throw .wrongNonce
         }

@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// `$SCHEME$PARAMETERS$SALT$HASH`: parameters as `name=value` between commas, bytes in Base64url.

@@ -1,3 +1,4 @@
+import Bytes
 package import JSONWebTokens
 
 /// The hash of a password for an import elsewhere (accounts.md 14): the other direction of ``PasswordImport``.

@@ -1,3 +1,4 @@
+import Bytes
 package import JSONWebTokens
 
 /// How the passwords of another system were hashed, as an import says it (accounts.md 14), and what is kept of each of

@@ -1,3 +1,4 @@
+import Bytes
 import JSONWebTokens
 
 /// The secret by which a signed-in client gets its next ID token (accounts.md 6): random letters, which say nothing.

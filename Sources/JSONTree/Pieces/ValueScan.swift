@@ -1,3 +1,5 @@
+import Bytes
+
 /// Finds where a value ends without reading it: counts brackets outside of strings. Goes on where it stopped when more
 /// of the text has come. Whether the value is well-formed shows when it is parsed; a scan of one that is not ends
 /// somewhere.
@@ -75,8 +77,8 @@ struct ValueScan {
     /// What a number or a word ends before.
     static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): true
-        default: false
+        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): true
+        default: byte.isJSONWhiteSpace
         }
     }
 }

@@ -36,12 +36,6 @@ package enum Cryptography {
         always { () throws(CryptographyError) in try hmac(EVP_sha256(), bytes, key: key) }
     }
 
-    /// Two lower-case digits for each byte.
-    package static func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    }
-
     /// Fails for algorithms that this machine's OpenSSL is told not to have.
     package static func digest(_ algorithm: OpaquePointer, _ bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
         var out = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

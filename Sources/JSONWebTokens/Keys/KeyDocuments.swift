@@ -1,3 +1,5 @@
+import Bytes
+
 /// The two documents in which public keys are published (accounts.md 6).
 package enum KeyDocuments {
     package static func jwks(_ keys: [SigningKey]) -> [UInt8] {

@@ -1,3 +1,4 @@
+import Bytes
 import COpenSSL
 
 /// How a token is signed (RFC 7518, section 3.1). There are more; nobody who is believed here uses them.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A signed set of claims, in the compact form of RFC 7515 and RFC 7519: header, claims and signature, each in
 /// Base64url, between dots.
 ///

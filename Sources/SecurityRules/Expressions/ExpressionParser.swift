@@ -1,3 +1,5 @@
+import Bytes
+
 /// Reads one expression (docs/rules.md 3). Every mistake carries an offset into the text. Total: the depth of what it
 /// accepts is bounded.
 struct ExpressionParser {
@@ -31,11 +33,7 @@ struct ExpressionParser {
     }
 
     mutating func skipSpace() {
-        while offset < text.count, Self.isSpace(text[offset]) { offset += 1 }
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+        while offset < text.count, text[offset].isJSONWhiteSpace { offset += 1 }
     }
 
     mutating func skipIf(_ byte: UInt8) -> Bool {
@@ -105,7 +103,7 @@ struct ExpressionParser {
         guard depth <= Self.maximumDepth else { throw tooDeep }
         // Looking for what follows has passed over white space.
         var end = offset
-        while end > start, Self.isSpace(text[end - 1]) { end -= 1 }
+        while end > start, text[end - 1].isJSONWhiteSpace { end -= 1 }
         return Syntax(form: form, start: start, end: end, depth: depth)
     }
 

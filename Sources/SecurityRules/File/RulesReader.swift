@@ -1,3 +1,4 @@
+import Bytes
 import JSONTree
 
 /// Reads the text of a rules file step by step: JSON with comments, one trailing comma, and raw line breaks and tabs in
@@ -26,7 +27,7 @@ struct RulesReader {
     mutating func peek() throws(Mistake) -> UInt8? {
         while offset < bytes.count {
             switch bytes[offset] {
-            case 0x20, 0x09, 0x0A, 0x0D: offset += 1
+            case let byte where byte.isJSONWhiteSpace: offset += 1
             case UInt8(ascii: "/"):
                 guard try skipComment() else { return UInt8(ascii: "/") }
             case let byte: return byte

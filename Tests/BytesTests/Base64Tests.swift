@@ -1,4 +1,4 @@
-import JSONWebTokens
+import Bytes
 import TestSupport
 import Testing
 

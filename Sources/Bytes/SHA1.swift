@@ -1,6 +1,7 @@
-/// SHA-1 (RFC 3174), for node hashes, which the protocol defines with it. Not for anything secret.
+/// SHA-1 (RFC 3174), for node hashes and for the handshake of WebSockets, which are defined with it. Not for anything
+/// secret.
 package struct SHA1 {
-    static let byteCount = 20
+    package static let byteCount = 20
 
     private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) = (
         0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0
@@ -25,7 +26,7 @@ package struct SHA1 {
             compressPending()
         }
         while offset + 64 <= bytes.count {
-            compress(bytes.part(offset..<offset + 64))
+            compress(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + 64]))
             offset += 64
         }
         while offset < bytes.count {
@@ -35,14 +36,14 @@ package struct SHA1 {
         }
     }
 
-    mutating func update(_ text: StaticString) {
+    package mutating func update(_ text: StaticString) {
         update(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// The sixteen lower-case hexadecimal digits of `bits`.
-    mutating func update(hexadecimalOf bits: UInt64) {
+    package mutating func update(hexadecimalOf bits: UInt64) {
         withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { text in
-            for index in 0..<16 { text[index] = hexDigit(UInt8(bits >> UInt64(60 - 4 * index) & 15)) }
+            for index in 0..<16 { text[index] = Hexadecimal.digit(UInt8(bits >> UInt64(60 - 4 * index) & 15)) }
             update(UnsafeRawBufferPointer(text))
         }
     }

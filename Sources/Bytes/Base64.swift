@@ -5,22 +5,27 @@ package enum Base64: Sendable {
     /// Section 5, as tokens and keys have it: `-` and `_`, without padding.
     case url
 
-    package func encode(_ bytes: [UInt8]) -> [UInt8] {
+    package func encode(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { encode($0) } }
+
+    package func encode(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity((bytes.count + 2) / 3 * 4)
         append(bytes, to: &out)
         return out
     }
 
-    package func append(_ bytes: [UInt8], to out: inout [UInt8]) {
+    package func append(_ bytes: [UInt8], to out: inout [UInt8]) { bytes.withUnsafeBytes { append($0, to: &out) } }
+
+    package func append(_ bytes: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         var offset = 0
         while offset < bytes.count {
             let left = min(bytes.count - offset, 3)
-            var group: UInt32 = 0
-            for index in 0..<left { group |= UInt32(bytes[offset + index]) << UInt32(16 - 8 * index) }
+            var group = UInt32(bytes[offset]) << 16
+            if left > 1 { group |= UInt32(bytes[offset + 1]) << 8 }
+            if left > 2 { group |= UInt32(bytes[offset + 2]) }
             // Three bytes give four characters, two give three, one gives two.
             for index in 0...left { out.append(character(UInt8(group >> UInt32(18 - 6 * index) & 63))) }
-            if self == .standard { out.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - left)) }
+            if self == .standard { for _ in left..<3 { out.append(UInt8(ascii: "=")) } }
             offset += 3
         }
     }
@@ -37,8 +42,8 @@ package enum Base64: Sendable {
         var bits: UInt32 = 0
         var bitCount = 0
         for byte in text.prefix(count) {
-            guard let value = value(byte) else { return nil }
-            bits = bits << 6 | UInt32(value)
+            guard let digit = digit(byte) else { return nil }
+            bits = bits << 6 | UInt32(digit)
             bitCount += 6
             if bitCount >= 8 {
                 bitCount -= 8
@@ -62,17 +67,19 @@ package enum Base64: Sendable {
             })
     }
 
-    private func character(_ value: UInt8) -> UInt8 {
-        switch value {
-        case 0..<26: UInt8(ascii: "A") + value
-        case 26..<52: UInt8(ascii: "a") + value - 26
-        case 52..<62: UInt8(ascii: "0") + value - 52
+    /// The character of the lowest six bits.
+    package func character(_ digit: UInt8) -> UInt8 {
+        let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        return switch digit & 63 {
         case 62: self == .url ? UInt8(ascii: "-") : UInt8(ascii: "+")
-        default: self == .url ? UInt8(ascii: "_") : UInt8(ascii: "/")
+        case 63: self == .url ? UInt8(ascii: "_") : UInt8(ascii: "/")
+        // Below 62, and the alphabet has 62 characters.
+        case let index: alphabet.utf8Start[Int(index)]
         }
     }
 
-    private func value(_ character: UInt8) -> UInt8? {
+    /// Nil for a character that is not in the alphabet.
+    package func digit(_ character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
         case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26

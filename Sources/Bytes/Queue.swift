@@ -1,15 +1,23 @@
 /// First in, first out, and back to the front.
-struct Queue<Element> {
-    private var elements: [Element?] = []
-    private var start = 0
+package struct Queue<Element> {
+    @usableFromInline var elements: [Element?] = []
+    @usableFromInline var start = 0
 
-    var isEmpty: Bool { start == elements.count }
-    var count: Int { elements.count - start }
-    var first: Element? { isEmpty ? nil : elements[start] }
+    @inlinable
+    package init() {}
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    @inlinable
+    package var isEmpty: Bool { start == elements.count }
+    @inlinable
+    package var count: Int { elements.count - start }
+    @inlinable
+    package var first: Element? { isEmpty ? nil : elements[start] }
 
-    mutating func prepend(_ element: Element) {
+    @inlinable
+    package mutating func append(_ element: Element) { elements.append(element) }
+
+    @inlinable
+    package mutating func prepend(_ element: Element) {
         if start == 0 {
             // As much room as there are elements, so that the rest is seldom moved.
             let room = max(4, elements.count)
@@ -20,7 +28,8 @@ struct Queue<Element> {
         elements[start] = element
     }
 
-    mutating func takeFirst() -> Element? {
+    @inlinable
+    package mutating func takeFirst() -> Element? {
         guard !isEmpty else { return nil }
         defer {
             elements[start] = nil
@@ -35,7 +44,8 @@ struct Queue<Element> {
     }
 
     /// Calls `body` with each element, in order.
-    mutating func update(_ body: (inout Element) -> Void) {
+    @inlinable
+    package mutating func update(_ body: (inout Element) -> Void) {
         for index in start..<elements.count {
             guard var element = elements[index] else { continue }
             body(&element)
@@ -43,13 +53,15 @@ struct Queue<Element> {
         }
     }
 
-    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+    @inlinable
+    package mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         elements = elements[start...].filter { element in element.map { !isUnwanted($0) } ?? false }
         start = 0
     }
 
     /// Takes an element out, wherever it is; false if it is not here. O(n).
-    mutating func remove(_ element: Element) -> Bool where Element: Equatable {
+    @inlinable
+    package mutating func remove(_ element: Element) -> Bool where Element: Equatable {
         guard let index = elements[start...].firstIndex(where: { $0 == element }) else { return false }
         elements.remove(at: index)
         return true

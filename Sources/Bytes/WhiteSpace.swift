@@ -1,0 +1,5 @@
+extension UInt8 {
+    /// White space between the parts of a JSON text (RFC 8259 section 2).
+    @inlinable
+    package var isJSONWhiteSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}
