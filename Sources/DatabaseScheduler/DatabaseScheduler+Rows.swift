@@ -29,13 +29,13 @@ extension DatabaseScheduler {
     /// Hands over what there is to do: rows to write, and in turns as much to remove of what was deleted, which keeps
     /// in memory what is written in its place.
     mutating func applyNext() {
-        guard !recovery.isUnderWay else { return }
+        guard !recovery.isUnderWay, life != .leaving else { return }
         switch applying {
         case .writing: break
         case .failed(let frozen): write(frozen)
         case .idle: if let frozen = database.takeFrozen() { write(frozen) }
         }
-        if clearing.isUnderWay || life == .settling { return }
+        if clearing.isUnderWay || life != .serving { return }
         if clearing.state == .due {
             clearing.state = .underWay
             emit(.clear(rows: clearing.rowsWritten))
@@ -67,10 +67,20 @@ extension DatabaseScheduler {
 
     /// Some rows of a large value are in the store, and there are more.
     mutating func wroteSome(of frozen: FrozenRows) {
-        guard recovery.isUnderWay else { return emit(.write(frozen)) }
+        guard recovery.isUnderWay else {
+            if case .settling(let end) = life, conditions.uptime >= end { return leave() }
+            return emit(.write(frozen))
+        }
         // The log has the value, and memory is built anew.
         applying = .failed(frozen)
         goOnRecovering()
+    }
+
+    /// Leaves what the store lacks to the next process.
+    private mutating func leave() {
+        life = .leaving
+        applying = .idle
+        emit(.failLargeReads(.stopping))
     }
 
     mutating func written(_ frozen: FrozenRows, _ error: StorageError?, _ isClearing: Bool) {

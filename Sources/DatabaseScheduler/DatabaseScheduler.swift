@@ -195,7 +195,7 @@ package struct DatabaseScheduler: ~Copyable {
 
     private mutating func settle() {
         if life == .serving {
-            life = .settling
+            life = .settling(writingUntil: conditions.uptime + Self.settlingGrace)
             database.largeReadsMax = .max
             database.takesTurns = false
             database.endTurns(now: now)
@@ -204,16 +204,21 @@ package struct DatabaseScheduler: ~Copyable {
             admission.releaseAll(gate)
         }
         releaseAll()
+        guard life != .leaving else { return }
         if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay, database.refusal == nil { freeze() }
     }
 
-    /// After ``Event/settle``: everything is in the store, or as much as can be.
+    /// How long rows of a large value are still written, in milliseconds.
+    private static let settlingGrace: Int64 = 1000
+
+    /// After ``Event/settle``: everything is in the store, or as much as can be, or the log has the rest.
     package var isSettled: Bool {
         if applying.isWriting || clearing.isUnderWay || sweeping.isUnderWay { return false }
         if case .unreadable = recovery { return true }
         guard !recovery.isUnderWay, database.durableSequence == database.sequence else { return false }
         guard database.forwarded?.isEmpty ?? true else { return false }
-        return database.refusal != nil || !database.hasChanges && !database.isTelling && admission.isEmpty
+        if database.refusal != nil { return true }
+        return (life == .leaving || !database.hasChanges) && !database.isTelling && admission.isEmpty
     }
 
     /// Whether the database can be closed and opened again without anybody noticing: nothing was asked for a time,

@@ -105,8 +105,12 @@ enum Building {
     case failed
 }
 
-enum Life {
+enum Life: Equatable {
     case serving
-    /// The process ends: nothing is begun that can wait for the next one.
-    case settling
+    /// The process ends: nothing is begun that can wait for the next one. The time, in milliseconds of uptime, after
+    /// which no further rows of a large value are written: the log has it, and the next process reads it there, which
+    /// takes less time.
+    case settling(writingUntil: Int64)
+    /// The store stays as it is.
+    case leaving
 }
