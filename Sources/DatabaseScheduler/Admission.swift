@@ -442,8 +442,8 @@ extension Operation {
     fileprivate var canBeRefused: Bool {
         switch self {
         case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: false
-        case .set, .update, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect, .relay,
-            .explain:
+        case .set, .update, .setChildren, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect,
+            .relay, .explain:
             true
         }
     }

@@ -119,6 +119,13 @@ extension CanonicalJSON {
         using text: inout [UInt8], limits: Limits = Limits(), bytesMin: Int = 2 << 20
     ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
         if text.count < bytesMin { return try parse(text, limits: limits) }
+        return try parse(using: &text, limits: limits, keepsNulls: false)
+    }
+
+    /// - parameter keepsNulls: members of the whole value that hold nothing stay, as nulls.
+    static func parse(
+        using text: inout [UInt8], limits: Limits, keepsNulls: Bool
+    ) throws(JSONError) -> (value: CanonicalJSON, hasServerValues: Bool) {
         if text.withUnsafeBytes({ CanonicalText.end(of: $0, from: 0, limits: limits) }) == text.count {
             let value = CanonicalJSON(trusted: text)
             text = []
@@ -134,6 +141,7 @@ extension CanonicalJSON {
                 withUnsafeTemporaryAllocation(byteCount: JSONParser.memoryByteCount, alignment: 8) { memory in
                     var parser = JSONParser(
                         using: text, output: UnsafeMutableRawBufferPointer(output), limits: limits, memory: memory)
+                    parser.keepsNulls = keepsNulls
                     do throws(JSONError) {
                         try parser.parseDocument()
                         try parser.refuseLongOutput()

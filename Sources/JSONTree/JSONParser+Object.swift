@@ -164,9 +164,14 @@ extension JSONParser {
             if depth == 0 { throw JSONError(.tooDeep(limit: limits.depth), at: keyOffset) }
             kind = try parseNode(depth: depth - 1)
         }
+        var isNothing = kind == .nothing
+        if isNothing, keepsNulls, depth == limits.depth {
+            output.append("null")
+            isNothing = false
+        }
         return JSONMember(
             order: order, start: UInt32(start), keyEnd: UInt32(keyEnd), end: UInt32(output.count),
-            keyHasEscapes: hasEscapes, isNothing: kind == .nothing)
+            keyHasEscapes: hasEscapes, isNothing: isNothing)
     }
 
     private func orderOfKey(_ range: Range<Int>, hasEscapes: Bool, offset: Int) throws(JSONError) -> UInt64 {

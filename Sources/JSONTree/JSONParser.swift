@@ -22,6 +22,8 @@ struct JSONParser: ~Copyable {
     var members: MemberStack
     var used: UsedInput
     var hasServerValues = false
+    /// Members of the whole value that hold nothing stay, as nulls.
+    var keepsNulls = false
 
     /// Memory with which a parser of a short text needs no other. Aligned as eight bytes.
     static let memoryByteCount = 1024

@@ -89,6 +89,8 @@ extension Key {
         }
     }
 
+    package static func isValid(_ utf8: UnsafeRawBufferPointer) -> Bool { (try? check(utf8)) != nil }
+
     /// Whether an ASCII byte may not stand in a key.
     static func isForbidden(_ byte: UInt8) -> Bool {
         let mask = byte < 64 ? forbiddenLow : forbiddenHigh

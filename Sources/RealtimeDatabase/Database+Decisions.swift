@@ -16,12 +16,9 @@ extension Database {
         let last = decision.flatMap { $0.isAbout(request) ? $0 : nil }
         if let last, last.isCurrent || last.restarts == Self.restartsMax { return false }
         decision = nil
-        guard let judge, !request.principal.isAdministrator, let entries = request.operation.entriesWritten,
-            !entries.contains(where: { $0.value.hasServerValues })
-        else { return false }
+        guard let judge, !request.principal.isAdministrator, let write = request.operation.write else { return false }
         decision = SteppedDecision(
-            on: request, entries.map { Assignment(target: $0.target, value: $0.value.json) }, by: judge.program,
-            in: rows, now: now, restarts: last.map { $0.restarts + 1 } ?? 0)
+            on: request, write, by: judge.program, in: rows, now: now, restarts: last.map { $0.restarts + 1 } ?? 0)
         return true
     }
 
@@ -52,12 +49,19 @@ extension Database {
 }
 
 extension Operation {
-    /// What it writes now; nil if it does not.
-    fileprivate var entriesWritten: [(target: WriteTarget, value: IncomingValue)]? {
+    /// What it writes now; nil if it does not, or if that is known in its turn alone.
+    fileprivate var write: RuleOperation? {
+        let entries: [(target: WriteTarget, value: IncomingValue)]
         switch self {
-        case .set(let target, let value, _, _): [(target, value)]
-        case .update(_, let entries): entries
-        default: nil
+        case .set(let target, let value, _, _): entries = [(target, value)]
+        case .update(_, let list): entries = list
+        case .setChildren(let base, let children):
+            if children.hasServerValues { return nil }
+            if children.json.hasAnyChild { return .writeChildren(of: base, children.json) }
+            entries = children.entries(of: base)
+        default: return nil
         }
+        if entries.contains(where: { $0.value.hasServerValues }) { return nil }
+        return .write(entries.map { Assignment(target: $0.target, value: $0.value.json) })
     }
 }

@@ -125,15 +125,3 @@ extension Database {
         return digest.indices.map { digest[$0] }
     }
 }
-
-extension IndexPattern {
-    /// Whether a path is that of a place of the pattern, or lies below or above one.
-    fileprivate func concerns(_ path: Path) -> Bool {
-        var keys = path.segments
-        for segment in segments {
-            guard let range = keys.next() else { return true }
-            guard segment?.elementsEqual(path.encoded[range]) ?? true else { return false }
-        }
-        return true
-    }
-}

@@ -103,15 +103,15 @@ extension Database {
     }
 
     /// Whether the principal of the turn may make the writes of its request.
-    func mayWrite(_ assignments: [Assignment], in turn: borrowing Turn) throws(Failure) -> Bool {
+    func mayWrite(_ write: RuleOperation, in turn: borrowing Turn) throws(Failure) -> Bool {
         if let explanation = turn.explanation { return explanation.verdict.isAllowed }
-        return try isAllowed(.write(assignments), in: turn)
+        return try isAllowed(write, in: turn)
     }
 
     /// What is answered if it may not.
-    func denial(of assignments: [Assignment], in turn: borrowing Turn) -> Failure {
+    func denial(of write: RuleOperation, in turn: borrowing Turn) -> Failure {
         denial(
-            of: .write(assignments), by: turn.principal, now: turn.record.time, explained: turn.explanation)
+            of: write, by: turn.principal, now: turn.record.time, explained: turn.explanation)
     }
 
     /// Whether the principal of the turn may do this.
@@ -173,6 +173,7 @@ extension Database {
             switch operation {
             case .read(let path, _): (path, false)
             case .write(let assignments): (assignments.first?.target.path ?? .root, true)
+            case .writeChildren(of: let base, _): (base, true)
             }
         denials.append(DeniedRequest(time: now, uid: principal.uid, path: path, isWrite: isWrite, reason: reason))
         return .denied(explainsDenials ? reason ?? "" : "")
@@ -190,10 +191,11 @@ extension Database {
 
     /// Ends the listeners that depend on what was just written, if the rules do not allow them any more. What was
     /// written is not told to them.
-    func judgeListeners(concernedBy assignments: [Assignment], in turn: inout Turn) {
+    func judgeListeners(concernedBy change: Change, in turn: inout Turn) {
         if dependencies.isEmpty { return }
         var concerned: Set<ReadDependencies.Listener> = []
-        for assignment in assignments {
+        if case .setChildren(of: let base, _) = change { concerned = dependencies.listeners(concernedBy: base) }
+        for assignment in change.assignmentsOneByOne {
             concerned.formUnion(dependencies.listeners(concernedBy: assignment.target.path))
         }
         for listener in concerned.sorted(by: { $0.connection.raw < $1.connection.raw }) { judge(listener, in: &turn) }
@@ -240,6 +242,7 @@ extension Operation {
         switch self {
         case .set(let target, let value, _, _): [(target, value)]
         case .update(_, let list), .onDisconnect(let list): list
+        case .setChildren(let base, let children): children.entries(of: base)
         default: nil
         }
     }

@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 package import StorageErrors
 
 /// Rows that are ready to be written to the store: everything up to `sequence`.
@@ -100,7 +101,7 @@ extension Database {
             if case .change(let change) = operation.content {
                 forgetTotals(unlessKeptBy: change)
                 do throws(Failure) {
-                    try apply(change.assignments)
+                    try apply(change)
                 } catch .unavailable(let error) {
                     throw error
                 } catch {}
@@ -117,7 +118,8 @@ extension Database {
     /// Totals may be older than a time when the settings did not ask for them. An operation brings them along if they
     /// were kept when it was made.
     func forgetTotals(unlessKeptBy change: Change) {
-        if !catalog.counters.isEmpty, !keepsTotals(change.assignments) { catalog.forgetTotals() }
+        guard catalog.counters.contains(where: { $0.definition.pattern.concerns(change.base) }) else { return }
+        if !keepsTotals(change.assignments) { catalog.forgetTotals() }
     }
 
     /// Begins to refuse writes; everything that is not durable is undone. Memory is built anew from the store, whose

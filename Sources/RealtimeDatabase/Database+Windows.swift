@@ -5,11 +5,30 @@ extension Database {
     // MARK: Before the commit
 
     /// The places with queries that assignments concern, which are not applied yet.
-    func concernedPlaces(by assignments: [Assignment]) throws(Failure) -> [ConcernedPlace] {
+    /// - parameter children: those of a ``Change/setChildren(of:_:)``.
+    func concernedPlaces(by change: Change, _ children: PreparedRows? = nil) throws(Failure) -> [ConcernedPlace] {
         if listeners.queriesCount == 0 { return [] }
         var concerned: [ConcernedPlace] = []
         var indices: [ObjectIdentifier: Int] = [:]
-        for assignment in assignments {
+        if case .setChildren(of: let base, _) = change {
+            // Queries at the place, and at and below its children, are told what they select now.
+            listeners.forEachPlaceOfQueries(concernedBy: base) { place, child in
+                let queries = Array(place.queries.values)
+                let path = queries[0].path
+                if child == nil, path != base {
+                    let written = path.prefix(bytes: path.segmentEnd(from: base.encoded.count))
+                    guard children?.holdsChild(written, of: base) == true else { return }
+                }
+                let concernedPlace = ConcernedPlace(path: path, queries: queries)
+                concernedPlace.isReplaced = child == nil
+                if let child {
+                    let segment = Array(base.encoded[child])
+                    for assignment in change.assignments { concernedPlace.add(assignment, to: segment) }
+                }
+                concerned.append(concernedPlace)
+            }
+        }
+        for assignment in change.assignmentsOneByOne {
             let path = assignment.target.path
             listeners.forEachPlaceOfQueries(concernedBy: path) { place, child in
                 // What a query selects has no priority of its own.

@@ -11,10 +11,11 @@ extension Database {
         try checkWritable()
         let stored = try resolve(value, at: target, now: turn.record.time)
         let assignment = Assignment(target: target, value: stored)
-        let mayWrite = judge == nil ? true : try mayWrite([assignment], in: turn)
+        let write = RuleOperation.write([assignment])
+        let mayWrite = judge == nil ? true : try mayWrite(write, in: turn)
         if let expecting {
             // Whether it holds is nothing for those who may neither do this nor read here.
-            if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: [assignment], in: turn) }
+            if !mayWrite, try !isAllowed(.read(target.path), in: turn) { throw denial(of: write, in: turn) }
             // A place with much below it need not be read to know that it is not empty.
             let isEmpty = expecting.isEmpty ? try !exists(target.path) : false
             var stale: CanonicalJSON?
@@ -31,7 +32,7 @@ extension Database {
             }
             if let stale { throw .stale(stale) }
         }
-        if !mayWrite { throw denial(of: [assignment], in: turn) }
+        if !mayWrite { throw denial(of: write, in: turn) }
         if target.isPriority, try !exists(target.path) { throw .nothingThere }
         try countWrites([assignment], in: turn)
         turn.record.storedValue = value.stored
@@ -73,7 +74,7 @@ extension Database {
             if !value.json.isNull, !isMade, try !exists(target.path) { isPossible = false }
             assignments.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
         }
-        if try !mayWrite(assignments, in: turn) { throw denial(of: assignments, in: turn) }
+        if try !mayWrite(.write(assignments), in: turn) { throw denial(of: .write(assignments), in: turn) }
         guard isPossible else { throw .nothingThere }
         try countWrites(assignments, in: turn)
         let rows = entries.lazy.compactMap(\.value.rows).first
@@ -84,6 +85,34 @@ extension Database {
         }
         try checkUnique(assignments, rows)
         try commit(.merge(base: base, assignments), rows, in: &turn)
+    }
+
+    /// Sets very many children of one place as one commit, given as one text. Where more than rules has to look at each
+    /// of them, or where the text has to be changed, it is an update like any other.
+    func setChildren(of base: Path, _ children: IncomingValue, in turn: inout Turn) throws(Failure) {
+        guard !children.hasServerValues, children.rows != nil, mayAttach(childrenOf: base),
+            isIndifferent(toChildrenOf: base, by: turn.principal)
+        else { return try update(base, children.entries(of: base), in: &turn) }
+        try checkWritable()
+        let write = RuleOperation.writeChildren(of: base, children.json)
+        if try !mayWrite(write, in: turn) { throw denial(of: write, in: turn) }
+        turn.record.storedValue = children.stored
+        try commit(.setChildren(of: base, children.json), children.rows, in: &turn)
+    }
+
+    /// Whether no setting asks what each of the children of a place is before they are written.
+    private func isIndifferent(toChildrenOf base: Path, by principal: Principal) -> Bool {
+        let isLimited = !principal.isAdministrator && settings.rateLimits.contains { $0.pattern.concerns(base) }
+        return !isLimited && !catalog.counters.contains { $0.definition.pattern.concerns(base) }
+    }
+
+    /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
+    /// query without a limit has to be told of each.
+    private func mayAttach(childrenOf base: Path) -> Bool {
+        rows.canAttach && !indexTrie.hasCollections(atOrBelow: base)
+            && !settings.childLimits.contains { $0.pattern.concerns(base) }
+            && !catalog.expiries.contains { $0.definition.pattern.concerns(base) }
+            && listeners.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
     /// What a write is answered with that asks what it has stored. An increment tells what was there, so who may not
@@ -119,15 +148,22 @@ extension Database {
     func perform(_ change: Change, _ rows: PreparedRows? = nil, in turn: inout Turn) throws(Failure) {
         // A turn may make several commits, of which each is told as a whole.
         if telling != nil { try tellOn(in: &turn, costMax: .max) }
-        let assignments = change.assignments
-        let places = try concernedPlaces(by: assignments)
-        try apply(assignments, rows)
-        judgeListeners(concernedBy: assignments, in: &turn)
+        var (change, rows) = (change, rows)
+        if case .setChildren(of: let base, let text) = change {
+            if mayAttach(childrenOf: base) {
+                rows = rows ?? PreparedRows(childrenIn: text, self.rows.packing)
+            } else {
+                change = .merge(base: base, change.assignments)
+            }
+        }
+        let places = try concernedPlaces(by: change, rows)
+        try apply(change, rows)
+        judgeListeners(concernedBy: change, in: &turn)
         let outputs = turn.outputs.count
         push(change, at: epochs.position(sequence + 1), in: &turn)
         do throws(Failure) {
             var telling = Telling(
-                try concernedQueries(at: places), isSet: assignments.count == 1, sequence: sequence + 1)
+                try concernedQueries(at: places), isSet: change.isSet, sequence: sequence + 1)
             try tell(&telling, in: &turn, costMax: tellingStepCostMax)
             if !telling.isDone {
                 telling.outputCount = turn.outputs.count
@@ -142,6 +178,29 @@ extension Database {
     /// The places that get a value, in path order.
     private static func placesMade(by assignments: [Assignment]) -> [Path] {
         assignments.filter { !$0.value.isNull }.map(\.target.path).sorted()
+    }
+
+    /// Puts a change into the tree. `prepared` are rows that were made beforehand, if there are any.
+    func apply(_ change: Change, _ prepared: PreparedRows? = nil) throws(Failure) {
+        if case .setChildren(of: let base, let text) = change, mayAttach(childrenOf: base) {
+            try attach(prepared ?? PreparedRows(childrenIn: text, rows.packing), childrenOf: base)
+        } else {
+            try apply(change.assignments, prepared)
+        }
+    }
+
+    /// Has the children in a text come into the tree as text, as a large value does.
+    private func attach(_ prepared: PreparedRows, childrenOf base: Path) throws(Failure) {
+        // For all that is not in the text, it is as if the place itself were written.
+        let concerned = Assignment(target: WriteTarget(path: base), value: .null)
+        decision?.note([concerned])
+        do throws(StorageError) {
+            try freeze()
+            try keepingIndexes(concerned) { () throws(StorageError) in try rows.attach(prepared, childrenOf: base) }
+        } catch {
+            tornBy = error
+            throw .unavailable(error)
+        }
     }
 
     /// Puts the assignments of one operation into the tree. The priority of a node that is not there (any more) has no

@@ -26,6 +26,8 @@ package final class Database {
     /// A value of this many bytes comes into the tree as text, and its rows go to the store bit by bit; so does a
     /// smaller one of very many members (`CanonicalJSON.isLarge`).
     package static let largeBytesMin = 256 << 10
+    /// An update of so many children is one text (``Operation/setChildren(_:_:)``), as one of so many bytes is.
+    package static let largeCountMin = 2048
     package let largeBytesMin: Int
     /// Listeners that one connection may have. Each of them makes adding and removing others dearer
     /// (``SessionListens``).
@@ -324,6 +326,9 @@ package final class Database {
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .update(let base, let entries):
             let reply = Self.reply { () throws(Failure) in try update(base, entries, in: &turn) }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .setChildren(let base, let children):
+            let reply = Self.reply { () throws(Failure) in try setChildren(of: base, children, in: &turn) }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .get(let path, query: nil, needsIndex: _): get(path, for: request, in: &turn)
         case .get(let path, let query?, let needsIndex):

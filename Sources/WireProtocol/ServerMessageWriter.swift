@@ -133,6 +133,14 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
+    /// What stands before the object of a push `m` whose keys are all single keys; after it comes what comes after the
+    /// value of a push `d`.
+    package static func appendMergeHead(_ base: Path, to out: inout [UInt8]) {
+        out.append(literal: #"{"t":"d","d":{"a":"m","b":{"p":"#)
+        out.append(quoted: base)
+        out.append(literal: #","d":"#)
+    }
+
     /// Push `rm`: the parts of the value at a path that the client has otherwise (Protocol.md 4.2).
     package static func appendParts(
         _ path: Path, _ parts: [CompoundHash.Difference], tag: Int64?, to out: inout [UInt8]

@@ -15,16 +15,17 @@ import Testing
     }
 
     /// Whatever the machine has to do: a small write waits for a part of what the large one takes, not for most of it.
-    @Test("lets small ones of other connections go on")
-    func beside() throws {
+    @Test("lets small ones of other connections go on", arguments: ["PUT", "PATCH"])
+    func beside(method: String) throws {
         let server = try RealtimeTestServer()
+        #expect(try server.connectREST().ask("PUT", "/large.json?print=silent", [], #"{"other":1}"#).status == 204)
         let body = Self.children(200_000, seed: 1)
         let port = server.port
         let isDone = Atomic(false)
         let duration = Mutex(Duration.zero)
         let writer = try NamedThread(name: "large write") {
             let start = ContinuousClock.now
-            let status = try? RESTClient(port: port).ask("PUT", "/large.json?print=silent", [], body: body).status
+            let status = try? RESTClient(port: port).ask(method, "/large.json?print=silent", [], body: body).status
             duration.withLock { $0 = ContinuousClock.now - start }
             #expect(status == 204)
             isDone.store(true, ordering: .releasing)
@@ -41,6 +42,29 @@ import Testing
         writer.join()
         let total = duration.withLock { $0 }
         #expect(longest < total / 3, "\(number) small writes beside one of \(total)")
+        let stayed = try small.ask("GET", "/large/other.json").text
+        #expect(stayed == (method == "PUT" ? "null" : "1"))
+    }
+
+    @Test("of children leaves the others, and tells listeners of their part")
+    func children() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        let listener = try server.connect()
+        let before = #"{"k1000001":{"a":1},"k1000002":{"b":2},"other":3}"#
+        #expect(try client.ask("PUT", "/a.json?ns=example&print=silent", [], before).status == 204)
+        _ = try listener.receive()
+        try listener.send([#"{"t":"d","d":{"r":1,"a":"q","b":{"p":"a/k1000001","h":""}}}"#])
+        for _ in 0..<2 { _ = try listener.receive() }
+        var text = String(decoding: Self.children(20_000, seed: 6), as: UTF8.self)
+        text.replace(#""k1000002":1000002"#, with: #""k1000002":null"#)
+        #expect(try client.ask("PATCH", "/a.json?ns=example&print=silent", [], text).status == 204)
+        let told = try listener.receive()
+        #expect(told == .text(#"{"t":"d","d":{"a":"d","b":{"p":"a/k1000001","d":1000001}}}"#))
+        var expected = try CanonicalJSON.parse(Array(text.utf8)).value
+        expected = expected.setting("3", at: "other")
+        let read = try client.ask("GET", "/a.json?ns=example").body
+        #expect(try CanonicalJSON.parse(read).value == expected)
     }
 
     private static func put(_ number: Int, _ path: String, _ value: String) -> [String] {

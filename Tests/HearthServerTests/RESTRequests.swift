@@ -66,6 +66,7 @@ extension Operation {
         case .update(let base, let entries):
             let list = entries.map { "\(String(decoding: $0.target.text, as: UTF8.self))=\($0.value.json)" }
             return "update \(base) \(list.joined(separator: " "))"
+        case .setChildren(let base, let children): return "set children of \(base) \(children.json)"
         case .get(let path, nil, needsIndex: _): return "get \(path)"
         case .get(let path, let query?, needsIndex: _): return "get \(path) \(query)"
         case .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .onDisconnect,

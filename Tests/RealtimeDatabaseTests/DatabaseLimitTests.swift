@@ -1,4 +1,5 @@
 import JSONTree
+import SecurityRules
 import TestSupport
 import Testing
 
@@ -68,6 +69,30 @@ struct DatabaseLimitTests {
         #expect(isText(children(3000, "1")) && !isText(children(1500, "1")))
         let text = "\"\(String(repeating: "x", count: 1000))\""
         #expect(isText(children(300, text)) && !isText(children(100, text)))
+    }
+
+    @Test("very many children come into the tree as text, unless each of them is asked for")
+    func manyChildren() throws {
+        let text = CanonicalJSON(
+            stringLiteral: "{\((0..<3000).map { #""k\#(10_000 + $0)":\#($0)"# }.joined(separator: ","))}")
+        func isText(_ prepare: (Database) -> Void) -> Bool {
+            let database = Database(index: 0, store: MemoryRowStore(), sequence: 0)
+            _ = Self.run(Self.set("a", #"{"k10001":{"old":1},"other":2}"#), on: database)
+            prepare(database)
+            let request = Self.requests([.setChildren("a", IncomingValue(json: text))])[0]
+            _ = database.process([database.preparation.prepared(request)], now: 0)
+            #expect((try? database.rows.read("a")) == text.setting("2", at: "other"))
+            return database.rows.store.layer != nil
+        }
+        #expect(isText { _ in })
+        func listen(_ query: Query) -> (Database) -> Void {
+            { database in _ = Self.run(.listenQuery("a", query, .tagged(1)), on: database) }
+        }
+        #expect(isText(listen(try Query(index: .key, limit: QueryLimit(.last, 2)))))
+        #expect(!isText(listen(Query(index: .value))))
+        let index = IndexDefinition(pattern: IndexPattern(segments: [("a" as Path).encoded]), index: .value)
+        #expect(!isText { $0.setIndexes([index]) })
+        #expect(isText { $0.setIndexes([IndexDefinition(pattern: IndexPattern(), index: .child("k10001"))]) })
     }
 
     @Test("what the store does not have yet counts until it has it, frozen or not")

@@ -97,6 +97,61 @@ struct PreparedRowsTests {
         #expect(store.layer == nil)
     }
 
+    @Test("of children hide what a store has at the places of these, and nothing else", arguments: 0..<40)
+    func layersOfChildren(seed: UInt64) throws {
+        var trees = RandomTrees(seed: seed)
+        var (before, after): ([Path: CanonicalJSON], [Path: CanonicalJSON]) = ([:], [:])
+        var children: [Assignment] = []
+        for number in 0..<Int32(trees.pick([3, 40])) {
+            let path = ("b" as Path).appending(Path([Key(number)]))
+            if trees.chance(1, in: 2) { before[path] = CanonicalJSON(trees.tree(depth: 3).canonicalText) }
+            after[path] = before[path]
+            if trees.chance(1, in: 2) { continue }
+            let isLast = trees.chance(1, in: 3)
+            let value = isLast ? .null : CanonicalJSON(trees.tree(depth: 3).canonicalText)
+            after[path] = value.isNull ? nil : value
+            children.append(Assignment(target: WriteTarget(path: path), value: value))
+        }
+        let text = CanonicalJSON(children: children, of: "b")
+        if Self.packing.fits(text) || !text.hasAnyChild { return }
+        func rows(_ values: [Path: CanonicalJSON]) throws -> [Row] {
+            var values = values
+            (values["a"], values["c"]) = ("1", "2")
+            let rows = try values.flatMap { place in
+                try Self.storedRows(place.value, at: .root).map {
+                    Row(key: place.key.encoded + $0.key, value: $0.value)
+                }
+            }
+            return rows.sorted { $0.key.precedesBytewise($1.key) }
+        }
+        let store = LayeredStore(MemoryRowStore(rows: try rows(before)))
+        let prepared = PreparedRows(childrenIn: text, Self.packing)
+        store.put(PreparedChange(path: ("b" as Path).encoded, rows: prepared), generation: 1)
+        let expected = try rows(after)
+        for _ in 0..<40 {
+            let bounds = (0..<3).map { _ in trees.chance(1, in: 3) ? [0xFF] : trees.pick(expected).key }
+            let range = KeyRange(lower: trees.chance(1, in: 3) ? [] : bounds[0], upper: bounds[1])
+            guard range.lower.precedesBytewise(range.upper) else { continue }
+            for direction in [ScanDirection.ascending, .descending] {
+                let there = expected.filter { range.contains($0.key) }
+                let inOrder = direction == .ascending ? there : there.reversed()
+                let note: Comment = "seed \(seed) \(direction) \(range)"
+                #expect(try Self.collect(store.rows(from: range.lower, below: range.upper, direction)) == inOrder, note)
+                let keys = try store.rows(from: range.lower, below: range.upper, direction)
+                for row in inOrder { #expect(try keys.nextKey() == row.key, note) }
+                #expect(try keys.nextKey() == nil, note)
+                let count = Int.random(in: 0...inOrder.count, using: &trees.random)
+                let cursor = try store.rows(from: range.lower, below: range.upper, direction)
+                for _ in 0..<count { _ = try cursor.next() }
+                try cursor.seek(to: bounds[2])
+                let rest = inOrder[count...].filter {
+                    direction == .ascending ? !$0.key.precedesBytewise(bounds[2]) : $0.key.precedesBytewise(bounds[2])
+                }
+                #expect(try Self.collect(cursor) == rest, note)
+            }
+        }
+    }
+
     @Test("take little memory besides the text, however small the children are")
     func memory() {
         let text = (0..<50_000).map { #""k\#(1_000_000 + $0)":1"# }.joined(separator: ",")

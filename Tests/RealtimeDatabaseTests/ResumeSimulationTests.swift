@@ -103,6 +103,7 @@ struct ResumeSimulationTests {
                     switch generator.change() {
                     case .set(let assignment): .set(assignment.target, IncomingValue(json: assignment.value))
                     case .merge(let base, let assignments): .update(base: base, assignments.map(\.incoming))
+                    case .setChildren(of: let base, let children): .setChildren(base, IncomingValue(json: children))
                     }
                 requests.append(Request(connection: writer, number: 0, operation: operation))
             }

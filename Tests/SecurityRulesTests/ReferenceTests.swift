@@ -36,6 +36,18 @@ private struct Trees {
             })
     }
 
+    /// New values of children of one place, at least one of which gets any.
+    mutating func children() -> [Assignment] {
+        let base = path(0...2)
+        let keys = ReferenceRules.keys.compactMap { try? Key(validating: $0) }.shuffled(using: &random)
+        return keys.prefix(pick([1, 2, 3])).enumerated().map { index, key in
+            let value = index > 0 && pick([true, false]) ? Node.null : node(2 - base.depth)
+            let isKept = index > 0 || !value.isNull
+            return Assignment(
+                target: WriteTarget(path: base.appending(key)), value: isKept ? value.canonical : .init(bool: true))
+        }
+    }
+
     /// The assignments of one write: no place at or below another.
     mutating func assignments(_ before: Node) -> [Assignment] {
         var assignments: [Assignment] = []
@@ -77,11 +89,16 @@ struct ReferenceTests {
         let tree = WrittenTree()
         for step in 0..<40 {
             let before = trees.node(3)
-            let assignments = trees.assignments(before)
+            let isOfChildren = trees.pick([true, false, false])
+            let assignments = isOfChildren ? trees.children() : trees.assignments(before)
             let after = applying(assignments, to: before)
             let remains = applying(assignments.filter { $0.value.isNull }, to: before)
             let base = SpreadTree(before, spreadDepth: step % 4)
-            tree.write(assignments, over: base)
+            if isOfChildren, let parent = assignments[0].target.path.parent {
+                tree.write(childrenOf: parent, CanonicalJSON(children: assignments, of: parent), over: base)
+            } else {
+                tree.write(assignments, over: base)
+            }
             for _ in 0..<30 {
                 let path = trees.path(0...4)
                 let expected = after.value(at: path)
@@ -149,6 +166,13 @@ struct ReferenceTests {
                 #expect(write.isAllowed == rules.allowsWrite(assignments, scene), "write \(assignments) \(note)")
                 let explained = try judge.explain(.write(assignments), context, in: tree)
                 #expect(explained.verdict == write, "\(note)")
+                let children = trees.children()
+                if let parent = children[0].target.path.parent {
+                    let text = CanonicalJSON(children: children, of: parent)
+                    let one = try judge.decide(.write(children), context, in: tree)
+                    let other = try judge.decide(.writeChildren(of: parent, text), context, in: tree)
+                    #expect(one == other, "\(text) at \(parent) \(note)")
+                }
             }
         }
     }

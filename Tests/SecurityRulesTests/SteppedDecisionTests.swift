@@ -9,10 +9,8 @@ struct SteppedDecisionTests {
     /// Pauses as often as possible. Answers the number of pauses, too.
     private static func steps(_ scene: Scene, _ operation: RuleOperation, _ rules: String) throws -> (Explanation, Int)
     {
-        var assignments: [Assignment] = []
-        if case .write(let list) = operation { assignments = list }
         let judge = RulesJudge(try program(rules))
-        judge.begin(assignments, try scene.context(), in: MemoryTree(json(scene.data)))
+        judge.begin(operation, try scene.context(), in: MemoryTree(json(scene.data)))
         var pauses = 0
         while true {
             if let explanation = try judge.goOn(while: { false }) { return (explanation, pauses) }
@@ -42,6 +40,16 @@ struct SteppedDecisionTests {
         #expect(pauses >= 5)
     }
 
+    @Test("pauses among children that are written one by one")
+    func pausesAmongChildren() throws {
+        let write = RuleOperation.writeChildren(of: path("list"), json(Self.list(0..<100)))
+        let (explanation, pauses) = try Self.steps(Scene(auth: #"{"uid":"a"}"#), write, Self.rules)
+        #expect(explanation.verdict.isAllowed)
+        #expect(pauses >= 5)
+        let denied = RuleOperation.writeChildren(of: path("list"), json(Self.list(90..<200)))
+        #expect(try Self.steps(Scene(auth: #"{"uid":"a"}"#), denied, Self.rules).0.verdict.isAllowed == false)
+    }
+
     @Test("tells the rule that denies it, and no others", arguments: [nil, #"{"uid":"a"}"#])
     func denial(auth: String?) throws {
         let scene = Scene(auth: auth)
@@ -59,9 +67,9 @@ struct SteppedDecisionTests {
         let judge = RulesJudge(try program(Self.rules))
         let context = try Scene(auth: #"{"uid":"a"}"#).context()
         let tree = MemoryTree(.null)
-        judge.begin([assignment("list", Self.list(0..<100))], context, in: tree)
+        judge.begin(.write([assignment("list", Self.list(0..<100))]), context, in: tree)
         #expect(try judge.goOn(while: { false }) == nil)
-        judge.begin([assignment("list", Self.list(200..<201))], context, in: tree)
+        judge.begin(.write([assignment("list", Self.list(200..<201))]), context, in: tree)
         #expect(try judge.goOn(while: { true })?.verdict.isAllowed == false)
     }
 }

@@ -9,6 +9,7 @@ import RealtimeDatabase
 ///            | 2 count:n write…                                 on-disconnect writes
 ///            | 3 path:bytes                                     no such writes at and below a place
 ///            | 4 | 5                                            forfeit; the connection has ended
+///            | 6 flags:byte path:bytes value:bytes              children of a place, in one text; flags as of a write
 /// write      = flags:byte path:bytes value:bytes                1: of the priority, 2: with server values
 /// ```
 extension MessageWriter {
@@ -32,6 +33,9 @@ extension MessageWriter {
         case .cancelOnDisconnect(let path):
             add(byte: 3)
             add(path.encoded)
+        case .setChildren(let base, let children):
+            add(byte: 6)
+            add(WriteTarget(path: base), children)
         case .forfeit: add(byte: 4)
         case .disconnect: add(byte: 5)
         default: preconditionFailure("a request that every node does itself")
@@ -61,6 +65,9 @@ extension MessageReader {
         case 3: return .cancelOnDisconnect(try path())
         case 4: return .forfeit
         case 5: return .disconnect
+        case 6:
+            let write = try write()
+            return .setChildren(write.target.path, write.value)
         default: throw MalformedMessage()
         }
     }

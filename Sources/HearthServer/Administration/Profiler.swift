@@ -48,7 +48,11 @@ final class Profiler: RequestObserver {
         }
 
         mutating func add(_ change: Change) {
-            bytes += change.assignments.reduce(0) { $0 + Int64($1.value.bytes.count) }
+            switch change {
+            case .set(let assignment): bytes += Int64(assignment.value.bytes.count)
+            case .merge(_, let assignments): bytes += assignments.reduce(0) { $0 + Int64($1.value.bytes.count) }
+            case .setChildren(of: _, let children): bytes += Int64(children.bytes.count)
+            }
         }
 
         mutating func add(_ reply: Reply) {
@@ -203,7 +207,7 @@ extension Operation {
     fileprivate var name: (String, Path)? {
         switch self {
         case .set(let target, _, let expected, _): (expected == nil ? "set" : "transaction", target.path)
-        case .update(let base, _): ("update", base)
+        case .update(let base, _), .setChildren(let base, _): ("update", base)
         case .get(let path, let query, _): (query == nil ? "get" : "query", path)
         case .describe(let path, let page): (page.isCount ? "count" : "children", path)
         case .listen(let path, _, _, _): ("listen", path)

@@ -41,7 +41,7 @@ extension Operation {
     var place: Path? {
         switch self {
         case .set(let target, _, _, _): target.path
-        case .update(let base, _): base
+        case .update(let base, _), .setChildren(let base, _): base
         case .get(let path, _, _), .describe(let path, _), .listen(let path, _, _, _),
             .listenQuery(let path, _, _, _, _, _), .unlisten(let path), .cancelOnDisconnect(let path):
             path

@@ -122,10 +122,15 @@ struct DeliveryBuilder {
         _ change: Change, tag: Int64? = nil, position: [UInt8]? = nil, to groups: [GroupAddress]
     ) {
         let place: EncodedOutput.Place =
-            if case .set(let assignment) = change {
-                Self.frame(assignment, tag: tag, position: position, in: &pushes)
-            } else {
-                .whole(pushes.frame { Self.append(change, tag: tag, position: position, to: &$0) })
+            switch change {
+            case .set(let assignment): Self.frame(assignment, tag: tag, position: position, in: &pushes)
+            case .merge: .whole(pushes.frame { Self.append(change, tag: tag, position: position, to: &$0) })
+            case .setChildren(of: let base, let children):
+                pushes.frame(children) {
+                    ServerMessageWriter.appendMergeHead(base, to: &$0)
+                } tail: {
+                    ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &$0)
+                }
             }
         place.forEachRange { addRun($0, to: groups) { .push($0, run: $1) } }
     }
@@ -268,6 +273,10 @@ struct DeliveryBuilder {
         case .merge(let base, let assignments):
             ServerMessageWriter.appendMerge(
                 base: base, assignments.map { ($0.target, $0.value) }, tag: tag, position: position, to: &out)
+        case .setChildren(of: let base, let children):
+            ServerMessageWriter.appendMergeHead(base, to: &out)
+            out.append(contentsOf: children.bytes)
+            ServerMessageWriter.appendDataTail(tag: tag, position: position, to: &out)
         }
     }
 

@@ -48,6 +48,7 @@ enum EventStreamWriter {
         switch change {
         case .set(let assignment):
             if !assignment.target.isPriority { appendPut(assignment, at: path, position, to: &out) }
+        case .setChildren(of: let base, _): appendPatch(change.assignments, of: base, at: path, position, to: &out)
         case .merge(_, let assignments):
             let values = assignments.filter { !$0.target.isPriority }
             if let parent = values.first?.target.path.parent, path.contains(parent),

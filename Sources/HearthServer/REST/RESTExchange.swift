@@ -103,7 +103,8 @@ struct RESTExchange: Sendable {
         default:
             try conditions.refuseExpectation()
             guard !target.isPriority else { throw Self.priorityHasNoChildren }
-            (operation, action) = try RESTBody.update(body, at: target.path)
+            (operation, action) = try RESTBody.update(
+                &body, at: target.path, echoes: parameters.printing != .silent)
             wantsTag = false
             knownTag = nil
         }
@@ -219,7 +220,10 @@ enum RESTBody {
 
     /// An object sets what its keys name; null removes everything at the place, as the command line tools of Firebase
     /// ask (rest.md 1).
-    static func update(_ body: [UInt8], at base: Path) throws(RESTError) -> (Operation, RESTExchange.Action) {
+    /// Uses the body's memory if that is large.
+    static func update(
+        _ body: inout [UInt8], at base: Path, echoes: Bool
+    ) throws(RESTError) -> (Operation, RESTExchange.Action) {
         switch body.first(where: { !isWhiteSpace($0) }) {
         case nil: throw .noData
         case UInt8(ascii: "{"): break
@@ -231,13 +235,20 @@ enum RESTBody {
             let nothing = IncomingValue(json: .null)
             return (.set(WriteTarget(path: base), nothing), .patch(echo: nothing.json.bytes))
         }
+        let echo = echoes ? body : []
+        func action() -> RESTExchange.Action { .patch(echo: echoes ? JSONLayout(isPretty: false).text(echo) : []) }
         do throws(RequestError) {
+            if let (value, hasServerValues) = try WireAssignment.parseChildren(
+                using: &body, base: base, bytesMin: Database.largeBytesMin, countMin: Database.largeCountMin)
+            {
+                return (.setChildren(base, IncomingValue(json: value, hasServerValues: hasServerValues)), action())
+            }
             let entries = try body.span.bytes.withUnsafeBytes { (text) throws(RequestError) in
                 try WireAssignment.parse(text, base: base).map { ($0.target, IncomingValue($0)) }
             }
             let bytes = entries.reduce(0) { $0 + $1.1.json.bytes.count }
             if bytes > canonicalBytesMax { throw RequestError.value(JSONError(.textTooLong, at: 0)) }
-            return (.update(base: base, entries), .patch(echo: JSONLayout(isPretty: false).text(body)))
+            return (.update(base: base, entries), action())
         } catch {
             throw RESTError(error, in: body)
         }

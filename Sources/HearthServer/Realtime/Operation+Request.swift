@@ -7,7 +7,8 @@ extension Operation {
     init(_ request: ClientRequest) {
         switch request {
         case .put(let entry, let hash): self = .set(entry.target, IncomingValue(entry), expecting: hash)
-        case .merge(let base, let entries): self = .update(base: base, entries.map { ($0.target, IncomingValue($0)) })
+        case .merge(let base, let entries):
+            self = Operation.update(base: base, entries.map { ($0.target, IncomingValue($0)) }).asText
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
         case .find(let path, let query, _): self = .get(path, query: query)

@@ -48,6 +48,11 @@ struct IndexTrie {
         return nodes.contains { !$0.indexes.isEmpty || !$0.isLeaf } ? nodes : nil
     }
 
+    /// Whether children of a place, or anything below them, can have entries.
+    func hasCollections(atOrBelow path: Path) -> Bool {
+        !isEmpty && walk(path) { _, _ in }.contains { !$0.indexes.isEmpty || !$0.isLeaf }
+    }
+
     /// Calls `body` with the indexes of each proper ancestor of a path and the segment that leads on, and answers the
     /// nodes of the path itself.
     @discardableResult

@@ -162,6 +162,12 @@ struct ListenerTrie {
 
     func query(_ query: Query, at path: Path) -> LiveQuery? { place(at: path)?.queries[query] }
 
+    /// All queries at a place that somebody listens to.
+    func queries(at path: Path) -> [LiveQuery] {
+        if queriesCount == 0 { return [] }
+        return place(at: path).map { Array($0.queries.values) } ?? []
+    }
+
     mutating func add(_ live: LiveQuery) {
         let place = makePlace(at: live.path)
         queriesMade += 1
@@ -277,7 +283,16 @@ struct ListenerTrie {
                 found.append((place, path, [assignment]))
             }
         }
-        for assignment in change.assignments {
+        if case .setChildren(of: let base, let text) = change {
+            var isWritten = false
+            Self.forEachPlace(below: place, at: base, of: text, text.range) { place, path, range in
+                if path.depth == base.depth + 1 { isWritten = range != nil }
+                guard isWritten, isWanted(place) else { return }
+                let part = range.map { text.part($0) } ?? .null
+                add(Assignment(target: WriteTarget(path: path), value: part), to: place, at: path)
+            }
+        }
+        for assignment in change.assignmentsOneByOne {
             var next: Place? = place
             let target = assignment.target.path
             // On the way to the target: the assignment as it is.

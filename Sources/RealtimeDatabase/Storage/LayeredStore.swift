@@ -2,18 +2,37 @@ import JSONTree
 import StorageErrors
 
 /// A store, and in front of it at most one large value that the store does not have yet: its rows hide whatever the
-/// store has at its place and below.
+/// store has at its place and below. Of children of a place, each hides what is at its own.
 final class LayeredStore: RowStore {
     let base: any RowStore
     /// The value, and the generation of changes that brings it to the store.
     private(set) var layer: (change: PreparedChange, generation: UInt64)?
+    /// Places at or above that of the layer, each with the generation that clears what the store has there.
+    private var cleared: [(key: [UInt8], generation: UInt64)] = []
+    private var appliedGeneration: UInt64 = 0
 
     init(_ base: any RowStore) { self.base = base }
 
-    func put(_ change: PreparedChange, generation: UInt64) { layer = (change, generation) }
+    /// - parameter cleared: for children of a place, of which the others stay: places at or above it, each with the
+    ///   generation that clears what the store has there. Until the store has no such rows any more, the others are
+    ///   known elsewhere, and it cannot be asked about them.
+    func put(
+        _ change: PreparedChange, generation: UInt64, cleared: [(key: [UInt8], generation: UInt64)] = []
+    ) {
+        layer = (change, generation)
+        self.cleared = cleared
+    }
+
+    /// What the store has at the place of the layer and below is obsolete.
+    private var isObsolete: Bool {
+        if cleared.isEmpty { return false }
+        let clearing = base.clearing
+        return cleared.contains { $0.generation > appliedGeneration || clearing.contains($0.key) }
+    }
 
     /// The store now has everything up to this generation.
     func applied(_ generation: UInt64) {
+        appliedGeneration = generation
         if let layer, layer.generation <= generation { self.layer = nil }
     }
 
@@ -35,23 +54,31 @@ final class LayeredStore: RowStore {
         guard let change = layer?.change, lower.precedesBytewise(change.range.upper),
             change.path.precedesBytewise(upper)
         else { return try base.rows(from: lower, below: upper, direction) }
-        return Cursor(base, change, KeyRange(lower: lower, upper: upper), direction)
+        let hidesAll = !change.isOfChildren || isObsolete
+        return Cursor(base, change, hidesAll: hidesAll, KeyRange(lower: lower, upper: upper), direction)
     }
 
     /// Reads the stretches before, of and behind the value one after the other.
     private final class Cursor: RowCursor {
         private let base: any RowStore
         private let change: PreparedChange
+        private let hidesAll: Bool
         private let direction: ScanDirection
         /// Those that are not read to their end, in the order of reading; the first one is that of `cursor`.
         private var stretches: ArraySlice<(range: KeyRange, isLayer: Bool)>
         private var cursor: (any RowCursor)?
 
-        init(_ base: any RowStore, _ change: PreparedChange, _ range: KeyRange, _ direction: ScanDirection) {
+        init(
+            _ base: any RowStore, _ change: PreparedChange, hidesAll: Bool, _ range: KeyRange,
+            _ direction: ScanDirection
+        ) {
             self.base = base
             self.change = change
+            self.hidesAll = hidesAll
             self.direction = direction
-            let layer = change.range
+            var layer = change.range
+            // The place has a row of its own, which is not about its children.
+            if change.isOfChildren { layer.lower.append(0) }
             let first = range.lower.precedesBytewise(layer.lower) ? layer.lower : range.lower
             let last = layer.upper.precedesBytewise(range.upper) ? layer.upper : range.upper
             let all = [
@@ -102,10 +129,13 @@ final class LayeredStore: RowStore {
         private func current() throws(StorageError) -> (any RowCursor)? {
             if let cursor { return cursor }
             guard let (range, isLayer) = stretches.first else { return nil }
-            cursor =
-                isLayer
-                ? change.rows.cursor(at: change.path, from: range.lower, below: range.upper, direction)
-                : try base.rows(from: range.lower, below: range.upper, direction)
+            if !isLayer {
+                cursor = try base.rows(from: range.lower, below: range.upper, direction)
+            } else if change.isOfChildren {
+                cursor = try ChildrenCursor(hidesAll ? nil : base, change, range, direction)
+            } else {
+                cursor = change.rows.cursor(at: change.path, from: range.lower, below: range.upper, direction)
+            }
             return cursor
         }
     }

@@ -12,6 +12,11 @@ package final class PreparedRows: Sendable {
     package let rowCount: Int
     /// Those of the value, if indexes concern it.
     let entries: PreparedEntries?
+    /// Of a text of children (``CanonicalJSON/childAssignments(of:)``): where each of them is. They replace what is at
+    /// their places; the others stay. A row that says null stands for a child that goes.
+    let members: MemberIndex?
+    /// Some children go.
+    let hasNulls: Bool
     private let blocks: [Block]
 
     /// Rows whose text lies side by side.
@@ -29,18 +34,28 @@ package final class PreparedRows: Sendable {
         self.init(value, packing, entries: nil)
     }
 
-    init(_ value: CanonicalJSON, _ packing: TreeRows.Packing, entries: PreparedEntries?) {
+    /// - parameter text: of children, at least one of which gets a value; larger than a row.
+    package convenience init(childrenIn text: CanonicalJSON, _ packing: TreeRows.Packing = TreeRows.Packing()) {
+        self.init(text, packing, entries: nil, members: MemberIndex(text, text.range))
+    }
+
+    init(
+        _ value: CanonicalJSON, _ packing: TreeRows.Packing, entries: PreparedEntries?, members: MemberIndex? = nil
+    ) {
         self.value = value
         self.entries = entries
+        self.members = members
         priority = value.priority
         var blocks: [Block] = []
         var pieces = CanonicalPieces(pieceBytesMax: packing.packedBytesMax)
         var rowCount = 0
+        var hasNulls = false
         value.bytes.withUnsafeBytes { text in
             var isDue = 0
             while true {
                 let before = pieces.offset >= isDue ? pieces : nil
-                guard pieces.next(text) != nil else { break }
+                guard let piece = pieces.next(text) else { break }
+                if text[piece.range.lowerBound] == UInt8(ascii: "n") { hasNulls = true }
                 rowCount += 1
                 if let before {
                     isDue = before.offset + Self.blockBytes
@@ -51,6 +66,14 @@ package final class PreparedRows: Sendable {
         }
         self.blocks = blocks
         self.rowCount = rowCount
+        self.hasNulls = hasNulls
+    }
+
+    /// Whether the text has a child of this encoded key.
+    func holdsChild(_ segment: UnsafeRawBufferPointer) -> Bool { members?.value(of: segment, in: value) != nil }
+
+    func holdsChild(_ child: Path, of parent: Path) -> Bool {
+        child.encoded.withUnsafeBytes { holdsChild($0.part(parent.encoded.count..<$0.count)) }
     }
 
     // MARK: Writing them out
@@ -58,6 +81,8 @@ package final class PreparedRows: Sendable {
     package var blockCount: Int { blocks.count }
 
     /// Visits the rows of a block in key order: the key relative to the value, and the text.
+    ///
+    /// Rows of a text of children say null for those that go.
     package func forEachRow(
         ofBlock block: Int,
         _ body: ([UInt8], UnsafeRawBufferPointer, _ isHeader: Bool) throws(StorageError) -> Void
@@ -71,6 +96,9 @@ package final class PreparedRows: Sendable {
             }
         }
     }
+
+    /// The key of the first row of a block, relative to the value; nil after the last one.
+    package func firstKey(ofBlock block: Int) -> [UInt8]? { block < blocks.count ? blocks[block].first : nil }
 
     // MARK: Reading
 
@@ -191,7 +219,8 @@ package final class PreparedRows: Sendable {
     }
 }
 
-/// A large value that has come to a place: everything at and below `path` is what its rows and entries say.
+/// A large value that has come to a place: everything at and below `path` is what its rows and entries say. Or children
+/// have: then that is true of each of them.
 package struct PreparedChange: Sendable {
     /// Encoded.
     package var path: [UInt8]
@@ -206,4 +235,13 @@ package struct PreparedChange: Sendable {
     }
 
     package var range: KeyRange { KeyRange(lower: path, upper: Path.subtreeEnd(of: path)) }
+
+    /// Whether only children that the rows are about are replaced.
+    package var isOfChildren: Bool { rows.members != nil }
+
+    /// The child of the place in which a key lies, which must be below the place.
+    package func child(of key: [UInt8]) -> KeyRange {
+        let lower = Array(key[..<Path(encoded: key).segmentEnd(from: path.count)])
+        return KeyRange(lower: lower, upper: Path.subtreeEnd(of: lower))
+    }
 }

@@ -18,6 +18,50 @@ extension TreeRows {
         store.put(PreparedChange(path: path.encoded, rows: rows, entries: entries), generation: generation)
     }
 
+    /// The node at `path`, which is spread then, as its ancestors are: its children stay as they are; a leaf goes, but
+    /// for its priority.
+    private func spreadNode(at path: Path) throws(StorageError) -> RowNode {
+        var place = try locate(path)
+        if place.used < path.encoded.count {
+            spread(place.node, along: path.dropFirst(bytes: place.used), keepingValue: true)
+            place = path.encoded.withUnsafeBytes { known($0) }
+        }
+        let node = place.node
+        if node.state == .spread { return node }
+        let clearedIn = node.clearedIn
+        change(node) { node in
+            if node.value.isLeaf || node.value.isNull {
+                node.state = .spread
+                node.isComplete = true
+                node.value = node.value.priority
+            } else {
+                spread(node)
+            }
+            node.clearedIn = clearedIn
+        }
+        return node
+    }
+
+    /// Makes children of the node at `path` what the rows say. As with ``attach(_:_:at:)``, everything that changed
+    /// before must be frozen. O(children of the node that are known).
+    func attach(_ rows: PreparedRows, childrenOf path: Path) throws(StorageError) {
+        let node = try spreadNode(at: path)
+        if rows.hasNulls { noteShrunk(node) }
+        change(node) { $0.isComplete = false }
+        var replaced: [RowNode] = []
+        node.children.forEach { child in
+            if child.segment.withUnsafeBytes(rows.holdsChild) { replaced.append(child) }
+        }
+        for child in replaced { cutOff(child) }
+        var cleared: [(key: [UInt8], generation: UInt64)] = []
+        var next: RowNode? = node
+        while let place = next {
+            if place.clearedIn > 0 { cleared.append((place.key, place.clearedIn)) }
+            next = place.parent
+        }
+        store.put(PreparedChange(path: path.encoded, rows: rows), generation: generation, cleared: cleared)
+    }
+
     /// The node at `path`, with nothing below it that is known; its ancestors are spread.
     private func renewed(at path: Path) throws(StorageError) -> RowNode {
         let parentEnd = path.encoded.count - path.lastSegmentCount
@@ -38,10 +82,12 @@ extension TreeRows {
 
     /// Gives the nodes on the way to a place inside a packed node rows of their own, and that place as well. What the
     /// store has below them is as obsolete as before: nothing, or in a range that an earlier generation clears.
-    private func spread(_ node: RowNode, along path: Path) {
+    private func spread(_ node: RowNode, along path: Path, keepingValue: Bool = false) {
         var clearedIn = node.clearedIn
-        // Something small stands for what comes.
-        change(node) { $0.value = $0.value.setting(CanonicalJSON(bool: true), at: path) }
+        if !keepingValue || !node.value.hasValue(at: path) {
+            // Something small stands for what comes.
+            change(node) { $0.value = $0.value.setting(CanonicalJSON(bool: true), at: path) }
+        }
         var node = node
         for segment in path.segments {
             if node.state == .packed { change(node) { spread($0) } }

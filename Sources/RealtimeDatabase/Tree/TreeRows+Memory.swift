@@ -42,6 +42,14 @@ extension TreeRows {
         return new
     }
 
+    /// Takes a node from its parent, which knows nothing of its place then, with everything below it. O(1).
+    func cutOff(_ node: RowNode) {
+        forget(node)
+        node.parent?.children.remove(node.segment)
+        node.parent = nil
+        cutOff.append(node)
+    }
+
     /// Whether a node is in the tree, and not in something that was cut off. O(depth).
     func holds(_ node: RowNode) -> Bool {
         var top = Unmanaged.passUnretained(node)

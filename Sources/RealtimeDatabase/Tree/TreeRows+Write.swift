@@ -118,7 +118,7 @@ extension TreeRows {
         }
     }
 
-    private func noteShrunk(_ node: RowNode) {
+    func noteShrunk(_ node: RowNode) {
         if node.state == .spread, !node.isShrunk {
             node.isShrunk = true
             shrunk.append(node)

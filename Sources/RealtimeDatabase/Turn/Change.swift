@@ -5,19 +5,36 @@ package enum Change: Hashable, Sendable {
     case set(Assignment)
     /// An atomic update: the targets are absolute and lie at or below `base`.
     case merge(base: Path, [Assignment])
+    /// The same for very many children of one place, in one text (``CanonicalJSON/childAssignments(of:)``). At least
+    /// one of them is not removed.
+    case setChildren(of: Path, CanonicalJSON)
 
     /// Everything that changes lies at or below it.
     package var base: Path {
         switch self {
         case .set(let assignment): assignment.target.path
-        case .merge(let base, _): base
+        case .merge(let base, _), .setChildren(of: let base, _): base
         }
     }
 
+    /// Takes memory for each child of a ``setChildren(of:_:)``.
     package var assignments: [Assignment] {
         switch self {
         case .set(let assignment): [assignment]
         case .merge(_, let assignments): assignments
+        case .setChildren(of: let base, let children): children.childAssignments(of: base)
+        }
+    }
+
+    /// None of a ``setChildren(of:_:)``.
+    var assignmentsOneByOne: [Assignment] { if case .setChildren = self { [] } else { assignments } }
+
+    /// Whether it sets one place.
+    var isSet: Bool {
+        switch self {
+        case .set: true
+        case .merge(_, let assignments): assignments.count == 1
+        case .setChildren: false
         }
     }
 

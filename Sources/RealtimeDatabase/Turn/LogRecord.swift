@@ -6,12 +6,14 @@ package import StorageErrors
 /// The operations have the sequence numbers `firstSequence`, `firstSequence + 1`, …. The body holds one operation after
 /// the other:
 /// ```
-/// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel
+/// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel,
+///                                                                            4 children
 /// set        = assignment
 /// merge      = base:bytes count:varint assignment…
 /// owe        = connection:varint count:varint assignment…                     wanted in this order when a connection
 ///                                                                            ends; its "uid" is all of `Principal.stored`
 /// cancel     = connection:varint path:bytes                                   not wanted any more at and below a place
+/// children   = path:bytes value:bytes                                         see CanonicalJSON.childAssignments(of:)
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
 /// ```
@@ -103,6 +105,12 @@ package struct LogRecord: Sendable {
             appendVarint(UInt(assignments.count))
             for assignment in assignments { append(assignment) }
             count += 1
+        case .setChildren(of: let base, let children):
+            body.append(4)
+            appendBytes(uid)
+            appendBytes(base.encoded)
+            append(children)
+            count += 1
         }
     }
 
@@ -136,11 +144,15 @@ package struct LogRecord: Sendable {
     private mutating func append(_ assignment: Assignment) {
         body.append(assignment.target.isPriority ? 1 : 0)
         appendBytes(assignment.target.path.encoded)
-        if let text = storedValue, stored == nil, text.text.isSameText(as: assignment.value) {
+        append(assignment.value)
+    }
+
+    private mutating func append(_ value: CanonicalJSON) {
+        if let text = storedValue, stored == nil, text.text.isSameText(as: value) {
             appendVarint(UInt(text.text.bytes.count))
             stored = (text, body.count)
         } else {
-            appendBytes(assignment.value.bytes)
+            appendBytes(value.bytes)
         }
     }
 
@@ -213,6 +225,10 @@ package struct LogRecord: Sendable {
                 let connection = UInt64(try word())
                 return Operation(
                     sequence: sequence, uid: uid, content: .cancelOwed(try path(), connection: connection))
+            case 4:
+                let base = try path()
+                let children = CanonicalJSON(trusted: try slice())
+                return Operation(sequence: sequence, uid: uid, content: .change(.setChildren(of: base, children)))
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
         }

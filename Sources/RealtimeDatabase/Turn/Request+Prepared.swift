@@ -16,6 +16,9 @@ package struct RowPreparation: Sendable {
         case .set(let target, var value, let expected, let echoes) where isWorthIt(for: request):
             value.rows = rows(of: value.json, at: target)
             return request.asking(.set(target, value, expecting: expected, echoes: echoes))
+        case .setChildren(let base, var children) where isWorthIt(for: request):
+            children.rows = PreparedRows(childrenIn: children.json, packing)
+            return request.asking(.setChildren(base, children))
         case .update(let base, var entries):
             guard let index = entries.firstIndex(where: { isLarge($0.target, $0.value, bytesMin, packing) }) else {
                 return request
@@ -47,6 +50,9 @@ extension Request {
         case .set(let target, var value, let expected, let echoes) where value.rows != nil:
             value.stored = text
             return asking(.set(target, value, expecting: expected, echoes: echoes))
+        case .setChildren(let base, var children):
+            children.stored = text
+            return asking(.setChildren(base, children))
         case .update(let base, var entries):
             guard let index = entries.firstIndex(where: { $0.value.rows != nil }) else { return self }
             entries[index].value.stored = text
@@ -61,6 +67,7 @@ extension Request {
     private var preparedValue: IncomingValue? {
         switch operation {
         case .set(_, let value, _, _): value.rows == nil ? nil : value
+        case .setChildren(_, let children): children.rows == nil ? nil : children
         case .update(_, let entries): entries.first { $0.value.rows != nil }?.value
         default: nil
         }
@@ -77,6 +84,9 @@ extension Operation {
     fileprivate func largeValue(_ bytesMin: Int, _ packing: TreeRows.Packing) -> CanonicalJSON? {
         switch self {
         case .set(let target, let value, _, _): isLarge(target, value, bytesMin, packing) ? value.json : nil
+        case .setChildren(let base, let children):
+            isLarge(WriteTarget(path: base), children, bytesMin, packing) && children.json.hasAnyChild
+                ? children.json : nil
         case .update(_, let entries): entries.first { isLarge($0.target, $0.value, bytesMin, packing) }?.value.json
         default: nil
         }

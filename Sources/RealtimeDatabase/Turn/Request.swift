@@ -116,6 +116,8 @@ package enum Operation: Sendable {
     case set(WriteTarget, IncomingValue, expecting: [UInt8]? = nil, echoes: Bool = false)
     /// Sets several places at or below `base` as one commit. Targets are absolute, none inside another.
     case update(base: Path, [(target: WriteTarget, value: IncomingValue)])
+    /// The same for very many children of one place, in one text (``CanonicalJSON/childAssignments(of:)``).
+    case setChildren(Path, IncomingValue)
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
     /// Describes the children of a node behind one of them, or only counts them.
@@ -158,6 +160,7 @@ extension Operation {
         switch self {
         case .set(_, let value, _, _): value.json.bytes.count
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
+        case .setChildren(_, let children): children.json.bytes.count
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
             .become, .relay, .forfeit, .disconnect:
@@ -170,6 +173,7 @@ extension Operation {
     fileprivate var isDemanding: Bool {
         switch self {
         case .set(_, let value, _, _): value.json.isLarge(Database.largeBytesMin)
+        case .setChildren: true
         case .update(_, let entries), .onDisconnect(let entries):
             entries.count >= 512 || entries.contains { $0.value.json.isLarge(Database.largeBytesMin) }
         default: false
@@ -181,8 +185,8 @@ extension Operation {
         switch self {
         case .get, .describe, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
-        case .update, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect, .become,
-            .relay, .forfeit, .disconnect, .explain:
+        case .update, .setChildren, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect,
+            .become, .relay, .forfeit, .disconnect, .explain:
             false
         }
     }
@@ -197,7 +201,7 @@ extension Operation {
 
     package var writes: Bool {
         switch self {
-        case .set, .update, .onDisconnect: true
+        case .set, .update, .setChildren, .onDisconnect: true
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
             .become, .relay, .forfeit, .disconnect, .explain:
             false

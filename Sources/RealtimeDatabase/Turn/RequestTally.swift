@@ -101,7 +101,7 @@ extension Operation {
     package var kind: RequestTally.Kind? {
         switch self {
         case .set(_, _, let expected, _): expected == nil ? .set : .transaction
-        case .update: .update
+        case .update, .setChildren: .update
         case .get(_, let query, _): query == nil ? .get : .query
         case .listen, .listenQuery: .listen
         case .unlisten, .unlistenQuery: .unlisten

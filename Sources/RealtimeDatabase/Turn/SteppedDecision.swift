@@ -15,7 +15,7 @@ final class SteppedDecision {
     private(set) var explanation: Explanation?
 
     init(
-        on request: Request, _ assignments: [Assignment], by program: RulesProgram, in tree: TreeRows, now: Int64,
+        on request: Request, _ write: RuleOperation, by program: RulesProgram, in tree: TreeRows, now: Int64,
         restarts: Int
     ) {
         connection = request.connection
@@ -23,7 +23,7 @@ final class SteppedDecision {
         judge = RulesJudge(program)
         self.tree = NotingTree(tree)
         self.restarts = restarts
-        judge.begin(assignments, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
+        judge.begin(write, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
     }
 
     /// A connection's requests are worked off in order, so at most one of its number can come.

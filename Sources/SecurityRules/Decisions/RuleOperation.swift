@@ -7,6 +7,9 @@ package enum RuleOperation: Sendable {
     /// All or nothing. Server values are resolved; no place lies at or below another one, but for priorities
     /// (Protocol.md 4.6).
     case write([Assignment])
+    /// The same for children of one place, in one text (``CanonicalJSON/childAssignments(of:)``). At least one of them
+    /// is not removed.
+    case writeChildren(of: Path, CanonicalJSON)
 }
 
 /// Who asks, and when.

@@ -17,6 +17,9 @@ package final class RulesJudge {
     /// Of the write that is decided: how many of its assignments were looked at, and where the last of them is being
     /// looked through.
     private var assignmentsSeen = 0
+    /// The next child of a write of children, and those after it.
+    private var nextChild: CanonicalJSON.Child?
+    private var children: CanonicalJSON.Children?
     private var descent: [Level] = []
     /// The rule that has denied it, with the levels of the place that it was asked for.
     private var broken: (rule: Int, depth: Int)?
@@ -41,8 +44,8 @@ package final class RulesJudge {
             evaluator.query = query
             enter(path)
             return try isGranted(.read) ? .allowed : .denied(Denial(kind: .read, place: path))
-        case .write(let assignments):
-            begin(assignments, context, in: tree)
+        case .write, .writeChildren:
+            begin(operation, context, in: tree)
             while !isDecided { if let denial = try look() { return .denied(denial) } }
             return .allowed
         }
@@ -73,6 +76,7 @@ package final class RulesJudge {
     private func rest() {
         evaluator.forget()
         descent.removeAll(keepingCapacity: true)
+        (nextChild, children) = (nil, nil)
         broken = nil
         walk.removeAll(keepingCapacity: true)
         grants.removeAll(keepingCapacity: true)
@@ -157,12 +161,21 @@ package final class RulesJudge {
 
     /// Begins to decide a write, which ``goOn(while:)`` does in steps. Until it has answered, the tree must not change
     /// where it was asked, and nothing else can be decided.
-    package func begin(_ assignments: [Assignment], _ context: RuleContext, in tree: any RuleTree) {
-        let byteCount = assignments.reduce(0) { $0 + $1.value.bytes.count }
-        evaluator.begin(context, in: tree, writing: byteCount)
-        evaluator.query = nil
-        evaluator.after.write(assignments, over: tree)
+    package func begin(_ write: RuleOperation, _ context: RuleContext, in tree: any RuleTree) {
         assignmentsSeen = 0
+        switch write {
+        case .read: preconditionFailure("a read is decided at once")
+        case .write(let assignments):
+            let byteCount = assignments.reduce(0) { $0 + $1.value.bytes.count }
+            evaluator.begin(context, in: tree, writing: byteCount)
+            evaluator.after.write(assignments, over: tree)
+        case .writeChildren(of: let base, let text):
+            evaluator.begin(context, in: tree, writing: text.bytes.count)
+            evaluator.after.write(childrenOf: base, text, over: tree)
+            children = text.children
+            nextChild = children?.next()
+        }
+        evaluator.query = nil
     }
 
     /// Goes on until the write is decided, or until `mayGoOn` answers false: it is called after every few rules.
@@ -192,17 +205,31 @@ package final class RulesJudge {
 
     /// All that is written was looked at.
     private var isDecided: Bool {
-        descent.isEmpty && assignmentsSeen == evaluator.after.values.count + evaluator.after.priorities.count
+        descent.isEmpty && nextChild == nil
+            && assignmentsSeen == evaluator.after.values.count + evaluator.after.priorities.count
     }
 
     /// Looks at the next child of what is looked through, or at the next assignment. They are in path order, so that
     /// neighbours share most of their way.
     private func look() throws(RuleTreeError) -> Denial? {
         if !descent.isEmpty { return try lookAtNextChild() }
+        if let child = nextChild, let written = evaluator.after.children {
+            nextChild = children?.next()
+            var segment: [UInt8] = []
+            child.appendSegment(to: &segment)
+            let path = written.base + segment
+            evaluator.after.children?.current = (segment, child.value)
+            let isNull = written.text.isNull(child.value)
+            return try denial(of: Path(encoded: path), carrying: isNull ? nil : child.children)
+        }
         let (values, priorities) = (evaluator.after.values, evaluator.after.priorities)
         let index = assignmentsSeen
         assignmentsSeen += 1
-        return try denial(of: index < values.count ? values[index] : priorities[index - values.count])
+        if index >= values.count {
+            return try denial(of: priorities[index - values.count].target.path, carrying: nil)
+        }
+        let (path, value) = (values[index].target.path, values[index].value)
+        return try denial(of: path, carrying: value.isNull ? nil : value.children)
     }
 
     /// Asks the rules that deny a write once more, and tells what they came to.
@@ -218,19 +245,22 @@ package final class RulesJudge {
         return Explanation(verdict: .denied(denial), rules: steps ?? [])
     }
 
-    private func denial(of assignment: Assignment) throws(RuleTreeError) -> Denial? {
-        enter(assignment.target.path)
-        guard try isGranted(.write) else { return Denial(kind: .write, place: assignment.target.path) }
+    /// - parameter children: of the value that the place gets; nil if it gets none.
+    private func denial(
+        of path: Path, carrying children: CanonicalJSON.Children?
+    ) throws(RuleTreeError) -> Denial? {
+        enter(path)
+        guard try isGranted(.write) else { return Denial(kind: .write, place: path) }
         // At the place and above it, unless the whole node is gone.
-        let isSurelyThere = !assignment.target.isPriority && !assignment.value.isNull
+        let isSurelyThere = children != nil
         for depth in min(validated, walk.count)..<walk.count {
             guard let rule = program.rule(.validate, at: walk[depth]) else { continue }
             let isThere = try isSurelyThere ? true : exists(depth: depth)
             if isThere, try !holds(rule, depth) { return denial(by: rule, depth) }
         }
         validated = walk.count
-        guard isSurelyThere, walk.count == evaluator.ends.count + 1, let place = walk.last else { return nil }
-        if program.validatesBelow(place) { descend(into: assignment.value.children, at: place) }
+        guard let children, walk.count == evaluator.ends.count + 1, let place = walk.last else { return nil }
+        if program.validatesBelow(place) { descend(into: children, at: place) }
         return nil
     }
 

@@ -12,6 +12,16 @@ package struct IndexPattern: Hashable, Sendable {
         segments.map { $0.map { Path(encoded: $0).lastKey?.description ?? "" } ?? "$" }.joined(separator: "/")
     }
 
+    /// Whether a path is that of a place of the pattern, or lies below or above one.
+    package func concerns(_ path: Path) -> Bool {
+        var keys = path.segments
+        for segment in segments {
+            guard let range = keys.next() else { return true }
+            guard segment?.elementsEqual(path.encoded[range]) ?? true else { return false }
+        }
+        return true
+    }
+
     /// Reads what ``text`` gives.
     package init?(text: String) {
         segments = []

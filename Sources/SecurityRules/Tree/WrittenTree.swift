@@ -3,11 +3,13 @@ package import JSONTree
 /// A tree as it is after a write: `newData` (docs/rules.md 3.1). Nothing is copied; what the write leaves alone is
 /// looked up in the tree before it.
 package final class WrittenTree: RuleTree {
-    private var base: (any RuleTree)?
+    private(set) var base: (any RuleTree)?
     /// In path order. No place lies at or below another (Protocol.md 4.6).
     private(set) var values: [Assignment] = []
     /// In path order; none is at or below a place of `values`.
     private(set) var priorities: [Assignment] = []
+    /// What the write sets instead: children of one place.
+    var children: WrittenChildren?
     /// How many of the values before each index are no deletions.
     private var made: [Int] = []
     /// Of places above many deletions: whether anything is left there. So a write of many is not looked through again
@@ -20,7 +22,7 @@ package final class WrittenTree: RuleTree {
     private var prioritised: [Int: RuleTreeValue] = [:]
 
     private struct WideObject: Hashable {
-        /// The index of its value.
+        /// The index of its value; 0 for the text of children.
         let value: Int
         /// Where it begins in the value's text.
         let start: Int
@@ -48,9 +50,16 @@ package final class WrittenTree: RuleTree {
         if priorities.count > 1 { priorities.sort { $0.target.path < $1.target.path } }
     }
 
+    /// The same for children of one place, in one text.
+    func write(childrenOf place: Path, _ text: CanonicalJSON, over base: any RuleTree) {
+        write([], over: base)
+        children = WrittenChildren(base: place.encoded, text: text)
+    }
+
     /// Lets go of the tree and of the values.
     func forget() {
         base = nil
+        children = nil
         values.removeAll(keepingCapacity: true)
         priorities.removeAll(keepingCapacity: true)
         made.removeAll(keepingCapacity: true)
@@ -67,6 +76,7 @@ package final class WrittenTree: RuleTree {
 
     /// Without the priorities that the write assigns.
     private func value(at path: UnsafeRawBufferPointer) throws(RuleTreeError) -> RuleTreeValue {
+        if let children { return try value(at: path, after: children) }
         let index = firstAssignment(atOrBehind: path)
         if index < values.count, values[index].target.path.encoded.count == path.count,
             Self.contains(path, values[index])
@@ -95,6 +105,7 @@ package final class WrittenTree: RuleTree {
     ) throws(RuleTreeError) {
         let base = try self.base?.value(at: path) ?? .nothing
         let path = path.withUnsafeBytes { [UInt8]($0) }
+        if let children { return try forEachChild(of: path, base, after: children, body) }
         var isStopped = false
         // The children that were there before, unless the write took them.
         try forEachChild(of: base, at: path) { (segment) throws(RuleTreeError) in
@@ -136,25 +147,33 @@ package final class WrittenTree: RuleTree {
         let json = values[index].value
         let place = values[index].target.path.encoded
         guard place.withUnsafeBytes(path.starts) else { return nil }
-        var (start, range) = (place.count, json.range)
+        let range = self.range(of: path.part(place.count..<path.count), in: json, json.range, ofValue: index)
+        return range.map { .text(json, $0) } ?? .nothing
+    }
+
+    /// Where the value at a relative path stands in the one whose text is `range`. The texts of one write have numbers.
+    func range(
+        of path: UnsafeRawBufferPointer, in json: CanonicalJSON, _ range: Range<Int>, ofValue number: Int
+    ) -> Range<Int>? {
+        var (start, range) = (0, range)
         while start < path.count {
             let end = Path.segmentEnd(in: path, from: start)
             let segment = path.part(start..<end)
             let inner =
                 range.count < MemberIndex.bytesMin
                 ? json.range(ofEncoded: segment, in: range)
-                : members(of: range, ofAssignment: index).value(of: segment, in: json)
-            guard let inner else { return .nothing }
+                : members(of: range, in: json, ofValue: number).value(of: segment, in: json)
+            guard let inner else { return nil }
             (start, range) = (end, inner)
         }
-        return .text(json, range)
+        return range
     }
 
     /// Every child of a wide object is looked for, if rules ask about every child.
-    private func members(of range: Range<Int>, ofAssignment index: Int) -> MemberIndex {
-        let object = WideObject(value: index, start: range.lowerBound)
+    func members(of range: Range<Int>, in json: CanonicalJSON, ofValue number: Int) -> MemberIndex {
+        let object = WideObject(value: number, start: range.lowerBound)
         if let known = wide[object] { return known }
-        let members = MemberIndex(values[index].value, range)
+        let members = MemberIndex(json, range)
         wide[object] = members
         return members
     }
@@ -186,7 +205,7 @@ package final class WrittenTree: RuleTree {
     }
 
     /// Visits the encoded keys of the children that a value of the base has.
-    private func forEachChild(
+    func forEachChild(
         of value: RuleTreeValue, at path: [UInt8], _ body: ([UInt8]) throws(RuleTreeError) -> Bool
     ) throws(RuleTreeError) {
         switch value {

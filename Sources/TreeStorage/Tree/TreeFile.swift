@@ -29,7 +29,8 @@ package import StorageErrors
 /// The rows of a large value and its index entries are written in transactions of their own, before the one that takes
 /// the file to its sequence number (``writeSome(of:)``). Until then its range has a greater stamp than they, so they
 /// are dead; the last transaction gives the range their stamp, and they live. After a crash in between the file is at
-/// the operation before the large one, but has nothing at its place, and the log has the operation.
+/// the operation before the large one, but has nothing at its place, and the log has the operation. Children of a place
+/// that are written in this way live at once: after a crash the file may have some of them.
 ///
 /// This object writes, on the applier's thread. ``makeReader()`` and ``makeSnapshot()`` give objects that read.
 package final class TreeFile: @unchecked Sendable {
@@ -93,7 +94,7 @@ package final class TreeFile: @unchecked Sendable {
         try verify()
         let stamp = stamp + 1
         try transaction { () throws(StorageError) in
-            if let writing {
+            if let writing, !writing.change.isOfChildren {
                 try rows.show(writing.range, from: writing.replaces ? writing.stamp : nil)
                 if writing.change.entries != nil {
                     try entries.show(writing.range, from: writing.replacesEntries ? writing.stamp : nil)
@@ -116,7 +117,7 @@ package final class TreeFile: @unchecked Sendable {
         }
         self.stamp = stamp
         self.sequence = sequence
-        if let writing {
+        if let writing, !writing.change.isOfChildren {
             endHiding()
             let lower = writing.range.lower
             // The range may have been cleared again by the same changes.
@@ -212,6 +213,8 @@ package final class TreeFile: @unchecked Sendable {
         let replacesEntries: Bool
         /// Blocks that are written, of rows and then of entries.
         var blocks = 0
+        /// Of children of a place: the last one that was begun.
+        var child = KeyRange(lower: [], upper: [])
 
         var blockCount: Int { change.rows.blockCount + (change.entries?.blockCount ?? 0) }
     }
@@ -234,7 +237,7 @@ package final class TreeFile: @unchecked Sendable {
         }
         guard let large = changes.large else { return false }
         guard var writing else {
-            try beginWriting(large, changes)
+            if large.isOfChildren { try beginWriting(childrenOf: large) } else { try beginWriting(large, changes) }
             return true
         }
         guard writing.blocks < writing.blockCount else { return false }
@@ -253,7 +256,14 @@ package final class TreeFile: @unchecked Sendable {
                     }
                     continue
                 }
+                let replaces = large.isOfChildren ? try holdsRows(at: writing.blocks, of: large) : false
                 try large.rows.forEachRow(ofBlock: writing.blocks) { (key, text, isHeader) throws(StorageError) in
+                    if large.isOfChildren, !writing.child.contains(large.path + key) {
+                        writing.child = large.child(of: large.path + key)
+                        if replaces { try rows.clear(writing.child, sequence: writing.stamp) }
+                        // The child goes.
+                        if text.first == UInt8(ascii: "n") { return }
+                    }
                     if isHeader {
                         let header = RowValue.header(priority: CanonicalJSON(trusted: Array(text)))
                         try rows.put(large.path + key, writing.stamp, header.encoded)
@@ -267,6 +277,24 @@ package final class TreeFile: @unchecked Sendable {
         }
         self.writing = writing
         return writing.blocks < writing.blockCount
+    }
+
+    /// Whether there are rows where the children are that a block has rows of.
+    private func holdsRows(at block: Int, of large: PreparedChange) throws(StorageError) -> Bool {
+        guard let first = large.rows.firstKey(ofBlock: block) else { return false }
+        let last = large.rows.firstKey(ofBlock: block + 1).map { large.child(of: large.path + $0).upper }
+        let range = KeyRange(lower: large.child(of: large.path + first).lower, upper: last ?? large.range.upper)
+        return try rows.holdsRows(in: range)
+    }
+
+    /// Begins to write children of a place. They are written where they are seen at once: whoever reads has them in
+    /// front of the store, and after a crash the log has them.
+    private func beginWriting(childrenOf large: PreparedChange) throws(StorageError) {
+        let stamp = stamp + 1
+        try transaction { () throws(StorageError) in try meta.set("stamp", Int64(stamp)) }
+        self.stamp = stamp
+        writing = LargeValueWriting(
+            change: large, range: large.range, stamp: stamp, replaces: false, replacesEntries: false)
     }
 
     /// Hides what is at the place of a large value. What the changes take from indexes goes as well: the log brings it

@@ -84,6 +84,8 @@ struct DatabaseBench {
             "push \(words(assignment)) to \(groups.count)" + words(position)
         case .push(.merge(let base, let assignments), let position, let groups):
             "push \(base) \(assignments.map(words).joined(separator: ", ")) to \(groups.count)" + words(position)
+        case .push(.setChildren(of: let base, let children), let position, let groups):
+            "push children of \(base) \(children) to \(groups.count)" + words(position)
         case .pushQuery(let push, _): "push \(push.form) \(words(push))"
         case .initialQuery(_, let push): "initial \(push.form) \(words(push))"
         case .missed(_, let update, _):

@@ -52,10 +52,18 @@ final class MemoryRowStore: RowStore {
         if let large = rowChanges.large {
             // Before all others, so that these can clear some of its rows.
             defer { changes += 1 }
-            stored.removeSubrange(index(of: large.range.lower)..<index(of: large.range.upper))
+            if !large.isOfChildren {
+                stored.removeSubrange(index(of: large.range.lower)..<index(of: large.range.upper))
+            }
+            var child = KeyRange(lower: [], upper: [])
             for block in 0..<large.rows.blockCount {
                 try? large.rows.forEachRow(ofBlock: block) { (key, text, isHeader) throws(StorageError) in
                     let text = CanonicalJSON(trusted: Array(text))
+                    if large.isOfChildren, !child.contains(large.path + key) {
+                        child = large.child(of: large.path + key)
+                        stored.removeSubrange(index(of: child.lower)..<index(of: child.upper))
+                        if text.isNull { return }
+                    }
                     let row = Row(
                         key: large.path + key, value: isHeader ? .header(priority: text) : .subtree(text))
                     stored.insert(StoredRow(row: row, change: changes), at: index(of: row.key))

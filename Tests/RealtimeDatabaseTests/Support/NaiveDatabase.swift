@@ -68,6 +68,7 @@ struct NaiveDatabase {
                 assign(Assignment(target: target, value: before.resolve(value, at: target.path, now: now)))
             }
             return .done
+        case .setChildren(let base, let children): return run(.update(base: base, children.entries(of: base)), now: now)
         case .get(let path, nil, _): return .value(tree.value(at: path))
         case .get(let path, let query?, needsIndex: _): return .value(selection(query, at: path))
         // What is there in short has tests of its own.

@@ -89,6 +89,10 @@ struct StepGenerator {
             let json = trees.pick([step, #"{".priority":{".sv":"timestamp"},".value":{".sv":{"increment":0.5}}}"#])
             return .set(WriteTarget(path: path()), IncomingValue(json: json, hasServerValues: true), echoes: true)
         case 7...8:
+            if trees.chance(1, in: 2) {
+                let (base, children) = children()
+                return .setChildren(base, IncomingValue(json: children))
+            }
             guard case .merge(let base, let assignments) = merge() else { return .update(base: .root, []) }
             return .update(base: base, assignments.map(\.incoming))
         case 9: return .get(path())
@@ -147,9 +151,13 @@ struct StepGenerator {
         return QueryBound(value, isInclusive: trees.chance(1, in: 2))
     }
 
-    /// A set, or a merge of targets none of which is inside another.
+    /// A set, a merge of targets none of which is inside another, or children of one place.
     mutating func change() -> Change {
-        trees.chance(1, in: 2) ? .set(assignment(below: .root)) : merge()
+        if trees.chance(1, in: 3) {
+            let (base, children) = children()
+            if children.hasAnyChild { return .setChildren(of: base, children) }
+        }
+        return trees.chance(1, in: 2) ? .set(assignment(below: .root)) : merge()
     }
 
     private mutating func merge() -> Change {
@@ -167,6 +175,22 @@ struct StepGenerator {
         return .merge(base: base, assignments)
     }
 
+    /// Children of a place, in one text.
+    private mutating func children() -> (base: Path, CanonicalJSON) {
+        let base = trees.chance(1, in: 2) ? path() : queriedPath()
+        var children: [Path: CanonicalJSON] = [:]
+        for _ in 0..<trees.pick([1, 2, 4, 8]) {
+            children[base.appending(trees.pick(keys[min(base.depth, keys.count - 1)]))] = value()
+        }
+        let list = children.map { Assignment(target: WriteTarget(path: $0.key), value: $0.value) }
+        return (base, CanonicalJSON(children: list, of: base))
+    }
+
+    private mutating func attachChildren() -> TreeRowsMachine.Step {
+        let (base, children) = children()
+        return .attachChildren(base, children)
+    }
+
     private mutating func assignment(below base: Path) -> Assignment {
         let path = trees.chance(1, in: 4) ? base : base.appending(self.path())
         guard trees.chance(1, in: 5) else { return Assignment(target: WriteTarget(path: path), value: value()) }
@@ -180,7 +204,8 @@ struct StepGenerator {
     mutating func step() -> TreeRowsMachine.Step {
         switch Int.random(in: 0..<20, using: &trees.random) {
         case 0...6: .set(path(), value())
-        case 7...8: .attach(path(), value())
+        case 7: .attach(path(), value())
+        case 8: attachChildren()
         case 9...10:
             .setPriority(path(), priority())
         case 11...12: .read(path())

@@ -9,6 +9,8 @@ struct TreeRowsMachine {
         case set(Path, CanonicalJSON)
         /// The same, as text in front of the store if it can be; what changed before is frozen.
         case attach(Path, CanonicalJSON)
+        /// Sets children of a place in the same way; nulls go.
+        case attachChildren(Path, CanonicalJSON)
         case setPriority(Path, CanonicalJSON)
         case read(Path)
         case exists(Path)
@@ -62,6 +64,15 @@ struct TreeRowsMachine {
                     try rows.set(value, at: path)
                 }
                 model = model.setting(value, at: path)
+            case .attachChildren(let path, let text):
+                let children = text.childAssignments(of: path)
+                if rows.canAttach, !packing.fits(text), text.hasAnyChild {
+                    try freeze()
+                    try rows.attach(PreparedRows(childrenIn: text, packing), childrenOf: path)
+                } else {
+                    for child in children { try rows.set(child.value, at: child.target.path) }
+                }
+                for child in children { model = model.setting(child.value, at: child.target.path) }
             case .setPriority(let path, let priority): try setPriority(priority, at: path)
             case .read(let path): check(path)
             case .exists(let path):

@@ -34,11 +34,13 @@ final class DatabaseOnDisk {
         }
     }
 
-    /// Runs turns; answers their records, which are not in the log yet.
+    /// Runs turns, for which the rows of large values are made beforehand; answers their records, which are not in the
+    /// log yet.
     func process(_ turns: [[Operation]]) -> [LogRecord] {
         let connection = ConnectionID(loop: 0, kind: .http, serial: 1)
         return turns.compactMap { turn in
-            database.process(turn.map { Request(connection: connection, number: 0, operation: $0) }, now: now)
+            let requests = turn.map { Request(connection: connection, number: 0, operation: $0) }
+            return database.process(requests.map(database.preparation.prepared), now: now)
         }
     }
 
@@ -131,7 +133,8 @@ struct TurnGenerator {
         for index in 0..<Int32(3) {
             entries.append((WriteTarget(path: base.appending(Key(index))), IncomingValue(json: value())))
         }
-        return .update(base: base, entries)
+        let update = Operation.update(base: base, entries)
+        return trees.chance(1, in: 2) ? update : update.asText(childrenOf: base) ?? update
     }
 
     mutating func turns(_ count: Int) -> [[Operation]] {
