@@ -38,6 +38,8 @@ package struct DatabaseScheduler: ~Copyable {
     var isReplaced = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
     var hasMoreToPrune = false
+    /// The part with which the next step begins.
+    var nextPart = StepPart.background
     /// The next step was asked for, and has not come.
     var isStepDue = false
     /// The same for a freeze.

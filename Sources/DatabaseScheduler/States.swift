@@ -98,6 +98,31 @@ enum LargeWrite {
     case ready(Request)
 }
 
+/// What a step of the database does, in the order in which the parts take their turn.
+enum StepPart: CaseIterable {
+    /// Telling listeners of queries, a scan or the making of an index: the first of these that is due.
+    case background
+    case expiry
+    case trim
+    case follow
+    case decide
+    /// Small requests.
+    case turn
+    case large
+
+    var next: StepPart {
+        switch self {
+        case .background: .expiry
+        case .expiry: .trim
+        case .trim: .follow
+        case .follow: .decide
+        case .decide: .turn
+        case .turn: .large
+        case .large: .background
+        }
+    }
+}
+
 /// The making of indexes, in steps.
 enum Building {
     case possible
