@@ -6,6 +6,7 @@
 # make lint       check the formatting
 # make smoke      start the release binary and use it once
 # make test-outside  build a package that depends on this one (Tests/Outside), and run it against the release binary
+# make docs       build the documentation of HearthClient and HearthAdmin with DocC; warnings are errors
 # make deb        build a Debian package with the Swift runtime in it: .build/packages
 # make dist       the same program as a tarball with checksums
 # make image      an image of the Debian package with buildah (see Containerfile)
@@ -34,7 +35,7 @@ MINUTES ?= 30
 ASAN_SECONDS ?= 900
 
 .PHONY: .build/static/hearth run run-cluster test test-asan test-outside build lint test-console smoke deb dist image test-image installation-drill quick-drill
-.PHONY: test-proxies
+.PHONY: test-proxies docs
 .PHONY: sizing rolling-restart scrape-cost check-monitoring fuzz soak bench examples format packages
 
 run: build
@@ -69,6 +70,9 @@ smoke: build
 
 test-outside: build
 	scripts/test-outside $(HEARTH) $(SWIFT)
+
+docs: packages
+	scripts/docs $(SWIFT)
 
 deb: .build/static/hearth
 	scripts/make-deb .build/static/hearth .build/packages

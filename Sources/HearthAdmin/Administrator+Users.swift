@@ -69,6 +69,7 @@ extension Administrator {
     /// dictionary removes them.
     ///
     /// - parameter claims: at most 1,000 characters as JSON, no reserved names such as `sub`.
+    /// - parameter uid: the user.
     /// - throws: `claimsTooLarge`, `invalidClaims`; as ``user(uid:)``.
     public func setCustomClaims(_ claims: [String: DatabaseValue], of uid: String) async throws(AdminError) {
         let text = try Self.claimsText(claims)

@@ -25,6 +25,7 @@ public final class Administrator: Sendable {
     /// An administrator with a key, at the server that the key names.
     ///
     /// - parameter keyFile: the path of the key. A file that others may read is refused.
+    /// - parameter options: time limits, certificates, project and tenant.
     /// - throws: `invalidKey`, `invalidURL`.
     public convenience init(keyFile: String, options: AdminOptions = AdminOptions()) throws(AdminError) {
         let text: [UInt8]?
@@ -40,6 +41,7 @@ public final class Administrator: Sendable {
     /// An administrator with a key, at the server that the key names.
     ///
     /// - parameter key: the text of the key, for programs that do not keep it in a file.
+    /// - parameter options: time limits, certificates, project and tenant.
     /// - throws: `invalidKey`, `invalidURL`.
     public convenience init(key: [UInt8], options: AdminOptions = AdminOptions()) throws(AdminError) {
         let account: ServiceAccountKey
@@ -56,6 +58,7 @@ public final class Administrator: Sendable {
     /// so this is never for production.
     ///
     /// - parameter url: `http://127.0.0.1:9000`, for example.
+    /// - parameter options: time limits, certificates, project and tenant.
     /// - throws: `invalidURL`.
     public convenience init(developmentURL url: String, options: AdminOptions = AdminOptions()) throws(AdminError) {
         try self.init(try HTTPRequests.url(url), nil, options: options, connection: try options.connection)

@@ -38,6 +38,7 @@ public final class IDTokenVerifier: Sendable {
     /// - parameters:
     ///   - url: the server, as its clients reach it: `https://db.example.com`.
     ///   - projectID: the project of the server (`--project`).
+    ///   - options: time limits and certificates.
     /// - throws: `invalidURL`.
     public convenience init(url: String, projectID: String, options: AdminOptions = AdminOptions()) throws(AdminError) {
         let http = try HTTPRequests(
@@ -56,6 +57,7 @@ public final class IDTokenVerifier: Sendable {
 
     /// Verifies a token: signature, project, and times. Asks the server only for keys that are not known yet.
     ///
+    /// - parameter token: the ID token that the app has sent.
     /// - parameter checkRevoked: whether to ask the server as well if the session goes on. A token of a user who was
     ///   deleted or disabled, or whose sessions were ended, is otherwise valid until it expires, an hour at most.
     /// - throws: `invalidToken`, `tokenExpired`; `unavailable`, `cancelled`; with `checkRevoked` also `sessionEnded`,

@@ -42,7 +42,9 @@ public enum EmailAuthProvider {
 /// Tokens of other providers, which the program has from them.
 public enum OAuthProvider {
     /// - parameter providerID: as the operator has set it up: `google.com`, `apple.com`, `oidc.campus`, …
+    /// - parameter idToken: the ID token, for providers of OpenID Connect.
     /// - parameter rawNonce: the nonce whose SHA-256 is in the ID token, if there is one.
+    /// - parameter accessToken: the access token, for providers that give one.
     public static func credential(
         withProviderID providerID: String, idToken: String?, rawNonce: String? = nil, accessToken: String? = nil
     ) -> AuthCredential {

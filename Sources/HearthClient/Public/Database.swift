@@ -94,8 +94,8 @@ public final class Database: Sendable {
     deinit { end() }
 
     /// Ends the connection and the thread. What was not answered fails, observers are cancelled, and further use fails
-    /// with `disconnected`. Writes that were sent may still take effect; ``waitForPendingWrites()`` before this waits
-    /// for them.
+    /// with `disconnected`. Writes that were sent may still take effect; ``waitForPendingWrites(timeout:)`` before this
+    /// waits for them.
     ///
     /// Returns when all of that has happened, and values and writes are in ``DatabaseOptions/persistenceFile``, which
     /// another database may use from then on.

@@ -36,6 +36,8 @@ extension DatabaseQueryable {
     /// that were removed come first, then those that were added or moved, then those that changed, each in the query's
     /// order, then the value.
     ///
+    /// - parameter type: the kind of events.
+    /// - parameter block: called with the value, or the child that the event is about.
     /// - parameter cancel: called once if the server refuses, or later revokes, the right to read, or if the query
     ///   makes no sense.
     @discardableResult

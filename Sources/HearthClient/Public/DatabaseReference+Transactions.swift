@@ -9,7 +9,9 @@ import WireProtocol
 /// A later plain write of this client to the same place ends a transaction that was not sent, with `overridden`. One
 /// that was sent when the connection is lost ends with `disconnected`: it may have taken effect.
 extension DatabaseReference {
+    /// - parameter block: changes the value, and says whether the change is to be made.
     /// - parameter completion: an error or nil, whether the change was made, and the value then.
+    /// - parameter withLocalEvents: whether observers see the change before the server has confirmed it.
     public func runTransactionBlock(
         _ block: @escaping @Sendable (inout MutableData) -> TransactionResult,
         andCompletionBlock completion: (@Sendable (DatabaseError?, Bool, DataSnapshot?) -> Void)? = nil,

@@ -19,6 +19,7 @@ public final class LiveList<Item: Identifiable> {
     private let make: @MainActor (DataSnapshot) -> Item?
     private let isBefore: ((Item, Item) -> Bool)?
 
+    /// - parameter query: the children that the items are made of.
     /// - parameter make: makes an item of a child; nil for a child that is to be left out.
     /// - parameter isBefore: the order; nil for that of the query.
     public init(
