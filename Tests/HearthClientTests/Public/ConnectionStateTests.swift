@@ -6,12 +6,19 @@ import TestSupport
 import Testing
 
 @Suite("A database that cannot connect says so", .timeLimit(.minutes(15)))
-struct ConnectionStateTests {
-    /// Attempts are far apart: what is told is told of the first one.
+final class ConnectionStateTests {
+    private let caches: TestFolder
+    private var databases = 0
+
+    init() throws { caches = try TestFolder() }
+
+    /// A database that keeps its values: its calls are told of a failure that lasts, whichever attempt they wait for.
     private func open(_ url: String, _ configure: (inout DatabaseOptions) -> Void = { _ in }) throws -> Database {
+        databases += 1
         var options = DatabaseOptions.patient
-        options.reconnectDelayMin = .seconds(3600)
-        options.reconnectDelayMax = .seconds(3600)
+        options.reconnectDelayMin = .milliseconds(20)
+        options.reconnectDelayMax = .milliseconds(20)
+        options.persistenceFile = "\(caches.path)/\(databases)"
         configure(&options)
         return try Database(url: url, options: options)
     }
@@ -43,6 +50,7 @@ struct ConnectionStateTests {
             // The fourth attempt is told to those that wait then, the next ones to others.
             options.reconnectDelayMin = .milliseconds(100)
             options.reconnectDelayMax = .milliseconds(100)
+            options.persistenceFile = nil
         }
         #expect(database.connectionState == .offline)
         // A location for each: what is written in one would be known to those that read it.
@@ -178,7 +186,10 @@ struct ConnectionStateTests {
                     // Three connections break before an answer.
                     if count.withLock({ $0 }) > 3 { peer.answer(to: text) } else { peer.stream.close() }
                 }))
-        let database = try open(server.urlText) { $0.reconnectDelayMin = .milliseconds(1) }
+        let database = try open(server.urlText) { options in
+            options.reconnectDelayMin = .milliseconds(1)
+            options.persistenceFile = nil
+        }
         try await database.reference().setValue(1)
 
         let folder = try TestFolder()
