@@ -12,16 +12,17 @@ struct Room {
 
 let rooms: [Room] = [
     Room(name: "Bytes"),
+    Room(name: "System", uses: ["CLinux"]),
     Room(name: "JSONTree", uses: ["Bytes"]),
     Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"]),
     Room(name: "HTTPCodec", uses: ["Bytes"]),
     Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"]),
     Room(name: "JSONWebTokens", uses: ["Bytes", "JSONTree", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["Bytes", "JSONTree"]),
-    Room(name: "EventLoop", uses: ["CLinux", "COpenSSL"]),
+    Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
     Room(name: "EtcdMessages", uses: ["Bytes", "JSONWebTokens"]),
     Room(
-        name: "EtcdGateway", uses: ["EtcdMessages", "HTTPCodec", "EventLoop"]),
+        name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
     Room(name: "SQLite", uses: ["StorageErrors", "CSQLite"], testsUse: nil),
     Room(
@@ -38,17 +39,18 @@ let rooms: [Room] = [
     Room(
         name: "ClusterNode",
         uses: [
-            "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages", "EtcdGateway", "StorageErrors",
+            "System", "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdMessages", "EtcdGateway",
+            "StorageErrors",
             "RealtimeDatabase", "DatabaseScheduler", "ReplicatedLog", "TreeStorage",
         ]),
     Room(
         name: "Identity",
-        uses: ["Bytes", "JSONWebTokens", "StorageErrors", "EventLoop", "SQLite", "COpenSSL", "CCrypt"],
+        uses: ["Bytes", "System", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
         testsUse: ["JSONTree"]),
     Room(
         name: "HearthServer",
         uses: [
-            "CLinux", "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
+            "CLinux", "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
             "TreeStorage",
             "ClusterNode", "Identity", "CConsole", "CZlib",
@@ -56,17 +58,18 @@ let rooms: [Room] = [
     Room(
         name: "HearthClient",
         uses: [
-            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop",
             "StorageErrors", "SQLite",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
     Room(
-        name: "HearthAdmin", uses: ["HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
+        name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
         testsUse: ["Bytes", "Identity", "HearthServer", "TreeStorage"]),
     Room(
         name: "HearthShell",
         uses: [
-            "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient", "CLibedit",
+            "System", "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient",
+            "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
@@ -125,14 +128,14 @@ let exampleTargets: [Target] =
                     "TestSupport",
                     "HearthClient", "HearthServer",
                     "HearthAdmin", "Identity",
-                    "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
+                    "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
     ]
 
 /// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in
 /// rooms.
-let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
+let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "System", "EventLoop", "JSONWebTokens", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(
         name: "ThreadsService", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Service",
@@ -191,13 +194,13 @@ let package = Package(
         .testTarget(name: "TidyTests", swiftSettings: settings),
         .target(
             name: "TestSupport",
-            dependencies: ["JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
+            dependencies: ["System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
             dependencies: [
-                "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
+                "System", "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
             ],

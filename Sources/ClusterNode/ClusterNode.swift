@@ -1,12 +1,13 @@
 import EtcdGateway
 import EtcdMessages
-package import EventLoop
+import EventLoop
 import JSONWebTokens
 package import RealtimeDatabase
 import ReplicatedLog
 package import StorageErrors
 import Synchronization
 package import DatabaseScheduler
+package import System
 package import TreeStorage
 
 /// This process as a node of a cluster: its lease in etcd, its name, and the logs of its databases.

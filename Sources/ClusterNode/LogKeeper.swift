@@ -1,11 +1,11 @@
 import DatabaseScheduler
 import EtcdGateway
 import EtcdMessages
-import EventLoop
 import RealtimeDatabase
 import ReplicatedLog
 import StorageErrors
 import Synchronization
+import System
 
 /// Carries out what ``ReplicatedLog`` decides for one database: a thread that decides, one that calls etcd, and
 /// one that watches it.

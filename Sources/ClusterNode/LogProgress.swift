@@ -1,8 +1,8 @@
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
 import StorageErrors
 import Synchronization
+import System
 
 /// What the keeper of a log and the thread that commits to it tell each other.
 final class LogProgress: Sendable {

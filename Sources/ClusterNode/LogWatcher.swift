@@ -1,8 +1,8 @@
 import EtcdGateway
 import EtcdMessages
-import EventLoop
 import ReplicatedLog
 import Synchronization
+import System
 
 /// The thread that watches the log of one database in etcd.
 final class LogWatcher: Sendable {

@@ -1,6 +1,7 @@
 import EtcdMessages
 package import EventLoop
 import Synchronization
+import System
 
 /// The members of one etcd cluster, and how they are reached. Any thread; each thread that calls has an
 /// ``EtcdClient``.

@@ -1,3 +1,5 @@
+import System
+
 extension EventLoop {
     /// Makes a stream of a connected, non-blocking socket, which from now on belongs to the loop. Only on the loop's
     /// thread. The handler's `opened` follows.

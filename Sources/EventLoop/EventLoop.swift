@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+package import System
 
 /// One thread that waits for sockets, timers and work posted by other threads, and runs what they call for.
 ///

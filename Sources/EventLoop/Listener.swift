@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+package import System
 
 /// A listening socket. One loop accepts and hands the connections to all loops of a group in turn.
 package final class Listener: @unchecked Sendable, Pollable {

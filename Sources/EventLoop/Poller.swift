@@ -1,4 +1,5 @@
 import CLinux
+import System
 
 /// What the system says about a descriptor.
 struct Readiness: OptionSet {

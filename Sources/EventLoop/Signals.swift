@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+package import System
 
 /// What the process does about signals.
 package enum Signals {

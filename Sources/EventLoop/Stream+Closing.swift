@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 
 extension Stream {
     /// Closes gracefully: what is staged is sent, the peer is told of the end and given time to end too, all within

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 
 /// What an outgoing connection needs until it is made.
 final class ConnectAttempt {

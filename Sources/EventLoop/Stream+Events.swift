@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import System
 
 extension Stream: Pollable {
     func ready(_ readiness: Readiness) {

@@ -1,3 +1,5 @@
+import System
+
 extension Stream {
     /// What is left of a connection between two loops.
     private final class Parcel: @unchecked Sendable {

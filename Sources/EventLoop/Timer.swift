@@ -1,3 +1,5 @@
+import System
+
 /// A deadline on a loop. Only the loop's thread may touch it; made by `EventLoop.makeTimer`.
 ///
 /// Moving the deadline further away, which is what every message of a healthy connection does, costs two stores: the

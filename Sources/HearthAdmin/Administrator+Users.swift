@@ -1,7 +1,7 @@
-import EventLoop
 import HTTPCodec
 public import HearthClient
 package import JSONWebTokens
+import System
 
 /// Users (accounts.md 4).
 extension Administrator {

@@ -1,6 +1,7 @@
 package import EventLoop
 package import JSONTree
 import Synchronization
+import System
 package import WireProtocol
 
 /// One connection to a database, from the server's hello to its end. It does not come back by itself, and keeps nothing

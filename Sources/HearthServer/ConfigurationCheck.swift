@@ -4,6 +4,7 @@ import EventLoop
 import Glibc
 import Identity
 import SecurityRules
+import System
 import TreeStorage
 
 /// Finds out what would keep a server from starting, or should be thought about, without changing anything: for

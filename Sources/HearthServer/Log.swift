@@ -1,8 +1,8 @@
 import CLinux
-import EventLoop
 import Glibc
 import JSONWebTokens
 import Synchronization
+import System
 
 /// The server's log: one line per event, written whole by one system call.
 ///

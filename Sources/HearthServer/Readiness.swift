@@ -1,6 +1,7 @@
 import RealtimeDatabase
 import Synchronization
 import StorageErrors
+import System
 
 /// Whether the server takes all requests at the moment, for load balancers and monitors. Any thread.
 final class Readiness: Sendable {

@@ -1,7 +1,8 @@
 import ClusterNode
-package import EventLoop
+import EventLoop
 import Glibc
 import Synchronization
+package import System
 
 extension Server {
     /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.

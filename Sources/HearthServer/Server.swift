@@ -7,6 +7,7 @@ import JSONTree
 import RealtimeDatabase
 import SecurityRules
 import Synchronization
+import System
 import TreeStorage
 package import StorageErrors
 

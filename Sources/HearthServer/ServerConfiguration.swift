@@ -1,6 +1,7 @@
 package import ClusterNode
 package import DatabaseScheduler
 package import EventLoop
+import System
 package import TreeStorage
 
 /// Everything that can be set when a server is started.

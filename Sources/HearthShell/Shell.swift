@@ -2,6 +2,7 @@ package import EventLoop
 import Glibc
 import HearthClient
 import Synchronization
+package import System
 
 /// Runs a shell: commands from a terminal, a script, or the command line.
 package final class Shell: Sendable {

@@ -2,6 +2,7 @@ package import EventLoop
 package import HearthClient
 import JSONTree
 import JSONWebTokens
+import System
 import WireProtocol
 
 /// Asks whoever sits in front of the shell.

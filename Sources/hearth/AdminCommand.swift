@@ -1,8 +1,8 @@
-import EventLoop
 import Glibc
 import HearthServer
 import HearthShell
 import Identity
+import System
 import TreeStorage
 
 extension Command {

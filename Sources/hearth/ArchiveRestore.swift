@@ -5,6 +5,7 @@ import HearthClient
 import HearthServer
 import HearthShell
 import Synchronization
+import System
 import TreeStorage
 
 /// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at

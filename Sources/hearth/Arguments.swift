@@ -1,6 +1,7 @@
 import Glibc
 import HearthServer
 import HearthShell
+import System
 
 /// Why a command line is wrong: one line for people.
 struct UsageError: Error {

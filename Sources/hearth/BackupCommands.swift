@@ -1,7 +1,7 @@
-import EventLoop
 import Glibc
 import HearthServer
 import HearthShell
+import System
 import TreeStorage
 
 extension Command {

@@ -5,6 +5,7 @@ import HearthAdmin
 import HearthClient
 import HearthShell
 import Synchronization
+import System
 
 /// Runs a command against a server: makes the connection, waits for the command, turns errors into lines and exit
 /// codes.

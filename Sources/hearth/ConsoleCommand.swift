@@ -1,6 +1,7 @@
 import HearthClient
 import HearthShell
 import HearthServer
+import System
 
 extension Command {
     static let console = Command(

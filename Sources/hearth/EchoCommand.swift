@@ -1,6 +1,7 @@
 import EventLoop
 import HearthServer
 import HearthShell
+import System
 
 extension Command {
     static let echo = Command(

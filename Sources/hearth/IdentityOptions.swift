@@ -1,5 +1,6 @@
 import HearthServer
 import Identity
+import System
 
 extension IdentityConfiguration {
     /// What the options of `hearth serve` say about accounts.

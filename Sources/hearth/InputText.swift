@@ -2,6 +2,7 @@ import Glibc
 import HearthServer
 import HearthShell
 import JSONTree
+import System
 import WireProtocol
 
 /// JSON given on the command line, or on standard input where the word is `-`.

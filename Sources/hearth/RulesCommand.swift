@@ -1,8 +1,8 @@
-import EventLoop
 import HearthServer
 import HearthShell
 import JSONTree
 import SecurityRules
+import System
 
 extension Command {
     static let rules = Command(

@@ -1,10 +1,10 @@
-import EventLoop
 import HTTPCodec
 import HearthClient
 import HearthShell
 import JSONTree
 import JSONWebTokens
 import SecurityRules
+import System
 
 /// What `hearth rules explain` asks: would this operation be allowed, and why?
 struct RulesQuestion {

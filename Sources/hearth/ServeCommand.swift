@@ -5,6 +5,7 @@ import EventLoop
 import HearthServer
 import HearthShell
 import Identity
+import System
 import TreeStorage
 
 extension Command {

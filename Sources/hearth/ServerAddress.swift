@@ -3,6 +3,7 @@ import HearthClient
 import HearthServer
 import JSONTree
 import HearthShell
+import System
 
 /// The options that say which database a command talks to, where in it, and as whom.
 struct ServerAddress {

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HearthServer
 import HearthShell
+import System
 
 /// Runs commands of the shell in this process, with a loop and a session of their own.
 struct ShellRun {

@@ -3,6 +3,7 @@ import JSONTree
 import RealtimeDatabase
 import ReplicatedLog
 import Synchronization
+import System
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import EtcdMessages
 import EventLoop
+import System
 import TestSupport
 import Testing
 

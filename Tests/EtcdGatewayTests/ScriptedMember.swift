@@ -4,6 +4,7 @@ import Testing
 
 @testable import EtcdGateway
 @testable import EventLoop
+@testable import System
 
 /// A member of etcd that says what a test wants: for each connection a list of answers, one for each request.
 final class ScriptedMember: Sendable {

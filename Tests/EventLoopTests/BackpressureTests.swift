@@ -1,5 +1,7 @@
 import EventLoop
 import Glibc
+import System
+import TestSupport
 import Testing
 
 @Suite("Back-pressure")

@@ -1,5 +1,7 @@
 import EventLoop
 import Synchronization
+import System
+import TestSupport
 import Testing
 
 @Suite("An event loop")

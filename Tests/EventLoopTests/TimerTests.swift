@@ -1,4 +1,5 @@
 import EventLoop
+import System
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Bytes
-import EventLoop
 import HearthAdmin
 import HearthClient
 import JSONWebTokens
+import System
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import EventLoop
 @testable import HearthClient
+import System
 import Testing
 
 @Suite("Signs of life")

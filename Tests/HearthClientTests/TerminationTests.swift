@@ -1,6 +1,6 @@
-import EventLoop
 import Glibc
 import HearthClient
+import System
 import TestSupport
 import Testing
 

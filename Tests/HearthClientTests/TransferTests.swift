@@ -1,9 +1,9 @@
-import EventLoop
 import Glibc
 import HearthClient
 import HearthServer
 import JSONTree
 import Synchronization
+import System
 import TestSupport
 import Testing
 import TreeStorage

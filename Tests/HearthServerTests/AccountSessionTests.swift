@@ -1,8 +1,8 @@
 import Bytes
-import EventLoop
 import Identity
 import JSONTree
 import JSONWebTokens
+import System
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import EventLoop
+import System
 import TestSupport
 import Testing
 import TreeStorage

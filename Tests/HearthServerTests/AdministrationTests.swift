@@ -1,10 +1,11 @@
-import Bytes
 import EventLoop
+import Bytes
 import Glibc
 import HearthServer
 import JSONWebTokens
 import Identity
 import JSONTree
+import System
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import EventLoop
 import Identity
 import JSONWebTokens
+import System
 import Testing
 
 /// A service account whose key a server believes.

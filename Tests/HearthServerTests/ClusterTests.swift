@@ -1,8 +1,8 @@
 import ClusterNode
 import EtcdGateway
-import EventLoop
 import HTTPCodec
 import HearthServer
+import System
 import TestSupport
 import Testing
 

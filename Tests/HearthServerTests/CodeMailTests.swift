@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import EventLoop
+@testable import System
 @testable import HearthServer
 
 /// Where a command leaves mails.

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTPCodec
 import JSONWebTokens
+import System
 import TestSupport
 import Testing
 

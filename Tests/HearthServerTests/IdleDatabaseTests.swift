@@ -1,10 +1,10 @@
 import DatabaseScheduler
-import EventLoop
 import Glibc
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
 import SQLite
+import System
 import TestSupport
 import Testing
 import TreeStorage

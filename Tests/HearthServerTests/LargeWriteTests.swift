@@ -1,6 +1,6 @@
-import EventLoop
 import JSONTree
 import Synchronization
+import System
 import TestSupport
 import Testing
 

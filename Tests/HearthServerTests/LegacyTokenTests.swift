@@ -1,8 +1,8 @@
-import EventLoop
 import Glibc
 import HearthServer
 import JSONTree
 import JSONWebTokens
+import System
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import DatabaseScheduler
 import EventLoop
 import JSONTree
+import System
 import TestSupport
 import Testing
 import TreeStorage
@@ -301,6 +302,12 @@ import TreeStorage
             let isRight = push == #"{"t":"d","d":{"a":"d","b":{"p":"big","d":\#(value),"t":\#(tag)}}}"#
             try #require(isRight, "\(tag): \(push?.prefix(80) ?? "the end")")
         }
+    }
+
+    @Test("requests get a quarter of the memory, within reason")
+    func requestMemorySize() {
+        #expect(RequestMemory.bytesMax(of: .max) == 1 << 30 && RequestMemory.bytesMax(of: 16 << 30) == 1 << 30)
+        #expect(RequestMemory.bytesMax(of: 1 << 30) == 256 << 20 && RequestMemory.bytesMax(of: 1) == 16 << 20)
     }
 
     @Test("memory for requests is free again when nobody needs it")

@@ -1,7 +1,7 @@
-import EventLoop
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
+import System
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import DatabaseScheduler
 import EventLoop
 import HTTPCodec
 import JSONTree
+import System
 import TestSupport
 import Testing
 import TreeStorage
@@ -140,7 +141,7 @@ struct ProtocolDocumentTests {
             ("bytes of these paths", [Database.owedBytesMax]),
             ("unanswered requests of a connection", [connection.requestsWaitingMax]),
             ("bytes of these requests; a read", [connection.requestBytesMax]),
-            ("bytes of these requests, of all", [Memory.requestBytes(of: .max)]),
+            ("bytes of these requests, of all", [RequestMemory.bytesMax(of: .max)]),
             ("listeners of a connection", [configuration.databaseLimits.listenersMax]),
             ("bytes waiting for a client, before", [stream.highWater, stream.lowWater]),
             ("bytes waiting for a client |", [connection.outboundBytesMax]),

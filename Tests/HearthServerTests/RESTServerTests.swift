@@ -1,6 +1,6 @@
-import EventLoop
 import HearthServer
 import JSONTree
+import System
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import HTTPCodec
+import System
 @testable import HearthServer
 import RealtimeDatabase
 import Testing

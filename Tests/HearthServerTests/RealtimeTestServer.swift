@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HearthServer
+import System
 import Testing
 
 /// A server of a test's own on loopback, ended with it, with a data folder that goes too.

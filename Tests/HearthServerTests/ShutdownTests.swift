@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import System
 @testable import HearthServer
 import JSONTree
 import RealtimeDatabase

@@ -1,8 +1,8 @@
-import EventLoop
 import Glibc
 import HearthServer
 import Identity
 import JSONWebTokens
+import System
 import TestSupport
 import Testing
 

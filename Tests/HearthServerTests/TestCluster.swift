@@ -1,10 +1,11 @@
+import EventLoop
 import ClusterNode
 import EtcdGateway
 import EtcdMessages
-import EventLoop
 import Glibc
 import HearthServer
 import ReplicatedLog
+import System
 import TestSupport
 import Testing
 

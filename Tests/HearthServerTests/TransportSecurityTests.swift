@@ -1,5 +1,6 @@
 import EventLoop
 import Synchronization
+import System
 import TestSupport
 import Testing
 

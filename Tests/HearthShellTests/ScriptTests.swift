@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HearthServer
 import Synchronization
+import System
 import TestSupport
 import Testing
 

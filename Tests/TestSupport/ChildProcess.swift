@@ -1,6 +1,6 @@
-package import EventLoop
 import Glibc
 import Synchronization
+package import System
 
 /// A process that a test has started. A thread waits for its end and collects it at once: the library that runs the
 /// tests watches for ended processes too, and spins as long as one is left uncollected.

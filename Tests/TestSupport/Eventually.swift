@@ -1,4 +1,4 @@
-import EventLoop
+import System
 
 /// Why a test stopped waiting.
 package struct WaitedInVain: Error, CustomStringConvertible {

@@ -1,5 +1,5 @@
-import EventLoop
 import JSONWebTokens
+import System
 
 /// What the nodes of a cluster share, so that each knows that it talks to another one.
 package struct ClusterSecret: Sendable {

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import System
 
 /// The end of a connection at a node that wants a copy of a database. For a thread that waits.
 final class CopyReceiver {

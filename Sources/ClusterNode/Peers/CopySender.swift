@@ -1,4 +1,5 @@
 import EventLoop
+import System
 
 /// Sends copies of databases to other nodes: at most a few at a time, and not so fast that clients notice. On the
 /// thread of the links' loop.

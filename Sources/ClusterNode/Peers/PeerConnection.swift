@@ -1,4 +1,5 @@
 import EventLoop
+import System
 
 /// A connection between two nodes: the handshake, then frames with codes. On the thread of its loop.
 ///

@@ -1,6 +1,7 @@
 import EventLoop
 import RealtimeDatabase
 import ReplicatedLog
+import System
 
 /// The thread of a node's links to other nodes, and its listener for theirs.
 final class PeerHub: Sendable {

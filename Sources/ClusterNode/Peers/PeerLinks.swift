@@ -2,6 +2,7 @@ import EventLoop
 import RealtimeDatabase
 import ReplicatedLog
 import StorageErrors
+import System
 
 /// What links between nodes have for the databases of this node.
 struct PeerDelegate: Sendable {

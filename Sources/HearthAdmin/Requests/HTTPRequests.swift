@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import HearthClient
 import JSONWebTokens
+import System
 
 /// HTTP requests to one server, one connection for each.
 final class HTTPRequests: Sendable {

@@ -1,6 +1,6 @@
-import EventLoop
 import HearthClient
 import JSONWebTokens
+import System
 
 /// The claims of a custom token (accounts.md 11).
 struct CustomTokenClaims {

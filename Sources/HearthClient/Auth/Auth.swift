@@ -1,5 +1,6 @@
 import EventLoop
 import Synchronization
+import System
 
 /// Who uses the program: signing up, in and out, at a server's endpoints for accounts.
 ///

@@ -1,4 +1,4 @@
-import EventLoop
+import System
 
 /// Who is signed in.
 struct SavedSession: Sendable {

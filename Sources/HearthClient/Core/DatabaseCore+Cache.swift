@@ -1,5 +1,6 @@
 import EventLoop
 import JSONTree
+import System
 import WireProtocol
 
 /// What is kept on disk. Values are saved a moment after they changed, writes at once.

@@ -1,5 +1,5 @@
-import EventLoop
 import JSONTree
+import System
 import WireProtocol
 
 extension DatabaseCore {

@@ -1,6 +1,7 @@
 import EventLoop
 import JSONTree
 import Synchronization
+import System
 import WireProtocol
 
 /// A database as its clients see it, on its loop: the sync tree, the connection, and what waits for it.

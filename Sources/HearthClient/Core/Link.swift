@@ -1,4 +1,5 @@
 import EventLoop
+import System
 import WireProtocol
 
 /// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives

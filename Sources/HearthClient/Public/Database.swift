@@ -1,6 +1,7 @@
 import EventLoop
 import JSONTree
 import Synchronization
+import System
 import WireProtocol
 
 /// A database on a server, seen by one client: one connection, which comes back by itself, and everything that is

@@ -1,6 +1,6 @@
-import EventLoop
 import Identity
 import Synchronization
+import System
 
 /// Something that an operator wants to look up after an attack: who got in, who tried, and who changed what decides
 /// about it. Its fields hold no password, token or code.

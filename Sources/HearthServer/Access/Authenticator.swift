@@ -1,10 +1,10 @@
-import EventLoop
 import Identity
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
 import Synchronization
+import System
 
 /// Finds out whose a credential is.
 struct Authenticator: Sendable {

@@ -1,10 +1,10 @@
-import EventLoop
 import Glibc
 import Identity
 import JSONTree
 import RealtimeDatabase
 import SecurityRules
 import Synchronization
+import System
 import TreeStorage
 
 /// The rules and settings of all databases: those of the server's files, except for databases that were given their
@@ -210,25 +210,5 @@ extension RulesProgram {
     private func letsNobody(_ operation: RuleOperation) -> Bool {
         let nobody = RuleContext(auth: nil, now: 0)
         return (try? RulesJudge(self).decide(operation, nobody, in: MemoryTree(.null)))?.isAllowed ?? false
-    }
-}
-
-/// What tells a file from one that has replaced it, or was written since.
-struct FileStamp: Equatable, Sendable {
-    private let device: UInt64
-    private let inode: UInt64
-    private let size: Int64
-    private let seconds: Int
-    private let nanoseconds: Int
-
-    /// Nil when there is no such file.
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        size = Int64(status.st_size)
-        seconds = status.st_mtim.tv_sec
-        nanoseconds = status.st_mtim.tv_nsec
     }
 }

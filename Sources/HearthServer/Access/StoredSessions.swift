@@ -1,8 +1,8 @@
-import EventLoop
 import Identity
 import JSONWebTokens
 import RealtimeDatabase
 import Synchronization
+import System
 
 /// Whether users of an earlier process still have their accounts and tokens, by what a database has kept of them: what
 /// rules see as `auth`.

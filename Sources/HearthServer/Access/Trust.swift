@@ -1,6 +1,6 @@
-import EventLoop
 import Identity
 import JSONWebTokens
+import System
 import TreeStorage
 
 /// The keys of a server, and whom it believes: what the database and the accounts share.

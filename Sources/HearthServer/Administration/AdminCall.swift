@@ -5,6 +5,7 @@ import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
 import SecurityRules
+import System
 
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are
 /// theirs.

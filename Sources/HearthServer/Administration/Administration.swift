@@ -4,6 +4,7 @@ import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
 import Synchronization
+import System
 import TreeStorage
 import WireProtocol
 

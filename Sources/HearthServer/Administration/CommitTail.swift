@@ -1,7 +1,7 @@
-import EventLoop
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
+import System
 import WireProtocol
 
 /// Tells the watchers of a database what was committed, once it is durable. It exists only while there are watchers;

@@ -2,6 +2,7 @@ import EventLoop
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
+import System
 
 /// Where a session came from.
 struct SessionOrigin {

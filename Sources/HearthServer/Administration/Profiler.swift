@@ -1,7 +1,7 @@
-import EventLoop
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
+import System
 import WireProtocol
 
 /// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While

@@ -1,8 +1,9 @@
-import Identity
 import EventLoop
+import Identity
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
+import System
 import WireProtocol
 
 /// What comes of an administrator's request: JSON text, or why not.

@@ -1,6 +1,6 @@
-import EventLoop
 import Glibc
 import Identity
+import System
 package import TreeStorage
 
 /// The part of an archive that belongs to no database: copies of the accounts, keys, rules and settings of a data

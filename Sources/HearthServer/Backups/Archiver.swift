@@ -1,6 +1,6 @@
-import EventLoop
 import RealtimeDatabase
 import Synchronization
+import System
 package import TreeStorage
 
 /// The thread that keeps an archive of all databases: every few seconds it copies what their logs have to another

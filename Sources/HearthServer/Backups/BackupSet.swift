@@ -1,8 +1,8 @@
-import EventLoop
 import Glibc
 import Identity
 import JSONWebTokens
 import RealtimeDatabase
+import System
 package import TreeStorage
 import StorageErrors
 

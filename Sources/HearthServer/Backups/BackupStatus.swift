@@ -1,5 +1,5 @@
-package import EventLoop
 import JSONWebTokens
+package import System
 
 /// What the last successful `hearth backup --to` says of itself to the server of the data folder: `backup-status.json`.
 package struct BackupStatus: Equatable, Sendable {

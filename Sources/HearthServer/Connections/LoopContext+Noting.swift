@@ -1,6 +1,7 @@
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import System
 
 /// What operators are told of requests.
 extension LoopContext {

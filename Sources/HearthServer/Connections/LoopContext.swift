@@ -2,6 +2,7 @@ import EventLoop
 import Identity
 import JSONTree
 import RealtimeDatabase
+import System
 import WebSocketCodec
 import WireProtocol
 import StorageErrors

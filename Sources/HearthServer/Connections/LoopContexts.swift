@@ -2,6 +2,7 @@ import EventLoop
 import Identity
 import RealtimeDatabase
 import Synchronization
+import System
 
 /// The contexts of all loops. They are made after the database thread, which delivers to them.
 final class LoopContexts: Sendable {

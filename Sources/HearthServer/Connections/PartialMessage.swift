@@ -1,4 +1,5 @@
 import EventLoop
+import System
 
 /// A message of which a part has come: memory for the part is claimed, and the rest has to come at a least pace.
 ///

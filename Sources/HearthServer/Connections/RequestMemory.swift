@@ -17,6 +17,10 @@ final class RequestMemory: Sendable {
     /// From this size on the process is asked whether it can have so much at all.
     private static let provenBytesMin = 1 << 20
 
+    /// The size unless the configuration sets one, of a process that may use so many bytes: a quarter, since up to
+    /// three copies of a request exist at a time, at least 16 MiB and at most 1 GiB.
+    static func bytesMax(of processBytes: Int) -> Int { min(max(processBytes / 4, 16 << 20), 1 << 30) }
+
     let bytesMax: Int
     private let reserve: Int
     private let used = Atomic<Int>(0)

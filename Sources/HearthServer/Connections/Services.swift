@@ -3,6 +3,7 @@ import JSONWebTokens
 import Identity
 import SecurityRules
 import Synchronization
+import System
 import TreeStorage
 
 /// What connections of all loops share.
@@ -69,7 +70,7 @@ final class Services: Sendable {
         self.trail = trail
         self.identity = identity
         requestMemory = RequestMemory(
-            bytesMax: configuration.requestBytesTotalMax ?? Memory.requestBytes(of: Memory.byteCount))
+            bytesMax: configuration.requestBytesTotalMax ?? RequestMemory.bytesMax(of: Memory.byteCount))
         self.clients = clients
         helper = try Worker(name: "helper") {
             { batch in

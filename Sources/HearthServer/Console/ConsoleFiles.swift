@@ -3,6 +3,7 @@ import CConsole
 import CZlib
 import JSONWebTokens
 import Synchronization
+import System
 
 /// The files of the console: those in the program, or, while somebody works on them, those of a folder.
 final class ConsoleFiles: Sendable {

@@ -1,6 +1,6 @@
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
+import System
 import TreeStorage
 import StorageErrors
 

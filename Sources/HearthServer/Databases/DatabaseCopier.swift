@@ -1,8 +1,8 @@
 import ClusterNode
-import EventLoop
 import Glibc
 import StorageErrors
 import Synchronization
+import System
 import TreeStorage
 
 /// A database that was given up, with what there is to close.

@@ -3,6 +3,7 @@ import DatabaseScheduler
 import EventLoop
 import RealtimeDatabase
 import SecurityRules
+import System
 
 /// What all databases of a process share: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {

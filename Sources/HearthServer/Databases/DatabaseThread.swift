@@ -4,6 +4,7 @@ import EventLoop
 import RealtimeDatabase
 import SecurityRules
 import Synchronization
+import System
 import TreeStorage
 import StorageErrors
 

@@ -1,7 +1,7 @@
 import DatabaseScheduler
-import EventLoop
 import JSONTree
 import RealtimeDatabase
+import System
 import TreeStorage
 import StorageErrors
 

@@ -1,7 +1,7 @@
 import ClusterNode
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
+import System
 import TreeStorage
 import StorageErrors
 

@@ -1,7 +1,7 @@
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
 import StorageErrors
+import System
 
 /// A commit log whose appends are measured.
 final class MeasuredLog: CommitLog {

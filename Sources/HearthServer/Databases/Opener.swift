@@ -1,6 +1,6 @@
-import EventLoop
 import RealtimeDatabase
 import StorageErrors
+import System
 import TreeStorage
 
 /// The thread that opens the files of databases, or makes them: the databases that are open go on meanwhile.

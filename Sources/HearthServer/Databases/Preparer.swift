@@ -1,6 +1,6 @@
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
+import System
 
 /// The thread that makes the rows of large values before their requests' turns, so that the database thread does not
 /// have to look through them.

@@ -1,6 +1,6 @@
 import DatabaseScheduler
-import EventLoop
 import RealtimeDatabase
+import System
 
 /// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who
 /// listens. Reading from a database that does not exist leaves nothing behind.

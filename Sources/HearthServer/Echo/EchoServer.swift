@@ -1,6 +1,7 @@
 package import EventLoop
 import Glibc
 import HTTPCodec
+package import System
 import WebSocketCodec
 
 /// A WebSocket endpoint that sends every message back, compressed if the client wants that. Conformance suites test the

@@ -2,6 +2,7 @@ package import EventLoop
 import HTTPCodec
 package import JSONWebTokens
 import Synchronization
+import System
 
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.
 ///

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import Identity
+import System
 import WebSocketCodec
 import WireProtocol
 

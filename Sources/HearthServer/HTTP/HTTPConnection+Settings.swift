@@ -1,10 +1,10 @@
-import EventLoop
 import HTTPCodec
 import Identity
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
+import System
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {

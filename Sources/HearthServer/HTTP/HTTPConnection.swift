@@ -3,6 +3,7 @@ import HTTPCodec
 import JSONTree
 import RealtimeDatabase
 import StorageErrors
+import System
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
 /// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import JSONTree
+import System
 
 /// One answer.
 struct HTTPResponse: Sendable {

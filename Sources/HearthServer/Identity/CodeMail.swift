@@ -1,7 +1,7 @@
-import EventLoop
 import Identity
 import JSONWebTokens
 import Synchronization
+import System
 
 /// A mail with a link, as RFC 5322 has it.
 struct CodeMail: Sendable {

@@ -2,6 +2,7 @@ import Bytes
 import HTTPCodec
 import Identity
 import JSONWebTokens
+import System
 
 /// The answers of the endpoints about accounts (accounts.md 1).
 extension HTTPResponse {

@@ -1,5 +1,6 @@
 import EventLoop
 import RealtimeDatabase
+import System
 
 /// What one event loop counts for ``MetricsPage``. On its thread; a copy goes to the page.
 struct LoopMetrics: Sendable {

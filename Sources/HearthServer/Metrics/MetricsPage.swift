@@ -1,8 +1,9 @@
-import DatabaseScheduler
 import EventLoop
+import DatabaseScheduler
 import Glibc
 import Identity
 import RealtimeDatabase
+import System
 import TreeStorage
 
 /// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each

@@ -1,5 +1,5 @@
-import EventLoop
 import JSONWebTokens
+import System
 
 /// The figures of the last hour, for charts: a sample every ten seconds, a few hundred bytes each.
 struct RecentFigures {

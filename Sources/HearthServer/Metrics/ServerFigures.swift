@@ -1,6 +1,6 @@
-import EventLoop
 import Identity
 import JSONWebTokens
+import System
 
 /// What the server says of itself, for administrators.
 struct ServerFigures: Sendable {

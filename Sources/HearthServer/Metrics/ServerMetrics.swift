@@ -1,6 +1,6 @@
-import EventLoop
 import RealtimeDatabase
 import Synchronization
+import System
 
 /// What threads other than the event loops count for ``MetricsPage``. Any thread: whatever is counted once per request
 /// is atomic; the rest is counted once per commit or more rarely, under a lock.

@@ -2,6 +2,7 @@ import DatabaseScheduler
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import System
 import WebSocketCodec
 import WireProtocol
 import StorageErrors

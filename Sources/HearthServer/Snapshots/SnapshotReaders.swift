@@ -1,6 +1,6 @@
-import EventLoop
 import RealtimeDatabase
 import Synchronization
+import System
 import TreeStorage
 import StorageErrors
 

@@ -1,7 +1,7 @@
-import EventLoop
 import RealtimeDatabase
 import Synchronization
 import StorageErrors
+import System
 
 /// A large read on its way to one connection, shared by the thread that reads and the loop that sends.
 ///

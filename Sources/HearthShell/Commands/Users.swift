@@ -1,7 +1,7 @@
-import EventLoop
 import HearthClient
 import JSONTree
 import JSONWebTokens
+import System
 import WireProtocol
 
 /// Commands about accounts.

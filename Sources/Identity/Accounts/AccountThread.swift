@@ -1,6 +1,6 @@
-import EventLoop
 import StorageErrors
 import Synchronization
+import System
 
 /// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
 /// when it is durable.

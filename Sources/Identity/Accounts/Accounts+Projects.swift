@@ -1,6 +1,6 @@
-import EventLoop
 import JSONWebTokens
 import SQLite
+import System
 
 /// The projects of clients, in development mode (accounts.md 3).
 extension Accounts {

@@ -1,7 +1,7 @@
-import EventLoop
 import JSONWebTokens
 package import StorageErrors
 import Synchronization
+import System
 
 /// How accounts are served.
 package struct AccountOptions: Sendable {

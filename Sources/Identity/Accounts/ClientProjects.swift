@@ -1,6 +1,6 @@
-import EventLoop
 import JSONWebTokens
 import Synchronization
+import System
 
 /// Whose project a client of the accounts means, which names none (accounts.md 3). Any thread.
 ///

@@ -1,7 +1,7 @@
-import EventLoop
 import Glibc
 package import JSONWebTokens
 import Synchronization
+import System
 
 /// A key that administrators' programs hold: whoever has it may do everything.
 package struct ServiceAccountPublicKey: Sendable {

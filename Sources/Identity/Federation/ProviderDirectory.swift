@@ -1,6 +1,6 @@
-import EventLoop
 package import JSONWebTokens
 import Synchronization
+import System
 
 /// The providers whose users may sign in: those of the trust file, in all realms, and OpenID providers that
 /// administrators have set up in a realm, which are kept in a file of the data folder. Where both have an id, the trust

@@ -1,6 +1,6 @@
-package import EventLoop
 package import JSONWebTokens
 import Synchronization
+package import System
 
 /// Why the keys could not be read or kept.
 package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {

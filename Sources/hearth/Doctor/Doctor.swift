@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTPCodec
 import HearthServer
+import System
 import TreeStorage
 
 /// Looks at an installation. Changes nothing, except that it writes and removes one small file to time the disk.

@@ -1,6 +1,6 @@
-import EventLoop
 import HearthServer
 import HearthShell
+import System
 
 extension Command {
     static let doctor = Command(

@@ -1,6 +1,6 @@
-import EventLoop
 import Glibc
 import HearthServer
+import System
 
 /// How long the disk takes to make a few kilobytes durable.
 struct SyncTimes {

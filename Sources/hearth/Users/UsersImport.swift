@@ -3,6 +3,7 @@ import HearthAdmin
 import HearthServer
 import HearthShell
 import JSONWebTokens
+import System
 
 /// Makes users of the JSON of `firebase auth:export`.
 struct UsersImport {

@@ -1,3 +1,4 @@
+import TestSupport
 import EventLoop
 
 /// A handler whose behaviour is given by the test, as closures.

@@ -1,4 +1,5 @@
 import EventLoop
+import TestSupport
 import Testing
 
 /// A group of loops with one listener on loopback, ended with the test.

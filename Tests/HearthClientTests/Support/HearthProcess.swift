@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Synchronization
+import System
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HearthClient
+import System
 
 /// The service, listening.
 final class ThreadsServer: Sendable {

@@ -1,10 +1,10 @@
 import CLinux
 
 /// The memory that this process may use.
-enum Memory {
+package enum Memory {
     /// The least of the machine's memory, the limits of the control groups that the process is in, and the address
     /// space that it may have (`ulimit -v`), in bytes.
-    static let byteCount: Int = {
+    package static let byteCount: Int = {
         let groups = FileBytes.read("/proc/self/cgroup").map { String(decoding: $0, as: UTF8.self) } ?? ""
         return min(
             Int(clamping: linux_physical_memory()), Int(clamping: linux_address_space_limit()),
@@ -28,8 +28,4 @@ enum Memory {
             names.removeLast()
         }
     }
-
-    /// What all requests together may have unless the configuration says it: a quarter of the memory, since up to three
-    /// copies of a request exist at a time, at least 16 MiB and at most 1 GiB.
-    static func requestBytes(of byteCount: Int) -> Int { min(max(byteCount / 4, 16 << 20), 1 << 30) }
 }

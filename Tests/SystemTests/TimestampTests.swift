@@ -1,6 +1,5 @@
+import System
 import Testing
-
-@testable import HearthServer
 
 @Suite("A time in RFC 3339") struct TimestampTests {
     @Test(

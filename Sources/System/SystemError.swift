@@ -12,7 +12,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
     package var description: String { "\(attempt): \(SystemError.text(of: code))" }
 
-    static func text(of code: Int32) -> String {
+    package static func text(of code: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             // The XSI variant fills the buffer; an unknown code still leaves a text.
             buffer[0] = 0
@@ -22,7 +22,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// Turns the result of a `CLinux` call, which is negative on failure, into a value or an error.
-    static func check(_ result: Int32, _ attempt: @autoclosure () -> String) throws(SystemError) -> Int32 {
+    package static func check(_ result: Int32, _ attempt: @autoclosure () -> String) throws(SystemError) -> Int32 {
         if result < 0 { throw SystemError(attempt(), code: -result) }
         return result
     }

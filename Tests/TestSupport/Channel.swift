@@ -1,27 +1,27 @@
 import Glibc
 import Synchronization
-import Testing
+package import Testing
 
 /// Carries values from the threads of a loop to the test, which waits for them.
-final class Channel<Value: Sendable>: @unchecked Sendable {
+package final class Channel<Value: Sendable>: @unchecked Sendable {
     // Safe because: the values are behind a mutex, and a semaphore is made for several threads.
     private let values = Mutex<[Value]>([])
     private let available = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
-    init() { sem_init(available, 0, 0) }
+    package init() { sem_init(available, 0, 0) }
 
     deinit {
         sem_destroy(available)
         available.deallocate()
     }
 
-    func put(_ value: Value) {
+    package func put(_ value: Value) {
         values.withLock { $0.append(value) }
         sem_post(available)
     }
 
     /// The next value; a test that waits longer than ten seconds for it has failed.
-    func next(_ location: SourceLocation = #_sourceLocation) throws -> Value {
+    package func next(_ location: SourceLocation = #_sourceLocation) throws -> Value {
         var limit = timespec()
         clock_gettime(CLOCK_REALTIME, &limit)
         limit.tv_sec += 10
@@ -31,10 +31,10 @@ final class Channel<Value: Sendable>: @unchecked Sendable {
         return values.withLock { $0.removeFirst() }
     }
 
-    func next(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws -> [Value] {
+    package func next(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws -> [Value] {
         try (0..<count).map { _ in try next(location) }
     }
 
     /// What has come and was not taken yet.
-    var waiting: [Value] { values.withLock { $0 } }
+    package var waiting: [Value] { values.withLock { $0 } }
 }

@@ -39,7 +39,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
 
 extension Duration {
     /// The duration in nanoseconds, held within what 64 bits can say (292 years).
-    var wholeNanoseconds: Int64 {
+    package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflowToo) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)

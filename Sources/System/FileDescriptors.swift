@@ -37,9 +37,9 @@ package enum FileDescriptors {
 }
 
 /// Plain descriptors, closed by hand by whoever owns them.
-enum Descriptor {
+package enum Descriptor {
     /// Closes the descriptor; ignores a negative one, which stands for none.
-    static func close(_ descriptor: Int32) {
+    package static func close(_ descriptor: Int32) {
         // Never repeated on EINTR: Linux has released the descriptor already, and another thread may own its number.
         if descriptor >= 0 { _ = Glibc.close(descriptor) }
     }

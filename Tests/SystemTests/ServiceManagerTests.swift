@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import System
 import TestSupport
 import Testing
 

@@ -1,13 +1,13 @@
 import Glibc
 
 /// What this process has taken.
-struct ProcessUsage {
+package struct ProcessUsage {
     /// Resident, in bytes.
-    var memory: Int64
+    package var memory: Int64
     /// Of processors.
-    var seconds: Double
+    package var seconds: Double
 
-    static var current: ProcessUsage {
+    package static var current: ProcessUsage {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
