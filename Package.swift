@@ -67,7 +67,7 @@ let rooms: [Room] = [
         testsUse: ["Bytes", "Identity", "HearthServer", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
-        name: "HearthTesting", uses: ["EventLoop", "Identity", "HearthServer"],
+        name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "HearthServer"],
         testsUse: ["HearthClient", "HearthAdmin"]),
     Room(
         name: "HearthShell",

@@ -2,6 +2,7 @@ import EventLoop
 import HearthServer
 import Identity
 import Synchronization
+import TreeStorage
 
 /// A Hearth server in the process of a test: on a free port of loopback, with databases and accounts of its own, and
 /// with temporary files that are removed when it stops.

@@ -36,7 +36,9 @@ struct ArticleTests {
             switch (line, block) {
             case ("```swift", _): block = []
             case ("```", let lines?):
-                #expect(source.contains(lines.joined()), "\(lines.joined(separator: "\n"))")
+                // Named first: an expectation about the sources would print them all.
+                let isThere = source.contains(lines.joined())
+                #expect(isThere, "\(lines.joined(separator: "\n"))")
                 count += 1
                 block = nil
             default: block?.append(line)
