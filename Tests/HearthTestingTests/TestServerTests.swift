@@ -95,16 +95,15 @@ struct TestServerTests {
     @Test("makes the writes for the end of a connection")
     func presence() async throws {
         let server = try TestServer()
-        let ada = try Database(url: server.url)
-        let online = ada.reference(withPath: "people/ada/online")
+        let phone = try Database(url: server.url)
+        let online = phone.reference(withPath: "people/ada/online")
         try await online.onDisconnectSetValue(false)
         try await online.setValue(true)
         let database = try Database(url: server.url)
         #expect(try await database.reference(withPath: "people/ada/online").getData().bool == true)
-        await ada.close()
-        for try await snapshot in database.reference(withPath: "people/ada/online").values() where snapshot.bool == false {
-            break
-        }
+        await phone.close()
+        let ada = database.reference(withPath: "people/ada")
+        for try await snapshot in ada.values() where snapshot["online"].bool == false { break }
     }
 
     @Test("that has stopped is away")
