@@ -67,8 +67,17 @@ package final class Connection: Sendable {
 
     /// The value at a path as it is now, or what a query selects of it; null if there is nothing.
     package func get(_ path: Path, query: QueryObject? = nil) async throws(ConnectionError) -> CanonicalJSON {
+        if let query, query.query.conditions != nil { return try await find(path, query).object }
         let response = try await send(.get(path, query: query))
         do throws(MessageError) { return try response.value() } catch { throw .protocolError(error.reason) }
+    }
+
+    /// The children for which conditions hold, in their order, and a cursor if more follow (Protocol.md 18.3).
+    package func find(_ path: Path, _ query: QueryObject) async throws(ConnectionError) -> FoundPage {
+        guard let page = FoundPage(parsing: try await send(.get(path, query: query)).data) else {
+            throw .protocolError("the answer is no page")
+        }
+        return page
     }
 
     /// Replaces a value or a priority; null removes.

@@ -1,3 +1,4 @@
+import JSONTree
 import WireProtocol
 
 extension QueryObject {
@@ -5,9 +6,12 @@ extension QueryObject {
     /// may come in any order (Protocol.md 5).
     func isNamed(by text: [UInt8]?) -> Bool {
         guard let text, let start = text.firstIndex(of: UInt8(ascii: "{")),
-            let end = text.lastIndex(of: UInt8(ascii: "}")), start < end,
-            let named = try? QueryObject(parsing: Array(text[start...end]))
+            let end = text.lastIndex(of: UInt8(ascii: "}")), start < end
         else { return false }
-        return named.query == query
+        let object = Array(text[start...end])
+        let named =
+            query.conditions == nil
+            ? try? QueryObject(parsing: object) : try? QueryObject(parsingConditions: object)
+        return named?.query == query
     }
 }

@@ -9,10 +9,9 @@ extension Database {
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
-            let limit = query.limit?.count ?? ConditionParser.limitMax
-            var places = try places(of: query, at: path, found, count: limit + 1)
+            var places = try places(of: query, at: path, found, count: query.limit.map { $0.count + 1 })
             var next: IndexPlace?
-            if places.count > limit {
+            if let limit = query.limit?.count, places.count > limit {
                 places.removeLast(places.count - limit)
                 next = places.last
             }
@@ -45,7 +44,7 @@ extension Database {
     }
 
     private func places(
-        of query: Query, at path: Path, _ found: QueryScan?, count: Int
+        of query: Query, at path: Path, _ found: QueryScan?, count: Int?
     ) throws(TreeRows.ReadError) -> [IndexPlace] {
         if let known = found?.next(count: count) { return known }
         do throws(StorageError) {

@@ -18,7 +18,7 @@ extension Database {
                 found = known
             } else {
                 let live = listeners.query(query, at: path)
-                if case .conditions(let asked) = query.index {
+                if let asked = query.conditions {
                     found = try page(of: asked, query, at: path, found: live?.spare, now: turn.record.time)
                 } else {
                     let members = live.flatMap { $0.isEmpty ? nil : $0.window }
@@ -28,7 +28,7 @@ extension Database {
                 turn.readBytes += found.bytes.count
                 turn.reads.keep(found, at: path, query, as: sequence)
             }
-            let isPage = if case .conditions = query.index { true } else { false }
+            let isPage = query.conditions != nil
             reply = .value(isPage ? found : withoutExpired(found, at: path, now: turn.record.time))
         } catch {
             reply = .failed(error)
@@ -50,7 +50,9 @@ extension Database {
             if let tornBy { throw .unavailable(tornBy) }
             try checkAllowed(name, toRead: path, query, by: request.principal, now: turn.record.time)
             // REST refuses what SDKs are only warned of.
-            if form == .eventStream, !hasIndex(for: query, at: path) { throw .noIndex(query.index, at: path) }
+            if form == .eventStream, query.conditions == nil, !hasIndex(for: query, at: path) {
+                throw .noIndex(query.index, at: path)
+            }
             try count(.listen, at: path, in: turn)
             let live = try liveQuery(query, at: path, keepsOrder: form.needsOrder)
             let value: CanonicalJSON

@@ -119,41 +119,51 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// Whether somebody may read what a query selects. A query with conditions selects no more than a plain read, or a
-    /// query with one of its conditions: who may do one of these may ask it.
+    /// Somebody who may do one of these may read what a query selects: a query with conditions selects no more than a
+    /// plain read, or a query with one of its conditions.
+    private static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
+        guard let query, let conditions = query.conditions else { return [.read(path, query)] }
+        return [.read(path)] + conditions.widerQueries(limit: query.limit).map { .read(path, $0) }
+    }
+
+    /// Whether somebody may read what a query selects.
     func mayRead(_ path: Path, _ query: Query, by principal: Principal, now: Int64) throws(Failure) -> Bool {
-        guard case .conditions(let asked) = query.index else {
-            return try isAllowed(.read(path, query), by: principal, now: now)
-        }
-        if try isAllowed(.read(path), by: principal, now: now) { return true }
-        for wider in asked.widerQueries(limit: query.limit)
-        where try isAllowed(.read(path, wider), by: principal, now: now) { return true }
+        for read in Self.reads(of: path, query) where try isAllowed(read, by: principal, now: now) { return true }
         return false
     }
 
     /// Throws unless the principal of the turn may read what a query selects.
     func checkMayRead(_ path: Path, _ query: Query, in turn: borrowing Turn) throws(Failure) {
         if try mayRead(path, query, by: turn.principal, now: turn.record.time) { return }
-        let isPlain = if case .conditions = query.index { true } else { false }
-        throw denial(of: .read(path, isPlain ? nil : query), by: turn.principal, now: turn.record.time)
+        throw denial(of: Self.reads(of: path, query)[0], by: turn.principal, now: turn.record.time)
     }
 
     /// The same for a listener, which may go on as long as what the rules have looked at stays as it is.
     func checkAllowed(
         _ listener: ReadDependencies.Listener, toRead path: Path, _ query: Query?, by principal: Principal, now: Int64
     ) throws(Failure) {
-        let operation = RuleOperation.read(path, query)
-        guard let judge, !principal.isAdministrator, judge.program.readDependsOnData(at: path) else {
-            dependencies.remove(listener)
-            if try isAllowed(operation, by: principal, now: now) { return }
-            throw denial(of: operation, by: principal, now: now)
+        let reads = Self.reads(of: path, query)
+        for read in reads {
+            if let places = try placesThatAllow(read, by: principal, now: now) {
+                return dependencies.set(listener, places)
+            }
         }
+        dependencies.remove(listener)
+        throw denial(of: reads[0], by: principal, now: now)
+    }
+
+    /// What the rules have looked at when they allowed a read; nil if they do not.
+    private func placesThatAllow(
+        _ read: RuleOperation, by principal: Principal, now: Int64
+    ) throws(Failure) -> Set<Path>? {
+        guard let judge, !principal.isAdministrator, case .read(let path, _) = read,
+            judge.program.readDependsOnData(at: path)
+        else { return try isAllowed(read, by: principal, now: now) ? [] : nil }
         let context = RuleContext(auth: principal.auth, now: now)
         let (verdict, places) = try Self.reading { () throws(RuleTreeError) in
-            try judge.decideNotingPlaces(operation, context, in: rows)
+            try judge.decideNotingPlaces(read, context, in: rows)
         }
-        dependencies.set(listener, verdict.isAllowed ? places : [])
-        if !verdict.isAllowed { throw denial(of: operation, by: principal, now: now) }
+        return verdict.isAllowed ? places : nil
     }
 
     /// What whoever may not do this is told. It is noted, and explained unless too many were denied in this turn.

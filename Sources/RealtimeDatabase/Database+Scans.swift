@@ -151,7 +151,7 @@ extension Database {
         case .get(let place, let asked?, needsIndex: false) where !asked.selectsEverything:
             (path, query, measure) = (place, asked, .read)
         case .listenQuery(let place, let asked, let form, _, _, _)
-        where form != .eventStream && (form.needsOrder || !asked.selectsEverything):
+        where (form != .eventStream || asked.conditions != nil) && (form.needsOrder || !asked.selectsEverything):
             (path, query, measure) = (place, asked, .listen)
         default: return nil
         }

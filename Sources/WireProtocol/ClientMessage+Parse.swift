@@ -56,7 +56,15 @@ extension ClientMessage {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .events(try body.requiredPath(), query: try body.queryObject(), tag: tag, body.events ?? .child)
         }
-        if action.equals("cg") { return try body.find() }
+        if action.equals("cg") { return .get(try body.requiredPath(), query: try body.conditions()) }
+        if action.equals("cq") {
+            let (path, query) = (try body.requiredPath(), try body.conditions())
+            if query.query.conditions?.fields.isEmpty == false { throw .query(.conditions("a listener has no fields")) }
+            guard let tag = body.tag else { throw .missing("tag \"t\"") }
+            if let kinds = body.events { return .events(path, query: query, tag: tag, kinds) }
+            return .listen(
+                path, query: query, tag: tag, hash: body.hash, parts: body.parts, since: body.since)
+        }
         if action.equals("nev") {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .noEvents(tag: tag)

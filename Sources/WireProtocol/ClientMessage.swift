@@ -22,14 +22,12 @@ package enum ClientRequest: Hashable, Sendable {
     case put(WireAssignment, hash: [UInt8]?)
     /// `m`: update. Targets are absolute, and none lies inside another.
     case merge(Path, [WireAssignment])
-    /// `g`: read once.
+    /// `g`: read once; `cg` if the query has conditions, an addition to the protocol.
     case get(Path, query: QueryObject?)
-    /// `cg`: read once the children for which conditions hold. An addition to the protocol.
-    /// `text` is that of its query object.
-    case find(Path, Query, text: [UInt8])
-    /// `q`: listen. `query` is nil for a default listen; `hash` is nil when the client did not say, and so is `parts`,
-    /// the compound hash (Protocol.md 4.2). With `since`, an addition to the protocol, it wants to be told of
-    /// positions, and what came after this one; empty if it has none.
+    /// `q`: listen; `cq` if the query has conditions, an addition to the protocol. `query` is nil for a default listen;
+    /// `hash` is nil when the client did not say, and so is `parts`, the compound hash (Protocol.md 4.2). With `since`,
+    /// an addition to the protocol, it wants to be told of positions, and what came after this one; empty if it has
+    /// none.
     case listen(
         Path, query: QueryObject?, tag: Int64?, hash: [UInt8]?, parts: CompoundHash.Parts? = nil, since: [UInt8]? = nil)
     /// `n`: unlisten.
@@ -40,7 +38,7 @@ package enum ClientRequest: Hashable, Sendable {
     case onDisconnectMerge(Path, [WireAssignment])
     /// `oc`: nothing of what is to be written then at a place and below it.
     case cancelOnDisconnect(Path)
-    /// `ev`: listen to the events of a query. An addition to the protocol, as is the next.
+    /// `ev`: listen to the events of a query; `cq` if it has conditions. An addition to the protocol, as is the next.
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
     /// `nev`: no more of them.
     case noEvents(tag: Int64)

@@ -37,18 +37,13 @@ package enum ClientMessageWriter {
             out.append(quoted: path)
             out.append(literal: #","d":null"#)
         case .get(let path, let query):
-            out.append(literal: #""g","b":{"p":"#)
+            out.append(literal: query.hasConditions ? #""cg","b":{"p":"# : #""g","b":{"p":"#)
             out.append(quoted: path)
             out.append(literal: #","q":"#)
             // Always present (Protocol.md 4.4).
             out.append(contentsOf: query?.text ?? Array("{}".utf8))
-        case .find(let path, _, let text):
-            out.append(literal: #""cg","b":{"p":"#)
-            out.append(quoted: path)
-            out.append(literal: #","q":"#)
-            out.append(contentsOf: text)
         case .listen(let path, let query, let tag, let hash, let parts, let since):
-            out.append(literal: #""q","b":{"p":"#)
+            out.append(literal: query.hasConditions ? #""cq","b":{"p":"# : #""q","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
             append("h", hash, to: &out)
@@ -57,9 +52,10 @@ package enum ClientMessageWriter {
         case .unlisten(let path, let query, let tag):
             out.append(literal: #""n","b":{"p":"#)
             out.append(quoted: path)
-            append(query, tag, to: &out)
+            // The tag alone names it.
+            append(query.hasConditions ? nil : query, tag, to: &out)
         case .events(let path, let query, let tag, let kinds):
-            out.append(literal: #""ev","b":{"p":"#)
+            out.append(literal: query.hasConditions ? #""cq","b":{"p":"# : #""ev","b":{"p":"#)
             out.append(quoted: path)
             append(query, tag, to: &out)
             out.append(literal: #","e":["#)
@@ -127,4 +123,9 @@ package enum ClientMessageWriter {
         out.append(literal: "\":")
         JSONText.appendQuoted(text, to: &out)
     }
+}
+
+extension QueryObject? {
+    /// Whether it belongs to an action of its own (Protocol.md 18.3).
+    fileprivate var hasConditions: Bool { self?.query.conditions != nil }
 }

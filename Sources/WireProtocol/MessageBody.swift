@@ -127,15 +127,10 @@ struct MessageBody {
         return try QueryObject(parsingList: query)
     }
 
-    /// A query with conditions.
-    func find() throws(RequestError) -> ClientRequest {
-        let path = try requiredPath()
+    /// The query object of a query with conditions.
+    func conditions() throws(RequestError) -> QueryObject {
         guard let query else { throw .missing("query \"q\"") }
-        do throws(QueryError) {
-            return .find(path, try ConditionParser.query(query), text: query)
-        } catch {
-            throw .query(error)
-        }
+        return try QueryObject(parsingConditions: query)
     }
 
     /// One place and its new value.

@@ -41,10 +41,18 @@ package struct QueryObject: Hashable, Sendable {
         for query in queries { _ = try QueryObject(parsing: query) }
     }
 
-    /// Writes a query object.
+    /// Reads the query object of a query with conditions (Protocol.md 18.3).
+    package init(parsingConditions text: [UInt8]) throws(RequestError) {
+        do throws(QueryError) { query = try ConditionParser.query(text) } catch { throw .query(error) }
+        self.text = text
+        isList = false
+    }
+
+    /// Writes a query object. An index of conditions has none of this kind.
     package init(
         index: QueryIndex, start: QueryBound? = nil, end: QueryBound? = nil, limit: QueryLimit? = nil
     ) throws(QueryError) {
+        if case .conditions = index { throw .conditions("bounds do not go with conditions") }
         query = try Query(index: index, start: start, end: end, limit: limit)
         var text: [UInt8] = []
         if let start { Self.append(start, "\"sp\":", "\"sn\":", "\"sin\":", to: &text) }
@@ -55,12 +63,10 @@ package struct QueryObject: Hashable, Sendable {
             text.append(literal: limit.side == .first ? #","vf":"l","# : #","vf":"r","#)
         }
         text.append(literal: "\"i\":")
-        switch index {
-        case .key: text.append(literal: "\".key\"")
-        case .value: text.append(literal: "\".value\"")
-        case .priority: text.append(literal: "\".priority\"")
-        case .child(let path): text.append(quoted: path)
-        case .conditions: preconditionFailure("a query with conditions has a query object of its own")
+        if case .child(let path) = index {
+            text.append(quoted: path)
+        } else {
+            JSONText.appendQuoted(Array(index.description.utf8), to: &text)
         }
         self.text = Array("{".utf8) + text + Array("}".utf8)
         isList = false

@@ -16,7 +16,28 @@ struct QueryViewTests {
         var parameters: String
         var index: QueryIndex
 
-        static let all = [
+        /// A query with conditions, which has one spelling.
+        init(find object: String) throws {
+            let query = try ConditionParser.query(Array(object.utf8))
+            self.init(object: object, parameters: "find=\(object)", index: query.index)
+        }
+
+        init(object: String, parameters: String, index: QueryIndex) {
+            (self.object, self.parameters, self.index) = (object, parameters, index)
+        }
+
+        var hasConditions: Bool { parameters.hasPrefix("find=") }
+
+        static let all = plain + conditional.compactMap { try? AskedQuery(find: $0) }
+
+        static let conditional = [
+            #"{"where":[["x","!=",null]],"limit":null}"#,
+            #"{"where":[[".value",">=",2]],"orderBy":[[".value","desc"]],"limit":2}"#,
+            #"{"orderBy":[["x","desc"]],"limit":3}"#,
+            #"{"where":[["or",["x","==",1],[".value","in",[2,5]]]],"orderBy":["x"],"limit":2}"#,
+        ]
+
+        static let plain = [
             AskedQuery(object: #"{"i":".key"}"#, parameters: #"orderBy="$key""#, index: .key),
             AskedQuery(
                 object: #"{"i":".key","sp":"b","l":3,"vf":"l"}"#,
@@ -68,9 +89,10 @@ struct QueryViewTests {
         var views = AskedQuery.all.map { _ in View() }
         var number = 0
         for (tag, query) in AskedQuery.all.enumerated() {
-            for action in ["q", "ev"] {
+            for events in ["", #","e":["childAdded","childMoved","childChanged","childRemoved"]"#] {
                 number += 1
-                let body = #"{"p":"/l","q":\#(query.object),"t":\#(tag)}"#
+                let action = query.hasConditions ? "cq" : events.isEmpty ? "q" : "ev"
+                let body = #"{"p":"/l","q":\#(query.object),"t":\#(tag)\#(events)}"#
                 try peer.send(#"{"t":"d","d":{"r":\#(number),"a":"\#(action)","b":\#(body)}}"#)
                 try receive(until: number, from: peer, &views)
             }
@@ -85,8 +107,7 @@ struct QueryViewTests {
             try peer.send(request)
             try receive(until: number, from: peer, &views)
             for (query, view) in zip(AskedQuery.all, views) {
-                let answer = try rest.ask("GET", "/l.json?\(query.parameters)&format=export&ns=example")
-                let expected = try CanonicalJSON.parse(Array(answer.text.utf8)).value
+                let expected = try Self.value(query.parameters, isExport: true, rest)
                 let place: Comment = "seed \(seed) step \(step): \(query.object) after \(request)"
                 try #require(view.tagged == expected, place)
                 let places = expected.children.map { (query.index.place(of: $0, in: expected), $0) }
@@ -95,14 +116,27 @@ struct QueryViewTests {
                     view.list.map(\.key) == ordered.map(\.0) && view.list.map(\.value) == ordered.map(\.1), place)
             }
             for (parameters, stream) in zip(streamed, streams) {
-                let answer = try rest.ask("GET", "/l.json?\(parameters)ns=example")
-                let expected = try CanonicalJSON.parse(Array(answer.text.utf8)).value
+                let expected = try Self.value(parameters, isExport: false, rest)
                 // What it tells may still be on its way; if it never comes, the socket's time is over some time.
                 while stream.value != expected {
                     try #require(try stream.next() != nil, "seed \(seed) step \(step): \(parameters) after \(request)")
                 }
             }
         }
+    }
+
+    /// What a query selects, as REST has it: a page of a query with conditions has an order, which is left out here.
+    private static func value(_ parameters: String, isExport: Bool, _ rest: RESTClient) throws -> CanonicalJSON {
+        let answer = try rest.ask("GET", "/l.json?\(parameters)&\(isExport ? "format=export&" : "")ns=example")
+        let value = try CanonicalJSON.parse(Array(answer.text.utf8)).value
+        guard parameters.hasPrefix("find=") else { return value }
+        var selected = CanonicalJSON.null
+        for item in value.value(at: "items").children {
+            let item = value.value(at: "items").part(item.value)
+            let key = try Key(validating: View.text(item.value(at: "key")))
+            selected = selected.setting(item.value(at: "value"), at: Path.root.appending(key))
+        }
+        return selected
     }
 
     /// Takes pushes up to the answer to a request.

@@ -179,6 +179,10 @@ struct ConditionQueryTests {
             let asked =
                 #""where":[\#(parts.map(\.text).joined(separator: ","))],"orderBy":[\#(orderBy.joined(separator: ","))]"#
             #expect(try Self.page(database, "{\(asked)}").keys == expected, "seed \(seed): \(asked)")
+            #expect(try Self.page(database, #"{\#(asked),"limit":null}"#).keys == expected, "seed \(seed): \(asked)")
+            let query = try ConditionParser.query(Array("{\(asked)}".utf8))
+            let text = try #require(query.conditions).text(limit: 100)
+            #expect(try ConditionParser.query(text) == query, "seed \(seed): \(asked)")
 
             var keys: [String] = []
             var cursor: String?
@@ -198,8 +202,8 @@ struct ConditionQueryTests {
         arguments: [
             ("[]", "the query must be a JSON object"),
             (#"{"x":1}"#, "unknown member \"x\""),
-            (#"{"limit":0}"#, "limit must be a whole number from 1 to 1000"),
-            (#"{"limit":1001}"#, "limit must be a whole number from 1 to 1000"),
+            (#"{"limit":0}"#, "limit must be a whole number from 1 on, or null for all"),
+            (#"{"limit":"1"}"#, "limit must be a whole number from 1 on, or null for all"),
             (#"{"where":1}"#, "where must be a list"),
             (#"{"where":[["a","~",1]]}"#, "unknown operator \"~\""),
             (#"{"where":[["a","<",null]]}"#, "null has no range: it can be compared with == and != only"),
@@ -263,6 +267,40 @@ struct ConditionQueryTests {
             default: Issue.record("\(reply)")
             }
         }
+    }
+
+    @Test("a listener is allowed like a page, and ends when what allowed it changes")
+    func listenerRules() throws {
+        var bench = DatabaseBench()
+        bench.process(
+            .set(WriteTarget(path: "list"), IncomingValue(json: #"{"x":{"by":"ann","n":1},"y":{"by":"bob","n":1}}"#)))
+        bench.process(.set(WriteTarget(path: "members"), IncomingValue(json: #"{"ann":true}"#)))
+        _ = bench.commit()
+        let rules = """
+            {"rules": {"list": {".read": "query.orderByChild == 'by' && query.equalTo == auth.uid &&
+              root.child('members').child(auth.uid).exists()"}}}
+            """
+        bench.database.setRules(try RulesProgram(parsing: Array(rules.utf8)), now: 0)
+        let ann = try Principal(auth: Array(#"{"uid":"ann"}"#.utf8))
+        func outputs(_ operation: RealtimeDatabase.Operation, _ principal: Principal) -> [Output] {
+            let request = Request(
+                connection: DatabaseBench.reader, number: 1, principal: principal, operation: operation)
+            _ = bench.database.process([request], now: 0)
+            bench.database.committed(through: bench.database.sequence)
+            return bench.database.takeReady()
+        }
+        func query(_ text: String) throws -> Query { try ConditionParser.query(Array(text.utf8)) }
+        let mine = try query(#"{"limit":null,"where":[["n","==",1],["by","==","ann"]]}"#)
+        for (asked, isAllowed) in [(mine, true), (try query(#"{"where":[["n","==",1]]}"#), false)] {
+            guard case .reply(_, _, let reply)? = outputs(.listenQuery("list", asked, .tagged(1)), ann).last else {
+                throw NoReply()
+            }
+            if case .failed(.denied) = reply { #expect(!isAllowed) } else { #expect(isAllowed, "\(reply)") }
+        }
+        guard case .reply(_, _, .listeningUnindexed)? = outputs(.listenQuery("list", mine, .tagged(1)), ann).last
+        else { throw NoReply() }
+        let ended = outputs(.set(WriteTarget(path: "members/ann"), IncomingValue(json: .null)), .administrator)
+        #expect(ended.contains { if case .revoked(_, "list", _, _) = $0 { true } else { false } })
     }
 
     @Test("send the fields that were asked for")

@@ -50,6 +50,22 @@ struct ClientMessageWriterTests {
                 .events(try path("a"), query: try queryObject(#"{"i":"n"}"#), tag: 3, [.childAdded, .value]),
                 #"{"t":"d","d":{"r":5,"a":"ev","b":{"p":"a","q":{"i":"n"},"t":3,"e":["childAdded","value"]}}}"#
             ),
+            (
+                .get(try path("a"), query: try conditions(#"{"where":[["n","==",1]]}"#)),
+                #"{"t":"d","d":{"r":5,"a":"cg","b":{"p":"a","q":{"where":[["n","==",1]]}}}}"#
+            ),
+            (
+                .listen(try path("a"), query: try conditions("{}"), tag: 1, hash: []),
+                #"{"t":"d","d":{"r":5,"a":"cq","b":{"p":"a","q":{},"t":1,"h":""}}}"#
+            ),
+            (
+                .events(try path("a"), query: try conditions("{}"), tag: 2, .childAdded),
+                #"{"t":"d","d":{"r":5,"a":"cq","b":{"p":"a","q":{},"t":2,"e":["childAdded"]}}}"#
+            ),
+            (
+                .unlisten(try path("a"), query: try conditions("{}"), tag: 1),
+                #"{"t":"d","d":{"r":5,"a":"n","b":{"p":"a","t":1}}}"#
+            ),
             (.noEvents(tag: 3), #"{"t":"d","d":{"r":5,"a":"nev","b":{"t":3}}}"#),
             (.authenticate(credential: Array("e\"J".utf8)), #"{"t":"d","d":{"r":5,"a":"auth","b":{"cred":"e\"J"}}}"#),
             (
@@ -64,6 +80,29 @@ struct ClientMessageWriterTests {
             (.statistics, #"{"t":"d","d":{"r":5,"a":"s","b":{"c":{}}}}"#),
         ]
         for (request, expected) in table { #expect(text(request) == expected) }
+    }
+
+    private func conditions(_ text: String) throws -> QueryObject {
+        try QueryObject(parsingConditions: Array(text.utf8))
+    }
+
+    @Test("queries with conditions are read again as they were")
+    func conditions() throws {
+        let object = try conditions(#"{"where":[["a/b","in",[1,"x"]]],"orderBy":[["n","desc"]],"limit":null}"#)
+        for request in [
+            .get(.root, query: object), .listen(try path("a"), query: object, tag: 7, hash: Array("h".utf8)),
+            .events(try path("a"), query: object, tag: 7, .child),
+        ] as [ClientRequest] {
+            let message = try text(request).withBytes { try ClientMessage.parse($0) }
+            #expect(message == .request(number: 5, request))
+        }
+        for (body, error) in [
+            (#"{"p":"a","q":{}}"#, RequestError.missing("tag \"t\"")), (#"{"p":"a","t":1}"#, .missing("query \"q\"")),
+            (#"{"p":"a","t":1,"q":{"fields":["x"]}}"#, .query(.conditions("a listener has no fields"))),
+        ] {
+            let message = try #"{"t":"d","d":{"r":5,"a":"cq","b":\#(body)}}"#.withBytes { try ClientMessage.parse($0) }
+            #expect(message == .invalidRequest(number: 5, error))
+        }
     }
 
     @Test("numbers", arguments: [0, 1, -1, 10, 123_456_789, .max, .min] as [Int64])

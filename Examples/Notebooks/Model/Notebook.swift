@@ -1,23 +1,42 @@
 import ExampleKit
 import HearthClient
 
-/// A notebook as it is in the database.
-struct Notebook: Codable, Hashable {
+/// A notebook as it is shown.
+struct Notebook: Identifiable, Hashable {
+    let id: String
     let name: String
     let created: Moment
-    /// By their keys, which sort from the oldest to the newest.
-    let notes: [String: Note]?
+    /// From the oldest to the newest.
+    let notes: [Note]
 }
 
 /// Something written in a notebook.
-struct Note: Codable, Hashable {
+struct Note: Identifiable, Hashable {
+    let id: String
     let text: String
     let date: Moment
 }
 
 extension Notebook {
-    /// From the oldest to the newest.
-    var list: [DatabaseChild<Note>] {
-        (notes ?? [:]).sorted { $0.key < $1.key }.map { DatabaseChild(id: $0.key, value: $0.value) }
+    /// Nil for what is no notebook.
+    init?(_ snapshot: DataSnapshot) {
+        let created = snapshot.childSnapshot(forPath: "created").value.int
+        guard let id = snapshot.key, let name = snapshot.childSnapshot(forPath: "name").value.string, let created else {
+            return nil
+        }
+        self.id = id
+        self.name = name
+        self.created = Moment(milliseconds: created)
+        notes = snapshot.childSnapshot(forPath: "notes").children.compactMap(Note.init)
+    }
+}
+
+extension Note {
+    fileprivate init?(_ snapshot: DataSnapshot) {
+        let value = snapshot.value
+        guard let id = snapshot.key, let text = value["text"].string, let date = value["date"].int else { return nil }
+        self.id = id
+        self.text = text
+        self.date = Moment(milliseconds: date)
     }
 }

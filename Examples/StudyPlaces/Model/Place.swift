@@ -1,10 +1,8 @@
-/// Somewhere to study, as it is in the database.
-struct Place: Codable, Hashable {
-    struct Seats: Codable, Hashable {
-        let total: Int
-        let available: Int
-    }
+import HearthClient
 
+/// Somewhere to study.
+struct Place: Identifiable, Hashable {
+    let id: String
     let name: String
     let address: String
     /// Degrees north.
@@ -14,10 +12,25 @@ struct Place: Codable, Hashable {
     /// As people write them.
     let hours: String
     let needsStudentCard: Bool
-    let seats: Seats
+    let totalSeats: Int
+    let availableSeats: Int
 
-    var isFull: Bool { seats.available == 0 }
+    /// Nil for what is no place.
+    init?(_ snapshot: DataSnapshot) {
+        let value = snapshot.value
+        guard let id = snapshot.key, let name = value["name"].string, let address = value["address"].string,
+            let latitude = value["latitude"].double, let longitude = value["longitude"].double,
+            let hours = value["hours"].string, let needsStudentCard = value["needsStudentCard"].bool,
+            let totalSeats = value["seats"]["total"].int, let availableSeats = value["seats"]["available"].int
+        else { return nil }
+        (self.id, self.name, self.address, self.hours) = (id, name, address, hours)
+        (self.latitude, self.longitude) = (latitude, longitude)
+        (self.totalSeats, self.availableSeats) = (totalSeats, availableSeats)
+        self.needsStudentCard = needsStudentCard
+    }
+
+    var isFull: Bool { availableSeats == 0 }
 
     /// As in `3 of 10`: the seats that are free.
-    var freeSeats: String { "\(seats.available) of \(seats.total)" }
+    var seats: String { "\(availableSeats) of \(totalSeats)" }
 }

@@ -13,7 +13,7 @@ import StorageErrors
 ///         | 4 why:bytes text:bytes | 5 text:bytes            refused by a setting; denied
 ///         | 6 status:bytes text:bytes                        refused
 ///         | 7 error                                          storage
-/// index   = 0 | 1 | 2 | 3 path:bytes                         key, value, priority, a child's path
+/// index   = 0 | 1 | 2 | 3 path:bytes | 4                     key, value, priority, a child's path, several values
 /// error   = 0 | 1 | 2 | 3 node:bytes | 4 | 5 text:bytes      full, no quorum, no owner, owned by a node, stopping;
 ///                                                            another one, for clients
 /// ```
@@ -76,7 +76,7 @@ extension MessageWriter {
         case .child(let path):
             add(byte: 3)
             add(path.encoded)
-        case .conditions: preconditionFailure("conditions are no unique value")
+        case .conditions: add(byte: 4)
         }
     }
 
@@ -141,6 +141,7 @@ extension MessageReader {
         case 1: .value
         case 2: .priority
         case 3: .child(try path())
+        case 4: .conditions(ConditionQuery([]))
         default: throw MalformedMessage()
         }
     }

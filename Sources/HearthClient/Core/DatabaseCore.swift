@@ -172,7 +172,8 @@ final class DatabaseCore: @unchecked Sendable {
                 saveLater([listen])
                 transactionsMayBegin()
             case .success(let response) where response.isUnavailable: link.serverUnavailable()
-            case .success(let response): fail(listen, DatabaseError(response.refusal))
+            case .success(let response):
+                fail(listen, DatabaseError(response.refusal).answering(listen.query))
             // The next connection will have it.
             case .failure: break
             }
@@ -269,6 +270,11 @@ final class DatabaseCore: @unchecked Sendable {
     ) {
         if place.isInfo { return completion(.success(query.query.select(from: infoValue.value(at: place.path)))) }
         if let known = tree.observedValue(at: place.path, query.query) { return completion(.success(known)) }
+        if query.query.conditions != nil {
+            return find(place, query, isAbandoned: isAbandoned) { page in
+                completion(page.map { Node($0.object) })
+            }
+        }
         let isWhole = query.query.selectsEverything
         outgoing.add(.get(place.path, query: isWhole ? nil : query), .question, isAbandoned: isAbandoned) { result in
             completion(
@@ -280,6 +286,29 @@ final class DatabaseCore: @unchecked Sendable {
                     return .success(Node(value))
                 })
         }
+    }
+
+    /// The children for which conditions hold, as the server has them.
+    func find(
+        _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
+        completion: @escaping (Result<FoundPage, DatabaseError>) -> Void
+    ) {
+        if place.isInfo { return completion(.failure(.invalidQuery("what is below .info has no pages"))) }
+        outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { result in
+            completion(
+                result.mapError { $0.answering(query) }.flatMap { response in
+                    FoundPage(parsing: response.data).map { .success($0) }
+                        ?? .failure(.refused(status: "failure", message: "the answer is no page"))
+                })
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Says what it means if it is the answer to a query with conditions, whose actions only Hearth knows since 0.2.
+    fileprivate func answering(_ query: QueryObject?) -> DatabaseError {
+        guard case .refused(status: "error", let message) = self, query?.query.conditions != nil else { return self }
+        return .refused(status: "error", message: "the server knows no queries with conditions: \(message)")
     }
 }
 

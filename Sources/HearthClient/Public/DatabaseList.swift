@@ -1,6 +1,4 @@
-/// A child of a place with its decoded value, whose members are those of the child as well: `note.text` is
-/// `note.value.text`.
-@dynamicMemberLookup
+/// A child of a place with its decoded value.
 public struct DatabaseChild<Value>: Identifiable {
     /// The key.
     public let id: String
@@ -12,9 +10,6 @@ public struct DatabaseChild<Value>: Identifiable {
         self.id = id
         self.value = value
     }
-
-    /// A member of the value.
-    public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member { value[keyPath: member] }
 }
 
 extension DatabaseChild: Sendable where Value: Sendable {}

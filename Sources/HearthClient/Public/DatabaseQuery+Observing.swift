@@ -82,9 +82,9 @@ extension DatabaseQueryable {
     /// Ends all observers of this query; of a reference those of all queries at the place. Transactions and what is
     /// kept up to date (``keepSynced(_:)``) go on.
     public func removeAllObservers() {
-        let all = query.limit == nil && query.index == nil && query.start == nil && query.end == nil
+        let isWhole = query.isWhole
         guard let (place, object) = try? query.resolved() else { return }
-        query.ref.database.run { $0.removeObservers(at: place, all ? nil : object.query) }
+        query.ref.database.run { $0.removeObservers(at: place, isWhole ? nil : object.query) }
     }
 
     /// Keeps what the query selects up to date, whether or not somebody observes it, until it is called with `false`.

@@ -11,7 +11,8 @@ public protocol DatabaseQueryable: Sendable {
 ///
 ///     let latest = messages.queryOrdered(byChild: "at").queryLimited(toLast: 50)
 ///
-/// An order is named once, before bounds; bounds and one limit go together. What does not fit together is an error of
+/// An order is named once, before bounds; bounds and one limit go together. Instead of bounds a query can have
+/// conditions, and then several orders (``DatabaseQueryable/where(_:)``). What does not fit together is an error of
 /// whatever is done with the query.
 public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// The place whose children are selected.
@@ -20,6 +21,10 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     var start: QueryBound?
     var end: QueryBound?
     var limit: QueryLimit?
+    /// Nil for a query that has bounds or an order of the protocol alone.
+    var conditions: [DatabaseCondition]?
+    var orders: [DatabaseOrder]?
+    var cursor: String?
     var failure: DatabaseError?
 
     init(_ ref: DatabaseReference) { self.ref = ref }
@@ -27,13 +32,23 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// This query.
     public var query: DatabaseQuery { self }
 
+    /// Whether it has what only queries with conditions have (Protocol.md 18.3).
+    var hasConditions: Bool { conditions != nil || orders != nil || cursor != nil }
+
+    /// Whether it is all that there is at the place, in no order of its own.
+    var isWhole: Bool { limit == nil && index == nil && start == nil && end == nil && !hasConditions }
+
     /// The order in which children are told.
-    var order: QueryIndex { index ?? .priority }
+    var order: QueryIndex {
+        guard hasConditions else { return index ?? .priority }
+        return (try? conditionQuery()).map { .conditions($0) } ?? .key
+    }
 
     /// The place and the query as they are sent.
     func resolved() throws(DatabaseError) -> (place: DatabasePlace, query: QueryObject) {
         if let failure { throw failure }
         let place = try ref.place.get()
+        if hasConditions { return (place, try conditionObject()) }
         do throws(QueryError) {
             return (place, try QueryObject(index: order, start: start, end: end, limit: limit))
         } catch {
@@ -41,7 +56,7 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
         }
     }
 
-    fileprivate func changed(_ change: (inout DatabaseQuery) throws(DatabaseError) -> Void) -> DatabaseQuery {
+    func changed(_ change: (inout DatabaseQuery) throws(DatabaseError) -> Void) -> DatabaseQuery {
         var query = self
         do throws(DatabaseError) { try change(&query) } catch { query.failure = query.failure ?? error }
         return query
@@ -56,7 +71,7 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     }
 
     fileprivate mutating func order(by index: QueryIndex) throws(DatabaseError) {
-        if self.index != nil || start != nil || end != nil {
+        if self.index != nil || orders != nil || start != nil || end != nil {
             throw .invalidQuery("the order is named once, before bounds")
         }
         self.index = index

@@ -52,10 +52,11 @@ struct RESTExchange: Sendable {
         case .get, .head:
             if method == .get, Self.asksForEvents(head) {
                 guard !target.isPriority else { throw RESTError("a priority has no event stream of its own") }
-                guard parameters.find == nil else { throw RESTError("find has no event stream") }
                 action = .listen
                 operation =
-                    if let query = try parameters.filters.query() {
+                    if let find = try parameters.conditions(ofListener: true) {
+                        .listenQuery(target.path, find, .eventStream)
+                    } else if let query = try parameters.filters.query() {
                         .listenQuery(target.path, query, .eventStream)
                     } else {
                         .listen(target.path, known: nil, since: parameters.wantsIDs ? try Self.lastEvent(head) : nil)
@@ -63,10 +64,8 @@ struct RESTExchange: Sendable {
                 (wantsTag, knownTag) = (false, nil)
                 return
             }
-            if let find = parameters.find {
-                guard !parameters.isShallow, parameters.filters.isEmpty, !target.isPriority else {
-                    throw RESTError("find cannot be combined with shallow, orderBy and what goes with it, or .priority")
-                }
+            if let find = try parameters.conditions() {
+                if target.isPriority { throw RESTError("a priority has no children to find") }
                 action = .read
                 operation = .get(target.path, query: find)
                 wantsTag = false

@@ -11,7 +11,6 @@ extension Operation {
             self = Operation.update(base: base, entries.map { ($0.target, IncomingValue($0)) }).asText
         case .get(let path, let query):
             self = query.selectsEverything ? .get(path) : .get(path, query: query?.query)
-        case .find(let path, let query, _): self = .get(path, query: query)
         case .listen(let path, let query, let tag, let hash, let parts, let since):
             self = .listening(path, query, tag: tag, hash.map { KnownData(hash: $0, parts: parts) }, since: since)
         case .unlisten(_, _, let tag?): self = .unlistenQuery(.tagged(tag))
@@ -20,7 +19,8 @@ extension Operation {
         case .onDisconnectMerge(_, let entries): self = .onDisconnect(entries.map { ($0.target, IncomingValue($0)) })
         case .cancelOnDisconnect(let path): self = .cancelOnDisconnect(path)
         case .events(let path, let query, let tag, let kinds):
-            self = .listenQuery(path, query?.query ?? .everything, .events(tag: tag, kinds))
+            self = .listenQuery(
+                path, query?.query ?? .everything, .events(tag: tag, kinds), text: query?.text ?? Array("{}".utf8))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
         // Who the client is, and administration, are the session's business.
         case .statistics, .appCheck, .authenticate, .unauthenticate, .admin: self = .relay(.done)

@@ -14,8 +14,6 @@ package indirect enum Condition: Hashable, Sendable {
     /// The values are leaves or null.
     case isIn(Path, [CanonicalJSON])
     case isNotIn(Path, [CanonicalJSON])
-    /// There is something there.
-    case exists(Path)
     /// There is a string that starts with this one.
     case starts(Path, CanonicalJSON)
     case all([Condition])
@@ -32,7 +30,6 @@ package indirect enum Condition: Hashable, Sendable {
         case .isNotIn(let path, let others):
             let found = try value(path)
             return Self.isLeaf(found) && !others.contains { IndexValue.encoded($0) == found }
-        case .exists(let path): return try value(path) != IndexValue.nothing
         case .starts(let path, let prefix):
             // But for the byte that ends it.
             return try value(path).starts(with: IndexValue.encoded(prefix).dropLast())
@@ -70,7 +67,7 @@ package indirect enum Condition: Hashable, Sendable {
     /// The same condition, with lists in order and without what they have twice, and no list of one or in its like.
     var canonical: Condition {
         switch self {
-        case .compare, .exists, .starts: self
+        case .compare, .starts: self
         case .isIn(let path, let values): .isIn(path, Self.sorted(values))
         case .isNotIn(let path, let values): .isNotIn(path, Self.sorted(values))
         case .all(let conditions):
@@ -111,7 +108,6 @@ package indirect enum Condition: Hashable, Sendable {
         case .compare(let path, let comparison, let value): text(comparison.rawValue, path, [value])
         case .isIn(let path, let values): text("in", path, values)
         case .isNotIn(let path, let values): text("not-in", path, values)
-        case .exists(let path): text("exists", path, [])
         case .starts(let path, let prefix): text("starts", path, [prefix])
         case .all(let conditions): list("all", conditions)
         case .any(let conditions): list("any", conditions)

@@ -5,7 +5,6 @@ package struct ConditionParser {
     package static let ordersMax = 10
     package static let valuesMax = 100
     package static let fieldsMax = 20
-    package static let limitMax = 1000
     package static let limitDefault = 100
 
     private typealias Text = UnsafeRawBufferPointer
@@ -24,7 +23,7 @@ package struct ConditionParser {
         var conditions: [Condition] = []
         var orders: [ConditionQuery.Order] = []
         var fields: [Path] = []
-        var limit = Self.limitDefault
+        var limit: Int? = Self.limitDefault
         var cursor: [UInt8]?
         for (name, value) in try Self.members(text) {
             switch name {
@@ -33,12 +32,7 @@ package struct ConditionParser {
                 for part in try Self.elements(value, "orderBy") { orders.append(try Self.order(part)) }
             case "fields":
                 for part in try Self.elements(value, "fields") { fields.append(try Self.path(part, "a field")) }
-            case "limit":
-                var reader = JSONReader(value)
-                guard let number = try? reader.integer(), (1...Int64(Self.limitMax)).contains(number) else {
-                    throw .conditions("limit must be a whole number from 1 to \(Self.limitMax)")
-                }
-                limit = Int(number)
+            case "limit": limit = try Self.limit(value)
             case "after":
                 guard let text = Self.string(value) else { throw .conditions("after must be a string") }
                 cursor = text
@@ -58,7 +52,17 @@ package struct ConditionParser {
             place = asked.place(cursor: cursor)
             if place == nil { throw .conditions("after is not a cursor of this query") }
         }
-        return Query(asked, limit: QueryLimit(.first, limit), after: place)
+        return Query(asked, limit: limit.map { QueryLimit(.first, $0) }, after: place)
+    }
+
+    /// Nil for null, which stands for all.
+    private static func limit(_ text: Text) throws(QueryError) -> Int? {
+        if text.equals("null") { return nil }
+        var reader = JSONReader(text)
+        guard let number = try? reader.integer(), number >= 1, let limit = Int(exactly: number) else {
+            throw .conditions("limit must be a whole number from 1 on, or null for all")
+        }
+        return limit
     }
 
     private mutating func condition(_ text: Text, _ depth: Int) throws(QueryError) -> Condition {
@@ -92,7 +96,7 @@ package struct ConditionParser {
             guard let key = Self.string(parts[2]), let child = try? Path(parsing: key), child.depth == 1 else {
                 throw .conditions("has needs a key")
             }
-            return .exists(path.appending(child))
+            return .compare(path.appending(child), .notEqual, .null)
         case "starts":
             guard parts[2].first == UInt8(ascii: "\"") else { throw .conditions("starts needs a string") }
             return .starts(path, try Self.leaf(parts[2]))

@@ -67,8 +67,9 @@ package struct Query: Hashable, Sendable {
         }
     }
 
-    /// The first children for which conditions hold, or the first of them after a place.
-    package init(_ conditions: ConditionQuery, limit: QueryLimit, after place: IndexPlace? = nil) {
+    /// The children for which conditions hold, or those of them after a place; all of them without a limit.
+    package init(_ conditions: ConditionQuery, limit: QueryLimit? = nil, after place: IndexPlace? = nil) {
+        let limit = limit.map { QueryLimit($0.side, min($0.count, Self.limitMax)) }
         // No place is a prefix of another one.
         let lower = place.map { $0.bytes + [0] } ?? [IndexPlace.conditionTag]
         parts = Parts(.conditions(conditions), lower, [IndexPlace.conditionTag + 1], limit, start: nil, end: nil)
@@ -82,6 +83,11 @@ package struct Query: Hashable, Sendable {
         hasher.combine(index)
         hasher.combine(lower)
         hasher.combine(upper)
+    }
+
+    /// Nil for a query that has one interval of an index and no other conditions.
+    package var conditions: ConditionQuery? {
+        if case .conditions(let conditions) = index { conditions } else { nil }
     }
 
     /// Whether the query only names an order.

@@ -81,7 +81,15 @@ struct SyncModelTests {
                 "{}", "{}", #"{"i":".key","l":2,"vf":"l"}"#, #"{"i":"n","l":2,"vf":"r"}"#, #"{"i":".value","sp":1}"#,
                 #"{"i":"a"}"#,
             ]
-            guard let query = try? QueryObject(parsing: Array(trees.pick(queries).utf8)) else { return }
+            let conditional = [
+                #"{"where":[["a","!=",null]],"limit":null}"#, #"{"orderBy":[["a","desc"],"n"],"limit":2}"#,
+                #"{"where":[["or",[".value",">",0],["b","==",null]]],"orderBy":[".value"],"limit":3}"#,
+            ]
+            let hasConditions = trees.chance(1, in: 3)
+            let text = Array(trees.pick(hasConditions ? conditional : queries).utf8)
+            let object =
+                hasConditions ? try? QueryObject(parsingConditions: text) : try? QueryObject(parsing: text)
+            guard let query = object else { return }
             let path = path()
             observers[lastObserver] = (path, query)
             replayed[lastObserver] = []

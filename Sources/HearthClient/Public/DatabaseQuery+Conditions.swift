@@ -1,0 +1,103 @@
+import JSONTree
+import WireProtocol
+
+extension DatabaseQueryable {
+    // MARK: Conditions
+
+    /// The children for which all of these conditions hold, and those named before.
+    ///
+    ///     let next = tasks.where(.child("state").isEqual(to: "open"))
+    ///         .queryOrdered(by: .child("priority").descending, .child("due")).queryLimited(toFirst: 20)
+    ///
+    /// Such a query has no bounds. Its order is one of ``queryOrdered(byChild:)``, ``queryOrderedByKey()``,
+    /// ``queryOrderedByValue()`` and ``queryOrdered(by:)``, by default that of the keys.
+    public func `where`(_ conditions: DatabaseCondition...) -> DatabaseQuery { `where`(conditions) }
+
+    /// The same with an array.
+    public func `where`(_ conditions: [DatabaseCondition]) -> DatabaseQuery {
+        query.changed { (query) throws(DatabaseError) in query.conditions = (query.conditions ?? []) + conditions }
+    }
+
+    /// By several values; the later ones decide where the earlier ones are equal, and the key decides last.
+    public func queryOrdered(by orders: DatabaseOrder...) -> DatabaseQuery {
+        query.changed { (query) throws(DatabaseError) in
+            if query.index != nil || query.orders != nil { throw .invalidQuery("the order is named once") }
+            query.orders = orders
+        }
+    }
+
+    /// After the last child of a page (``DatabasePage/next``) of the same conditions and order.
+    public func queryStarting(afterCursor cursor: String) -> DatabaseQuery {
+        query.changed { (query) throws(DatabaseError) in query.cursor = cursor }
+    }
+
+    /// Reads the children, with a cursor for those that follow if the query has a limit:
+    ///
+    ///     var query = tasks.where(.child("state").isEqual(to: "open")).queryLimited(toFirst: 100)
+    ///     var page = try await query.getPage()
+    ///     while let cursor = page.next { page = try await query.queryStarting(afterCursor: cursor).getPage() }
+    ///
+    /// A child whose place in the order stays the same meanwhile is on one page exactly. A page can have fewer children
+    /// than the limit and still a cursor. The server is asked in any case: without a connection this waits for one.
+    ///
+    /// - parameter fields: the paths below each child that are wanted, none inside another; none for everything.
+    /// - throws: as ``getData()``; `refused` by a server that knows no queries with conditions.
+    public func getPage(fields: [String] = []) async throws(DatabaseError) -> DatabasePage {
+        let query = query
+        if let failure = query.failure { throw failure }
+        let place = try query.ref.place.get()
+        let object = try query.conditionObject(fields: fields)
+        let page: FoundPage = try await query.ref.database.wait { core, reply in
+            core.find(place, object, isAbandoned: { reply.isSettled }) { reply.settle($0) }
+        }
+        let children = page.children.map { DataSnapshot(Node($0.value), at: query.ref.child($0.key)) }
+        return DatabasePage(children: children, next: page.next)
+    }
+}
+
+/// Some of the children for which conditions hold.
+public struct DatabasePage: Sendable {
+    /// In the order of the query. Of a child that has none of the fields that were asked for nothing exists here.
+    public let children: [DataSnapshot]
+    /// The cursor of the page after this one; nil if no child follows.
+    public let next: String?
+}
+
+extension DatabaseQuery {
+    /// The conditions and the order; without conditions all children.
+    func conditionQuery(fields: [String] = []) throws(DatabaseError) -> ConditionQuery {
+        if start != nil || end != nil { throw .invalidQuery("a query with conditions has no bounds") }
+        let conditions = try (conditions ?? []).map { (part) throws(DatabaseError) in try part.condition.get() }
+        var orders: [ConditionQuery.Order] = []
+        switch index {
+        case nil, .key: break
+        case .value: orders = [ConditionQuery.Order(.root)]
+        case .child(let path): orders = [ConditionQuery.Order(path)]
+        case .priority, .conditions: throw .invalidQuery("a query with conditions has no order by priorities")
+        }
+        for order in self.orders ?? [] {
+            orders.append(ConditionQuery.Order(try order.path.get(), isDescending: order.isDescending))
+        }
+        let fields = try fields.map { (field) throws(DatabaseError) in
+            guard let path = try? Path(parsing: field), !path.isRoot else {
+                throw .invalidQuery("'\(field)' is no path below a child")
+            }
+            return path
+        }
+        return ConditionQuery(conditions, orders: orders, fields: fields)
+    }
+
+    /// The query as it is sent.
+    func conditionObject(fields: [String] = []) throws(DatabaseError) -> QueryObject {
+        if limit?.side == .last {
+            throw .invalidQuery("a query with conditions has its first children: let it descend")
+        }
+        let text = try conditionQuery(fields: fields).text(limit: limit?.count, after: cursor.map { Array($0.utf8) })
+        do throws(RequestError) {
+            return try QueryObject(parsingConditions: text)
+        } catch {
+            if case .query(let error) = error { throw .invalidQuery(error.description) }
+            throw .invalidQuery(error.message)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import HearthClient
+import Testing
+
+@Suite("Queries with conditions in the client", .timeLimit(.minutes(15)))
+struct ConditionTests {
+    private let server: TestDatabase
+
+    init() throws { server = try TestDatabase() }
+
+    private static let tasks: DatabaseValue = [
+        "a": ["state": "open", "rank": 1, "due": 5, "tags": ["home": true]],
+        "b": ["state": "open", "rank": 3, "due": 9],
+        "c": ["state": "done", "rank": 3, "due": 1], "d": ["state": "open", "rank": 3, "due": 2],
+    ]
+
+    private struct Task: Codable, Sendable, Equatable {
+        var rank: Int
+    }
+
+    @Test("every condition selects what it says")
+    func conditions() async throws {
+        let tasks = try server.client().reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        for (condition, keys) in [
+            (.child("state").isEqual(to: "open"), "abd"), (.child("state").isNotEqual(to: "open"), "c"),
+            (.child("due").isLess(than: 5), "cd"), (.child("due").isAtMost(5), "acd"),
+            (.child("due").isGreater(than: 5), "b"), (.child("due").isAtLeast(5), "ab"),
+            (.child("due").isIn([1, 2]), "cd"), (.child("due").isNotIn([1, 2]), "ab"),
+            (.child("tags").has("home"), "a"), (.child("state").starts(with: "o"), "abd"),
+            (.child("tags").exists, "a"), (.child("tags").isEqual(to: DatabaseValue.null), "bcd"),
+            (.child("due").isEqual(to: 1) || .child("tags/home").isEqual(to: true), "ac"),
+            (.child("rank").isEqual(to: 3) && .child("state").isEqual(to: "open"), "bd"),
+            (.value.exists, "abcd"), (.any([.child("due").isEqual(to: 7)]), ""),
+        ] as [(DatabaseCondition, String)] {
+            let found = try await tasks.where(condition).getData()
+            #expect(found.children.compactMap(\.key).joined() == keys, "\(condition)")
+        }
+    }
+
+    @Test("orders, limits and cursors make pages, and fields choose what is sent")
+    func pages() async throws {
+        let tasks = try server.client().reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let open = tasks.where(.child("state").isEqual(to: "open"))
+            .queryOrdered(by: .child("rank").descending, .child("due"))
+        #expect(try await open.getData().children.map(\.key) == ["d", "b", "a"])
+        #expect(try await open.queryLimited(toFirst: 2).getData().children.map(\.key) == ["d", "b"])
+        let first = try await open.queryLimited(toFirst: 2).getPage(fields: ["due", "tags/home"])
+        #expect(first.children.map(\.value) == [["due": 2], ["due": 9]])
+        let cursor = try #require(first.next)
+        let rest = try await open.queryStarting(afterCursor: cursor).queryLimited(toFirst: 2).getPage()
+        #expect(rest.children.map(\.key) == ["a"])
+        #expect(rest.next == nil)
+        let ordered = try await tasks.queryOrdered(byChild: "due").queryLimited(toFirst: 1).getPage()
+        #expect(ordered.children.map(\.key) == ["c"])
+        #expect(ordered.children[0].ref == tasks.child("c"))
+    }
+
+    @Test("observers are told of what comes, moves and goes, for this client's writes and those of others")
+    func observing() async throws {
+        let (writer, reader) = (try server.client(), try server.client())
+        let tasks = writer.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let query = reader.reference(withPath: "tasks").where(.child("state").isEqual(to: "open"))
+            .queryOrdered(by: .child("rank").descending, .child("due")).queryLimited(toFirst: 2)
+        let log = EventLog()
+        let kinds: [DataEventType] = [.childAdded, .childRemoved, .childMoved]
+        log.observe(query, "", kinds)
+        #expect(
+            await log.next(2) == [
+                #"childAdded d after -: {"due":2,"rank":3,"state":"open"}"#,
+                #"childAdded b after d: {"due":9,"rank":3,"state":"open"}"#,
+            ])
+        try await tasks.child("d/state").setValue("done")
+        #expect(
+            await log.next(2).map { $0.prefix(20) } == ["childRemoved d after", "childAdded a after b"])
+        try await reader.reference(withPath: "tasks/a/rank").setValue(4)
+        #expect(await log.next() == #"childMoved a after -: {"due":5,"rank":4,"state":"open","tags":{"home":true}}"#)
+        try await tasks.child("e").setValue(["state": "open", "rank": 9])
+        #expect(
+            await log.next(2).map { $0.prefix(20) } == ["childRemoved b after", "childAdded e after -"])
+        #expect(try await query.getData().children.map(\.key) == ["e", "a"])
+        var lists = query.children(as: Task.self).makeAsyncIterator()
+        let list = try #require(try await lists.next(isolation: nil))
+        #expect(list.map(\.value) == [Task(rank: 9), Task(rank: 4)])
+        query.removeAllObservers()
+        try await tasks.child("f").setValue(["state": "open", "rank": 10])
+        #expect(try await query.getData().children.map(\.key) == ["f", "e"])
+    }
+
+    @Test("without a connection the conditions select from what is known and from this client's writes")
+    func offline() async throws {
+        let (writer, reader) = (try server.client(), try server.client())
+        try await writer.reference(withPath: "tasks").setValue(Self.tasks)
+        let tasks = reader.reference(withPath: "tasks")
+        let query = tasks.where(.child("state").isEqual(to: "open")).queryOrdered(by: .child("due").descending)
+        let log = EventLog()
+        log.observe(query, "", [.childAdded, .childRemoved])
+        #expect(await log.next(3).map { $0.prefix(12) } == ["childAdded b", "childAdded a", "childAdded d"])
+        reader.goOffline()
+        tasks.child("a/state").setValue("done") { _, _ in }
+        #expect(await log.next()?.prefix(14) == "childRemoved a")
+        tasks.child("z").setValue(["state": "open", "due": 1]) { _, _ in }
+        #expect(await log.next()?.prefix(20) == "childAdded z after d")
+        #expect(try await query.getData().children.map(\.key) == ["b", "d", "z"])
+        reader.goOnline()
+        try await reader.waitForPendingWrites()
+        #expect(try await writer.reference(withPath: "tasks/a/state").getData().value == "done")
+    }
+
+    @Test("an observer of the whole place answers the query, without another listener")
+    func covered() async throws {
+        let database = try server.client()
+        let tasks = database.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let log = EventLog()
+        log.observe(tasks, "all", [.value])
+        _ = await log.next()
+        database.goOffline()
+        log.observe(tasks.where(.child("rank").isLess(than: 3)), "low", [.childAdded])
+        #expect(await log.next()?.prefix(16) == "low childAdded a")
+    }
+
+    @Test("what does not fit together is refused before it is sent")
+    func mistakes() async throws {
+        let tasks = try server.client().reference(withPath: "tasks")
+        let open = tasks.where(.child("state").isEqual(to: "open"))
+        for (query, message) in [
+            (open.queryStarting(atValue: 1), "a query with conditions has no bounds"),
+            (open.queryLimited(toLast: 1), "a query with conditions has its first children: let it descend"),
+            (open.queryOrderedByPriority(), "a query with conditions has no order by priorities"),
+            (open.queryOrdered(by: .value).queryOrdered(by: .value), "the order is named once"),
+            (tasks.where(.child("a.b").exists), "'a.b' is no path below a child"),
+            (tasks.where(.child("a").has("b/c")), "'b/c' is no key"),
+            (tasks.where(.any([])), "a list of conditions is empty"),
+            (tasks.where(.child("a").isIn([Int]())), "in needs 1 to 100 values"),
+            (
+                tasks.where(.child("a").isEqual(to: ["x": 1])),
+                "a value to compare with must be null, a Boolean, a number or a string"
+            ),
+            (
+                tasks.where(.child("a").isLess(than: DatabaseValue.null)),
+                "null has no range: it can be compared with == and != only"
+            ),
+            (open.queryStarting(afterCursor: "00"), "after is not a cursor of this query"),
+        ] {
+            await #expect(throws: DatabaseError.invalidQuery(message)) { try await query.getData() }
+        }
+        await #expect(throws: DatabaseError.invalidQuery("one of the fields lies in another")) {
+            try await open.getPage(fields: ["a", "a/b"])
+        }
+    }
+
+    @Test("a server that knows no such queries is named as the reason")
+    func olderServer() async throws {
+        let old = try ScriptedServer(
+            .init(received: { peer, text in peer.answer(to: text, #""unknown action""#, status: "error") }))
+        let database = try Database(url: old.urlText, options: .patient)
+        let query = database.reference(withPath: "tasks").where(.child("state").isEqual(to: "open"))
+        let error = DatabaseError.refused(
+            status: "error", message: "the server knows no queries with conditions: unknown action")
+        await #expect(throws: error) { try await query.getData() }
+        await #expect(throws: error) { try await query.getPage() }
+        await #expect(throws: error) { for try await _ in query.values() {} }
+    }
+}
