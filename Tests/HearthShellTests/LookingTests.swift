@@ -117,6 +117,42 @@ struct LookingTests {
         #expect(await shell.run("query l --nonsense").contains("unknown option --nonsense; usage: query"))
     }
 
+    @Test("children for which conditions hold")
+    func finding() async throws {
+        let shell = try ShellFixture()
+        await shell.play(
+            """
+            > set l {"a": {"n": 1, "s": "x"}, "b": {"n": 3, "s": "x y"}, "c": {"n": 2, "t": {"u": true}}}
+            > find l n > 1 --order-by "/n desc"
+            b\t{"n": 3, "s": "x y"}
+            c\t{"n": 2, "t": {"u": true}}
+            > find l 's == "x y" or (t has "u" and n < 3)' -f n
+            b\t{"n": 3}
+            c\t{"n": 2}
+            > find l --order-by "/s,/n desc" -n 2
+            c\t{"n": 2, "t": {"u": true}}
+            a\t{"n": 1, "s": "x"}
+            > get l --where 'n in [1,3] and s starts "x"' --order-by "/n desc" --limit-to-first 1
+            {"b": {"n": 3, "s": "x y"}}
+            > query l --where "t/u == true"
+            {"c": {"n": 2, "t": {"u": true}}}
+            """)
+        let children = (0..<1300).map { #""k\#($0)":\#($0)"# }
+        let file = shell.write("{\(children.joined(separator: ","))}", to: "many.json")
+        await shell.run("import /many \(file)")
+        #expect(await shell.run("find many .value >= 100 --order-by value").split(separator: "\n").count == 1200)
+        #expect(await shell.run("find many -n 101 --order-by 'value desc'").hasSuffix("k1199\t1199\n"))
+        for (command, message) in [
+            ("find l n", "after \"n\" the condition needs one of ==,"), ("find l == 1", "a path is missing"),
+            ("find l n == x", "'x' is no value; a string is written '\"x\"'"), ("find l n ==", "a value is missing"),
+            ("find l (n == 1", "bracket"), ("find l n == 1 2", "'2' is too much"),
+            ("find l n < null", "null has no range"), ("find l --order-by priority", "no order 'priority'"),
+            ("get l --where n==1 --equal-to 2", "--equal-to does not go with --where"),
+        ] {
+            #expect(await shell.run(command).contains(message), "\(command)")
+        }
+    }
+
     @Test("what was committed, the newest first")
     func history() async throws {
         let shell = try ShellFixture()

@@ -13,6 +13,7 @@ package enum QueryWords {
         CommandOption(name: "end-at", value: "JSON", help: "children up to this value"),
         CommandOption(name: "end-before", value: "JSON", help: "children before this value"),
         CommandOption(name: "equal-to", value: "JSON", help: "children of this value"),
+        CommandOption(name: "where", value: "CONDITION", help: "children for which a condition holds: see 'find'"),
     ]
 
     package static let details = """
@@ -20,11 +21,87 @@ package enum QueryWords {
         keys, without quotes.
         """
 
+    package static let ordersHelp = "value, or paths below the children: '/priority desc,/due'"
+
+    package static let conditionDetails = """
+        Paths in conditions are relative to each child, and .value is the child itself. A value is null, true, false, a number
+        or a "text". The operators are ==, !=, <, <=, >, >=, in and not-in with a list as ["a","b"], has with a key, and starts
+        with a text; and binds before or.
+        """
+
+    /// The children for which a condition holds, or all of them if it is empty.
+    ///
+    /// - parameters:
+    ///   - orders: paths with commas between them, each perhaps with `desc` after it.
+    ///   - fields: likewise.
+    static func find(
+        _ condition: String, orders: String?, fields: String? = nil
+    ) throws(ShellError) -> ConditionQuery {
+        var members: [String] = []
+        if condition.contains(where: { !$0.isWhitespace }) {
+            members.append("\"where\":[\(try ConditionWords.condition(condition))]")
+        }
+        let query = try object(Array("{\(members.joined())}".utf8)).query.conditions
+        var ordered: [ConditionQuery.Order] = []
+        for part in orders.map(parts) ?? [] { if let order = try order(part) { ordered.append(order) } }
+        let chosen = try (fields.map(parts) ?? []).map { (part) throws(ShellError) in try path(part, "--fields") }
+        return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen)
+    }
+
+    /// The query as it is sent.
+    ///
+    /// - parameter limit: nil for all children.
+    static func object(
+        _ query: ConditionQuery, limit: Int?, after cursor: String? = nil
+    ) throws(ShellError) -> QueryObject {
+        try object(query.text(limit: limit, after: cursor.map { Array($0.utf8) }))
+    }
+
+    private static func object(_ text: [UInt8]) throws(ShellError) -> QueryObject {
+        do throws(RequestError) { return try QueryObject(parsingConditions: text) } catch {
+            throw .usage(error.message)
+        }
+    }
+
+    private static func parts(_ list: String) -> [Substring] {
+        list.split(separator: ",").map { part in
+            let start = part.drop(while: \.isWhitespace)
+            return start.lastIndex { !$0.isWhitespace }.map { start[...$0] } ?? ""
+        }
+    }
+
+    /// Nil for that of the keys.
+    private static func order(_ part: Substring) throws(ShellError) -> ConditionQuery.Order? {
+        let isDescending = part.hasSuffix(" desc")
+        let name = isDescending ? part.dropLast(5) : part.hasSuffix(" asc") ? part.dropLast(4) : part
+        switch name {
+        case "key" where !isDescending: return nil
+        case "value": return ConditionQuery.Order(.root, isDescending: isDescending)
+        case "key", "priority": throw .usage("children with conditions have no order '\(part)'")
+        default: return ConditionQuery.Order(try path(name, "--order-by"), isDescending: isDescending)
+        }
+    }
+
+    private static func path(_ text: Substring, _ option: String) throws(ShellError) -> Path {
+        guard let path = try? Path(parsing: String(text)), !path.isRoot else {
+            throw .usage("'\(text)' in \(option) is no path below a child")
+        }
+        return path
+    }
+
     /// Nil if no option asks for a query.
     ///
     /// - parameter option: the value of an option, by its name without dashes.
     package static func query(_ option: (String) -> Word?) throws(ShellError) -> QueryObject? {
         guard options.contains(where: { option($0.name) != nil }) else { return nil }
+        if let condition = option("where") {
+            let allowed = ["where", "order-by", "limit-to-first"]
+            if let other = options.first(where: { option($0.name) != nil && !allowed.contains($0.name) }) {
+                throw .usage("--\(other.name) does not go with --where")
+            }
+            let query = try find(condition.unquoted, orders: option("order-by")?.text)
+            return try object(query, limit: try limit("limit-to-first", option))
+        }
         let index = try index(option("order-by")?.text)
         let first = try limit("limit-to-first", option)
         let last = try limit("limit-to-last", option)

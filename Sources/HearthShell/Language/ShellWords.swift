@@ -14,6 +14,9 @@ package struct Word: Hashable, Sendable {
     /// A word that somebody else has taken apart, such as the shell that this program was started by.
     package init(_ text: String) { (raw, self.text) = (text, text) }
 
+    /// As it was written, but for quotes around all of it.
+    var unquoted: String { raw.hasPrefix("\"") ? text : raw }
+
     init(raw: String, text: String, isQuoted: Bool, isLiteral: Bool) {
         self.raw = raw
         self.text = text

@@ -1,0 +1,66 @@
+import HearthClient
+import JSONTree
+import JSONWebTokens
+import WireProtocol
+
+extension ShellCommand {
+    /// Children that one request asks for: the first page is short, so that it is there at once.
+    private static let pageSizes = [100, 1000]
+
+    static let find = ShellCommand(
+        name: "find", synopsis: "[PATH] [CONDITION] [OPTIONS]",
+        summary: "Print the children for which a condition holds, in an order.",
+        details: """
+            A condition is like: state == "open" and (priority > 2 or tags has "urgent")
+
+            \(QueryWords.conditionDetails) The children are read page by page.
+            """, words: .path,
+        options: [
+            .init(name: "order-by", value: "ORDERS", help: QueryWords.ordersHelp),
+            .limit("only the first N"),
+            .init(
+                name: "fields", letter: "f", value: "PATHS", help: "only these parts of each child, as title,meta/by"),
+        ], runsAlone: true
+    ) { (session, arguments) throws(ShellError) in
+        let path = try session.path(arguments.words.first)
+        let words = arguments.words.dropFirst()
+        let condition = words.count == 1 ? words[1].unquoted : words.map(\.raw).joined(separator: " ")
+        let query = try QueryWords.find(condition, orders: arguments["order-by"], fields: arguments["fields"])
+        let limit = try arguments.count("limit") ?? .max
+        var array = ArrayLines(out: session.out, isJSON: session.format == .json)
+        var shown = 0
+        var cursor: String?
+        repeat {
+            let size = min(pageSizes[cursor == nil ? 0 : 1], limit - shown)
+            let object = try QueryWords.object(query, limit: size, after: cursor)
+            let page = try await session.asking { (connection) throws(ConnectionError) in
+                try await connection.find(path, object)
+            }
+            if session.isJSON {
+                for child in page.children { try array.append(child.json) }
+            } else {
+                try session.list(page)
+            }
+            shown += page.children.count
+            cursor = page.next
+        } while cursor != nil && shown < limit
+        if session.isJSON { try array.end() }
+    }
+}
+
+extension ShellSession {
+    /// Children, one per line.
+    fileprivate func list(_ page: FoundPage) throws(ShellError) {
+        for child in page.children {
+            let value = (try? JSONValue(parsing: child.value.bytes)).map { painter.line($0) } ?? "\(child.value)"
+            try out.line(styled("\(child.key)".printable, .key) + (out.columns == nil ? "\t" : "  ") + value)
+        }
+    }
+}
+
+extension FoundPage.Child {
+    /// As on a page over REST.
+    fileprivate var json: JSONObject {
+        JSONObject(["key": .string(key.utf8), "value": value.isNull ? nil : try? JSONValue(parsing: value.bytes)])
+    }
+}
