@@ -65,6 +65,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
         testsUse: ["Bytes", "Identity", "HearthServer", "TreeStorage"]),
+    // A server in the process of a test, for packages that depend on this one.
+    Room(
+        name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "HearthServer"],
+        testsUse: ["HearthClient", "HearthAdmin"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -171,6 +175,7 @@ let package = Package(
     products: [
         .library(name: "HearthClient", targets: ["HearthClient"]),
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
+        .library(name: "HearthTesting", targets: ["HearthTesting"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
         .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),

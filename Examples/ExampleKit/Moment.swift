@@ -1,33 +1,26 @@
 import Glibc
 
-/// A day and a time of day where the user is, to the minute.
+/// A time to the minute, in the zone of the machine. In a database it is a number of milliseconds since 1970.
 public struct Moment: Hashable, Comparable, Sendable {
-    /// As in `2026-03-01`.
-    public let date: String
-    /// As in `18:30`.
-    public let time: String
+    private let milliseconds: Int
 
     /// The moment at milliseconds since 1970, as databases have them.
-    public init(milliseconds: Int) {
-        var seconds = time_t(milliseconds / 1000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        self.init(parts)
-    }
+    public init(milliseconds: Int) { self.milliseconds = milliseconds }
 
     /// Now.
-    public static var now: Moment {
-        var seconds = Glibc.time(nil)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return Moment(parts)
-    }
+    public static var now: Moment { Moment(milliseconds: Glibc.time(nil) * 1000) }
 
-    private init(_ parts: tm) {
-        date =
-            "\(Self.padded(Int(parts.tm_year) + 1900, 4))-\(Self.padded(Int(parts.tm_mon) + 1, 2))-"
-            + Self.padded(Int(parts.tm_mday), 2)
-        time = "\(Self.padded(Int(parts.tm_hour), 2)):\(Self.padded(Int(parts.tm_min), 2))"
+    /// As in `2026-03-01`.
+    public var date: String { formatted("%Y-%m-%d") }
+    /// As in `18:30`.
+    public var time: String { formatted("%H:%M") }
+
+    private func formatted(_ format: String) -> String {
+        var (seconds, parts) = (time_t(milliseconds / 1000), tm())
+        localtime_r(&seconds, &parts)
+        return String(unsafeUninitializedCapacity: 32) { text in
+            text.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress, $0.count, format, &parts) }
+        }
     }
 
     /// A date as people write it (`2026-3-1`), in the form with two digits; nil if there is no such day.
@@ -93,7 +86,15 @@ public struct Moment: Hashable, Comparable, Sendable {
     }
 
     /// Earlier is less.
-    public static func < (a: Moment, b: Moment) -> Bool { (a.date, a.time) < (b.date, b.time) }
+    public static func < (a: Moment, b: Moment) -> Bool { a.milliseconds < b.milliseconds }
+}
+
+extension Moment: Codable {
+    /// From a number.
+    public init(from decoder: any Decoder) throws { milliseconds = try Int(from: decoder) }
+
+    /// As a number.
+    public func encode(to encoder: any Encoder) throws { try milliseconds.encode(to: encoder) }
 }
 
 extension Moment: CustomStringConvertible {

@@ -14,7 +14,7 @@ let notebookProgram = Program(
         },
         .init("notes NOTEBOOK", "prints the notes of a notebook") { call in
             let notebook = try find(call, in: try await loadedShelf(call))
-            say(numbered: notebook.notes.map { "\($0.date)  \($0.text)" })
+            say(numbered: notebook.list.map { "\($0.date)  \($0.text)" })
         },
         .init("write NOTEBOOK TEXT", "adds a note") { call in
             let shelf = try await loadedShelf(call)
@@ -23,7 +23,7 @@ let notebookProgram = Program(
         .init("delete NOTEBOOK NUMBER", "deletes a note") { call in
             let shelf = try await loadedShelf(call)
             let notebook = try find(call, in: shelf)
-            try await shelf.delete(try call.item(of: notebook.notes, "note"), in: notebook)
+            try await shelf.delete(try call.item(of: notebook.list, "note"), in: notebook)
         },
         .init("watch", "prints the notebooks now and whenever they change") { call in
             let account = try Account(call)
@@ -61,11 +61,11 @@ private func loadedShelf(_ call: Call) async throws -> NotebookShelf {
 }
 
 @MainActor
-private func find(_ call: Call, in shelf: NotebookShelf) throws -> Notebook {
+private func find(_ call: Call, in shelf: NotebookShelf) throws -> DatabaseChild<Notebook> {
     try call.item(named: "NOTEBOOK", of: shelf.notebooks ?? [], "notebook", by: \.name)
 }
 
-private func show(_ notebooks: [Notebook]) {
+private func show(_ notebooks: [DatabaseChild<Notebook>]) {
     for notebook in notebooks {
         say("\(notebook.name.padded(to: 20))  \(notebook.created)  \(notebook.noteCount)")
     }

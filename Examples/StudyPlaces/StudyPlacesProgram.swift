@@ -22,11 +22,11 @@ let studyPlacesProgram = Program(
             try await session.places.live.load()
             for place in session.places.places {
                 let card = place.needsStudentCard ? "card" : ""
-                say("\(place.name.padded(to: 22))\(place.seats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
+                say("\(place.name.padded(to: 22))\(place.freeSeats.padded(to: 12))\(card.padded(to: 6))\(place.hours)")
             }
         },
         .init("watch", "prints the free seats of each place now and whenever they change") { call in
-            try await session(call).places.follow { say("\($0.name): \($0.seats)") }
+            try await session(call).places.follow { say("\($0.name): \($0.freeSeats)") }
         },
         .init("check-in PLACE", "takes a seat") { call in
             let session = try session(call)

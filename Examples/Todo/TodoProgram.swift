@@ -53,10 +53,10 @@ private func loadedList(_ call: Call) async throws -> TodoList {
 }
 
 @MainActor
-private func find(_ call: Call, in list: TodoList) throws -> Entry {
+private func find(_ call: Call, in list: TodoList) throws -> DatabaseChild<Entry> {
     try call.item(of: list.entries ?? [], "entry")
 }
 
-private func show(_ entries: [Entry]) {
-    say(numbered: entries.map { "\($0.isDone ? "x" : " ")  \($0.date) \($0.time)  \($0.text)" })
+private func show(_ entries: [DatabaseChild<Entry>]) {
+    say(numbered: entries.map { "\($0.done ? "x" : " ")  \($0.date) \($0.time)  \($0.text)" })
 }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("The article about administration")
+@Suite("The articles about administration")
 struct AdminArticleTests {
     private static let project = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 
@@ -9,13 +9,13 @@ struct AdminArticleTests {
         String(decoding: TemporaryFolder.contents(of: "\(project)/\(path)"), as: UTF8.self)
     }
 
-    @Test("shows code that compiles")
-    func examples() {
+    @Test("show code that compiles", arguments: ["HearthAdmin", "Administrators"])
+    func examples(article name: String) {
         func joined(_ text: some StringProtocol) -> String {
             text.split(separator: "\n").map { $0.drop { $0 == " " } }.joined()
         }
         let source = joined(Self.text("Tests/HearthAdminTests/ArticleExamples.swift"))
-        let article = Self.text("Sources/HearthAdmin/Documentation.docc/HearthAdmin.md")
+        let article = Self.text("Sources/HearthAdmin/Documentation.docc/\(name).md")
         let blocks = article.matches(of: #/```swift\n((?s:.*?))```/#)
         #expect(!blocks.isEmpty)
         for block in blocks { #expect(source.contains(joined(block.1)), "\(block.1)") }

@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
 
-// The examples of the article, word for word, so that they compile. `AdminArticleTests` compares them. Nobody runs them.
+// The examples of the articles, word for word, so that they compile. `AdminArticleTests` compares them. Nobody runs them.
 
 private func overview() async throws {
     let admin = try Administrator(keyFile: "/etc/my-app/key.json")
@@ -30,18 +30,43 @@ private func custom(_ admin: Administrator) throws -> String {
     return token
 }
 
+private func claims(_ admin: Administrator, _ user: UserRecord) async throws {
+    try await admin.setCustomClaims(["role": "editor"], of: user.uid)
+    try await admin.setCustomClaims([:], of: user.uid)
+    try await admin.revokeRefreshTokens(of: user.uid)
+}
+
 private func users(_ admin: Administrator) async throws {
     for try await user in admin.users where !user.isEmailVerified {
         print(user.uid, user.email ?? "no address")
     }
     let ann = try await admin.user(email: "ann@example.com")
     try await admin.updateUser(ann.uid, UserUpdate(displayName: .set("Ann Lee"), phoneNumber: .remove))
-    try await admin.revokeRefreshTokens(of: ann.uid)
 }
 
 private func data(_ admin: Administrator) async throws {
     let database = try admin.database()
     try await database.reference(withPath: "prices/tea").setValue(2.5)
     let rules = try await admin.rules()
+    try await admin.checkRules(rules)
     try await admin.setRules(rules)
+}
+
+private func deleting(_ admin: Administrator, _ uid: String) async throws {
+    do {
+        try await admin.deleteUser(uid)
+    } catch {
+        switch error.code {
+        case .userNotFound: break
+        case .unavailable: print("try again later:", error.message)
+        default: throw error
+        }
+    }
+}
+
+private struct Place { let url: String }
+
+private func testing(_ server: Place) throws -> Administrator {
+    let admin = try Administrator(developmentURL: server.url)
+    return admin
 }

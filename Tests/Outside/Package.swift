@@ -3,21 +3,28 @@ import PackageDescription
 
 /// A package of somebody else that depends on Hearth: it sees the products, and what is public in them. Built and run by
 /// `scripts/test-outside`.
-let settings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-]
-
 let package = Package(
     name: "outside",
     dependencies: [.package(name: "hearth", path: "../..")],
     targets: [
-        .executableTarget(
-            name: "Visitor", dependencies: [.product(name: "HearthClient", package: "hearth")],
-            swiftSettings: settings),
+        .executableTarget(name: "First", dependencies: [.product(name: "HearthClient", package: "hearth")]),
+        .executableTarget(name: "Visitor", dependencies: [.product(name: "HearthClient", package: "hearth")]),
         .executableTarget(
             name: "Office",
             dependencies: [
                 .product(name: "HearthAdmin", package: "hearth"), .product(name: "HearthClient", package: "hearth"),
-            ], swiftSettings: settings),
+            ]),
+        .testTarget(
+            name: "VisitorTests",
+            dependencies: [
+                .product(name: "HearthClient", package: "hearth"), .product(name: "HearthTesting", package: "hearth"),
+            ]),
     ]
 )
+
+for target in package.targets {
+    target.swiftSettings = [
+        .swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}

@@ -36,7 +36,7 @@ final class Feeder: Sendable {
         var call = HTTPCall(try HTTPAddress("\(server)/weather/\(Self.encoded(forecast.key)).json"))
         call.method = .put
         call.contentType = "application/json"
-        call.body = Array(Self.json(forecast).utf8)
+        call.body = Array(try forecast.value.description.utf8)
         if let key {
             try await call.authenticate(.key(key), on: loop)
         } else {
@@ -45,8 +45,6 @@ final class Feeder: Sendable {
         _ = try await call.answer(on: loop)
         return forecast
     }
-
-    private static func json(_ forecast: Forecast) -> String { forecast.value.description }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
         guard let file = fopen(path, "rbe") else { throw Failure(description: "\(path) cannot be read") }

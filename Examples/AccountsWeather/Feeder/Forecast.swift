@@ -2,7 +2,7 @@ import HearthClient
 
 /// The weather of a city, as a forecast in JSON says it: `city`, `symbol`, `description` and `temperature` in degrees
 /// Celsius.
-struct Forecast: Hashable {
+struct Forecast: Codable, Hashable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -13,11 +13,10 @@ struct Forecast: Hashable {
     let temperature: Double
 
     init(_ text: [UInt8]) throws(Failure) {
-        guard let value = try? DatabaseValue(json: text), let city = value["city"].string, !city.isEmpty,
-            let symbol = value["symbol"].string, let description = value["description"].string,
-            let temperature = value["temperature"].double
+        guard let value = try? DatabaseValue(json: text), let forecast = try? value.decoded(as: Forecast.self),
+            !forecast.city.isEmpty
         else { throw Failure(description: "no forecast: that is JSON with city, symbol, description and temperature") }
-        (self.city, self.symbol, self.description, self.temperature) = (city, symbol, description, temperature)
+        self = forecast
     }
 
     /// The city's name as a key: `New York` is at `new-york`, letters of all scripts stay.
@@ -25,9 +24,10 @@ struct Forecast: Hashable {
 
     /// What is written; the time is the server's.
     var value: DatabaseValue {
-        [
-            "city": .string(city), "symbol": .string(symbol), "description": .string(description),
-            "temperature": .double(temperature), "at": ServerValue.timestamp(),
-        ]
+        get throws(DatabaseError) {
+            var members = try DatabaseValue(encoding: self).object ?? [:]
+            members["at"] = ServerValue.timestamp()
+            return .object(members)
+        }
     }
 }

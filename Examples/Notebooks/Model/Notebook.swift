@@ -1,42 +1,23 @@
 import ExampleKit
 import HearthClient
 
-/// A notebook as it is shown.
-struct Notebook: Identifiable, Hashable {
-    let id: String
+/// A notebook as it is in the database.
+struct Notebook: Codable, Hashable {
     let name: String
     let created: Moment
-    /// From the oldest to the newest.
-    let notes: [Note]
+    /// By their keys, which sort from the oldest to the newest.
+    let notes: [String: Note]?
 }
 
 /// Something written in a notebook.
-struct Note: Identifiable, Hashable {
-    let id: String
+struct Note: Codable, Hashable {
     let text: String
     let date: Moment
 }
 
 extension Notebook {
-    /// Nil for what is no notebook.
-    init?(_ snapshot: DataSnapshot) {
-        let created = snapshot.childSnapshot(forPath: "created").value.int
-        guard let id = snapshot.key, let name = snapshot.childSnapshot(forPath: "name").value.string, let created else {
-            return nil
-        }
-        self.id = id
-        self.name = name
-        self.created = Moment(milliseconds: created)
-        notes = snapshot.childSnapshot(forPath: "notes").children.compactMap(Note.init)
-    }
-}
-
-extension Note {
-    fileprivate init?(_ snapshot: DataSnapshot) {
-        let value = snapshot.value
-        guard let id = snapshot.key, let text = value["text"].string, let date = value["date"].int else { return nil }
-        self.id = id
-        self.text = text
-        self.date = Moment(milliseconds: date)
+    /// From the oldest to the newest.
+    var list: [DatabaseChild<Note>] {
+        (notes ?? [:]).sorted { $0.key < $1.key }.map { DatabaseChild(id: $0.key, value: $0.value) }
     }
 }

@@ -29,12 +29,12 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
 @MainActor
 private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Terminal) async throws {
     try await terminal.list(
-        { shelf.notebook(id)?.name ?? "" }, { shelf.notebook(id)?.notes },
+        { shelf.notebook(id)?.name ?? "" }, { shelf.notebook(id)?.list },
         empty: { "No note yet. Press a to add one." }, problem: { shelf.live.problem },
         actions: [
             .onItem(.enter, "read") { note in
                 try await terminal.showText("\(note.date)") {
-                    shelf.notebook(id)?.notes.first { $0.id == note.id }?.text
+                    shelf.notebook(id)?.list.first { $0.id == note.id }?.text
                 }
             },
             .always("a", "add") {
@@ -56,5 +56,5 @@ private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Termi
 
 extension Notebook {
     /// As in `3 notes`.
-    var noteCount: String { notes.count == 1 ? "1 note" : "\(notes.count) notes" }
+    var noteCount: String { list.count == 1 ? "1 note" : "\(list.count) notes" }
 }

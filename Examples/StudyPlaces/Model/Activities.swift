@@ -5,7 +5,7 @@ import HearthClient
 @MainActor
 final class Activities {
     /// The newest first.
-    let live: LiveList<Activity>
+    let live: LiveList<DatabaseChild<Activity>>
 
     private let reference: DatabaseReference
     private let places: DatabaseReference
@@ -17,21 +17,21 @@ final class Activities {
         places = database.reference(withPath: "locations")
         connected = database.reference(withPath: ".info/connected")
         self.now = now
-        live = LiveList(reference, Activity.init) { ($0.start, $0.id) > ($1.start, $1.id) }
+        live = LiveList(reference, of: Activity.self) { ($0.start, $0.id) > ($1.start, $1.id) }
     }
 
     /// The newest first.
-    var activities: [Activity] { live.items ?? [] }
+    var activities: [DatabaseChild<Activity>] { live.items ?? [] }
 
     /// Where the user is.
-    var current: Activity? { activities.first(where: \.isOpen) }
+    var current: DatabaseChild<Activity>? { activities.first(where: \.isOpen) }
 
     // MARK: Changes
 
     /// Takes a seat.
     ///
     /// - throws: ``Problem`` if there is none, or the user is somewhere already; `DatabaseError`.
-    func checkIn(at place: Place) async throws {
+    func checkIn(at place: DatabaseChild<Place>) async throws {
         try await connection()
         try await toTheEnd { [self] in
             guard try await changeSeats(of: place.id, by: -1) else { throw Problem("\(place.name) is full.") }
@@ -57,18 +57,20 @@ final class Activities {
     }
 
     /// - throws: ``Problem`` for the one that goes on; `DatabaseError`.
-    func delete(_ activity: Activity) async throws {
+    func delete(_ activity: DatabaseChild<Activity>) async throws {
         if activity.isOpen { throw Problem("You are still there; check out first.") }
         try await reference.child(activity.id).removeValue()
     }
 
     /// Enters a new activity, unless one goes on: only one of several terminals of a user succeeds.
-    private func begin(at place: Place) async throws -> Bool {
+    private func begin(at place: DatabaseChild<Place>) async throws -> Bool {
         let id = reference.childByAutoId().key ?? ""
-        let new: DatabaseValue = ["location": .string(place.id), "start": .int(Int64(try await now()))]
+        let new = try DatabaseValue(encoding: Activity(location: place.id, start: try await now(), duration: nil))
         return try await reference.repeatingTransaction(isMade: { $0[id] != .null }) { value in
             var all = value.object ?? [:]
-            guard !all.contains(where: { Activity($0.key, $0.value)?.isOpen == true }) else { return false }
+            guard !all.contains(where: { (try? $0.value.decoded(as: Activity.self))?.isOpen == true }) else {
+                return false
+            }
             all[id] = new
             value = .object(all)
             return true
@@ -76,7 +78,7 @@ final class Activities {
     }
 
     /// Enters how long an activity took: only one of several terminals of a user succeeds.
-    private func end(_ activity: Activity) async throws -> Bool {
+    private func end(_ activity: DatabaseChild<Activity>) async throws -> Bool {
         let duration = DatabaseValue.int(Int64(max(try await now() - activity.start, 0)))
         return try await reference.child(activity.id).child("duration").repeatingTransaction(isMade: { $0 == duration })
         {
@@ -91,7 +93,7 @@ final class Activities {
     @discardableResult
     private func changeSeats(of place: String, by change: Int) async throws -> Bool {
         let seats = places.child(place).child("seats")
-        let total = try await seats.child("total").getData().value.int ?? 0
+        let total = try await seats.child("total").getData().int ?? 0
         return try await seats.child("available").repeatingTransaction { value in
             guard let available = value.int, total >= 0, (0...total).contains(available &+ change) else { return false }
             value = .int(Int64(available &+ change))

@@ -60,7 +60,7 @@ final class Friends {
     /// Makes a user known by their address, if they have one for which somebody vouches.
     func enter(_ person: Person) async throws {
         guard let key = person.email.flatMap(Self.key) else { return }
-        do throws(DatabaseError) { try await emails.child(key).setValue(.string(person.id)) } catch {
+        do throws(DatabaseError) { try await emails.child(key).setValue(person.id) } catch {
             // Nobody finds by it whoever the rules do not believe.
             guard case .permissionDenied = error else { throw error }
         }
@@ -97,14 +97,14 @@ final class Friends {
     func forget() { status = nil }
 
     private func status(_ snapshot: DataSnapshot) async throws -> FriendStatus {
-        FriendStatus(snapshot.children.last.flatMap(Activity.init), now: try await now())
+        FriendStatus(try? snapshot.children.last?.data(as: Activity.self), now: try await now())
     }
 
     /// A friend's newest activity, which is all that the rules let others see; nil if nobody has the address.
     private func latest(_ email: String) async throws -> DatabaseQuery? {
         let email = email.trimmed
         try FieldProblems.check(["email": email.isEmpty ? "The email address is missing." : nil])
-        guard let key = Self.key(email), let id = try await emails.child(key).getData().value.string else { return nil }
+        guard let key = Self.key(email), let id = try await emails.child(key).getData().string else { return nil }
         return database.reference(withPath: "activities").child(id)
             .queryOrdered(byChild: "start").queryLimited(toLast: 1)
     }

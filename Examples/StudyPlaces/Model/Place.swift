@@ -1,8 +1,10 @@
-import HearthClient
+/// Somewhere to study, as it is in the database.
+struct Place: Codable, Hashable {
+    struct Seats: Codable, Hashable {
+        let total: Int
+        let available: Int
+    }
 
-/// Somewhere to study.
-struct Place: Identifiable, Hashable {
-    let id: String
     let name: String
     let address: String
     /// Degrees north.
@@ -12,25 +14,10 @@ struct Place: Identifiable, Hashable {
     /// As people write them.
     let hours: String
     let needsStudentCard: Bool
-    let totalSeats: Int
-    let availableSeats: Int
+    let seats: Seats
 
-    /// Nil for what is no place.
-    init?(_ snapshot: DataSnapshot) {
-        let value = snapshot.value
-        guard let id = snapshot.key, let name = value["name"].string, let address = value["address"].string,
-            let latitude = value["latitude"].double, let longitude = value["longitude"].double,
-            let hours = value["hours"].string, let needsStudentCard = value["needsStudentCard"].bool,
-            let totalSeats = value["seats"]["total"].int, let availableSeats = value["seats"]["available"].int
-        else { return nil }
-        (self.id, self.name, self.address, self.hours) = (id, name, address, hours)
-        (self.latitude, self.longitude) = (latitude, longitude)
-        (self.totalSeats, self.availableSeats) = (totalSeats, availableSeats)
-        self.needsStudentCard = needsStudentCard
-    }
-
-    var isFull: Bool { availableSeats == 0 }
+    var isFull: Bool { seats.available == 0 }
 
     /// As in `3 of 10`: the seats that are free.
-    var seats: String { "\(availableSeats) of \(totalSeats)" }
+    var freeSeats: String { "\(seats.available) of \(seats.total)" }
 }

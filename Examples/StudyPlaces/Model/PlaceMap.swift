@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// A map in characters: north is up, distances are the same in both directions, and everything is on it.
 struct PlaceMap {
@@ -132,14 +133,14 @@ extension PlaceMap {
     /// - parameter own: the key of the place where the user is.
     /// - parameter friend: the key of the place where the friend is.
     /// - parameter chosen: the key of the place that is shown in reverse.
-    init(_ places: [Place], own: String?, friend: String?, chosen: String? = nil, size: Size) {
+    init(_ places: [DatabaseChild<Place>], own: String?, friend: String?, chosen: String? = nil, size: Size) {
         let marks = places.map { place in
             let isOwn = place.id == own
             let isFriend = place.id == friend
             let symbol: Character = isFriend ? "★" : isOwn ? "◆" : place.isFull ? "○" : "●"
             let look: Style = isFriend ? [.bold, .well] : isOwn ? .bold : place.isFull ? .wrong : .plain
             let style = place.id == chosen ? look.union(.reversed) : look
-            let label = "\(place.name) \(place.availableSeats)/\(place.totalSeats)" + (isOwn && isFriend ? " ◆" : "")
+            let label = "\(place.name) \(place.seats.available)/\(place.seats.total)" + (isOwn && isFriend ? " ◆" : "")
             return Mark(
                 latitude: place.latitude, longitude: place.longitude, symbol: symbol, label: label, style: style)
         }

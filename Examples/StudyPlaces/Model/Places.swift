@@ -4,20 +4,20 @@ import HearthClient
 @MainActor
 final class Places {
     /// By name.
-    let live: LiveList<Place>
+    let live: LiveList<DatabaseChild<Place>>
 
     private let reference: DatabaseReference
 
     init(_ database: Database) {
         reference = database.reference(withPath: "locations")
-        live = LiveList(reference, Place.init) { ($0.name, $0.id) < ($1.name, $1.id) }
+        live = LiveList(reference, of: Place.self) { ($0.name, $0.id) < ($1.name, $1.id) }
     }
 
     /// By name.
-    var places: [Place] { live.items ?? [] }
+    var places: [DatabaseChild<Place>] { live.items ?? [] }
 
     /// Nil for one that is not there, or not any more.
-    func place(_ id: String) -> Place? { places.first { $0.id == id } }
+    func place(_ id: String) -> DatabaseChild<Place>? { places.first { $0.id == id } }
 
     /// What a place is called; of one that is no more, its key.
     func name(of id: String) -> String { place(id)?.name ?? id }
@@ -25,8 +25,8 @@ final class Places {
     /// Keeps the places up to date until the task is cancelled.
     ///
     /// - parameter changed: called with each place, and again whenever something of it has changed.
-    func follow(changed: @MainActor (Place) -> Void) async throws {
-        var known: Set<Place> = []
+    func follow(changed: @MainActor (DatabaseChild<Place>) -> Void) async throws {
+        var known: Set<DatabaseChild<Place>> = []
         try await live.follow { places in
             for place in places where !known.contains(place) { changed(place) }
             known = Set(places)

@@ -1,4 +1,5 @@
 import ExampleKit
+import HearthClient
 
 /// The map, until the user goes back.
 @MainActor
@@ -38,7 +39,7 @@ private func showMap(
     let _: Bool? = try await terminal.show { size in
         let room = Size(columns: max(size.columns - 2, 0), rows: Page.rows(in: size) - 1)
         let chosen = choice.id.flatMap { session.places.place($0) }
-        let details = chosen.map { Line("\($0.name): \($0.seats), \($0.address)", .bold) }
+        let details = chosen.map { Line("\($0.name): \($0.freeSeats), \($0.address)", .bold) }
         return Page(
             title, [above()] + session.map(room, chosen: chosen?.id),
             hints: [(.tab, "next place")] + (chosen == nil ? [] : [(.enter, "open")]) + [(.escape, "back")],
@@ -61,7 +62,7 @@ private final class ChosenPlace {
     private(set) var id: String?
 
     /// Chooses the next place by name, or the one before; the first or the last if none was chosen.
-    func move(by count: Int, in places: [Place]) {
+    func move(by count: Int, in places: [DatabaseChild<Place>]) {
         guard !places.isEmpty else { return }
         let next = places.firstIndex { $0.id == id }.map { $0 + count } ?? (count > 0 ? 0 : -1)
         id = places[(next + places.count) % places.count].id

@@ -20,7 +20,7 @@ func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) a
         ]
     ) { place in
         Line(place.name.padded(to: 24), .bold)
-            + Line(place.seats.padded(to: 12), place.isFull ? .wrong : .well) + Line(place.hours, .faint)
+            + Line(place.freeSeats.padded(to: 12), place.isFull ? .wrong : .well) + Line(place.hours, .faint)
     }
     if key == "s" { try account.signOut() }
 }
@@ -41,7 +41,7 @@ func showPlace(_ id: String, _ session: Session, on terminal: Terminal) async th
         let rows = [
             ("Address", place.address), ("Coordinates", "\(place.latitude), \(place.longitude)"),
             ("Opening hours", place.hours), ("Student card", place.needsStudentCard ? "needed" : "not needed"),
-            ("Free seats", place.seats),
+            ("Free seats", place.freeSeats),
         ]
         let lines = rows.map { Line($0.padded(to: 15), .faint) + Line($1) }
         let here = isHere ? ["", Line("You are here.", .well)] : []
@@ -97,7 +97,7 @@ extension Session {
     }
 
     /// An activity on one line.
-    func line(_ activity: Activity) -> Line {
+    func line(_ activity: DatabaseChild<Activity>) -> Line {
         Line("\(activity.started)  ", .faint) + Line(places.name(of: activity.location).padded(to: 24), .bold)
             + (activity.length.map { Line($0) } ?? Line("now", .well))
     }

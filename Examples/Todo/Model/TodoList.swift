@@ -5,7 +5,7 @@ import HearthClient
 @MainActor
 final class TodoList {
     /// What is to be done by date and time, then what is done.
-    let live: LiveList<Entry>
+    let live: LiveList<DatabaseChild<Entry>>
 
     private let place: DatabaseReference
     private let hints: DatabaseReference
@@ -13,11 +13,11 @@ final class TodoList {
     init(_ database: Database, of person: Person) {
         place = database.reference(withPath: "todos").child(person.id)
         hints = database.reference(withPath: "welcome")
-        live = LiveList(place, Entry.init, by: <)
+        live = LiveList(place, of: Entry.self, by: Entry.isBefore)
     }
 
     /// Nil until it is known what there is.
-    var entries: [Entry]? { live.items }
+    var entries: [DatabaseChild<Entry>]? { live.items }
 
     // MARK: Changes
 
@@ -32,16 +32,16 @@ final class TodoList {
     /// Changes what an entry says.
     ///
     /// - throws: as ``add(date:time:text:)``.
-    func change(_ entry: Entry, date: String, time: String, text: String) async throws {
+    func change(_ entry: DatabaseChild<Entry>, date: String, time: String, text: String) async throws {
         let values = try Self.checked(date: date, time: time, text: text)
         try await place.child(entry.id).updateChildValues(values)
     }
 
-    func setDone(_ entry: Entry, _ isDone: Bool) async throws {
-        try await place.child(entry.id).child("done").setValue(.bool(isDone))
+    func setDone(_ entry: DatabaseChild<Entry>, _ isDone: Bool) async throws {
+        try await place.child(entry.id).child("done").setValue(isDone)
     }
 
-    func delete(_ entry: Entry) async throws { try await place.child(entry.id).removeValue() }
+    func delete(_ entry: DatabaseChild<Entry>) async throws { try await place.child(entry.id).removeValue() }
 
     private static func checked(
         date: String, time: String, text: String
@@ -61,7 +61,7 @@ final class TodoList {
 
     /// Gives a new user the entry that the operator has prepared, if there is one, for today.
     func takeWelcome() async throws {
-        guard let text = try await hints.getData().value.string else { return }
+        guard let text = try await hints.getData().string else { return }
         try await add(date: Moment.now.date, time: Moment.now.time, text: text)
     }
 }

@@ -20,7 +20,7 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
                 }
             },
             .onItem(" ", "done") { entry in
-                try await terminal.perform("Saving…", isWrite: true) { try await list.setDone(entry, !entry.isDone) }
+                try await terminal.perform("Saving…", isWrite: true) { try await list.setDone(entry, !entry.done) }
             },
             .onItem("d", "delete") { entry in
                 guard try await terminal.confirm("Delete '\(entry.text)'?") else { return }
@@ -29,8 +29,8 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
             .signOut("s", "switch user"), .quit("q"),
         ]
     ) { entry in
-        Line(entry.isDone ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
-            + Line(entry.text, entry.isDone ? .faint : .plain)
+        Line(entry.done ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
+            + Line(entry.text, entry.done ? .faint : .plain)
     }
     if key == "s" { try account.signOut() }
 }

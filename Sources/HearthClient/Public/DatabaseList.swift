@@ -1,4 +1,6 @@
-/// A child of a place with its decoded value.
+/// A child of a place with its decoded value, whose members are those of the child as well: `note.text` is
+/// `note.value.text`.
+@dynamicMemberLookup
 public struct DatabaseChild<Value>: Identifiable {
     /// The key.
     public let id: String
@@ -10,6 +12,9 @@ public struct DatabaseChild<Value>: Identifiable {
         self.id = id
         self.value = value
     }
+
+    /// A member of the value.
+    public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member { value[keyPath: member] }
 }
 
 extension DatabaseChild: Sendable where Value: Sendable {}

@@ -1,12 +1,11 @@
 public import Observation
 
-/// The children of a place or query as objects of the program's own, in an order of its own, kept up to date as long as
-/// a task follows them.
+/// The children of a place or query in an order of the program's own, kept up to date as long as a task follows them.
 ///
-///     let notes = LiveList(database.reference(withPath: "notes"), Note.init, by: { $0.date > $1.date })
+///     let notes = LiveList(database.reference(withPath: "notes"), of: Note.self, by: { $0.date > $1.date })
 ///     async let _ = notes.follow()
 ///
-/// For Codable types in the query's order there is ``ObservedList``, which needs no task.
+/// ``ObservedList`` has the query's order, and needs no task.
 @MainActor
 @Observable
 public final class LiveList<Item: Identifiable> {
@@ -19,6 +18,24 @@ public final class LiveList<Item: Identifiable> {
     private let make: @MainActor (DataSnapshot) -> Item?
     private let isBefore: ((Item, Item) -> Bool)?
 
+    /// Items that are decoded children. Those of another shape are left out.
+    ///
+    /// - parameter query: the children.
+    /// - parameter type: their type.
+    /// - parameter isBefore: the order; nil for that of the query.
+    public convenience init<Value: Decodable & Sendable>(
+        _ query: some DatabaseQueryable, of type: Value.Type, by isBefore: ((Item, Item) -> Bool)? = nil
+    ) where Item == DatabaseChild<Value> {
+        self.init(
+            query,
+            { snapshot in
+                snapshot.key.flatMap { key in (try? snapshot.data(as: type)).map { Item(id: key, value: $0) } }
+            },
+            by: isBefore)
+    }
+
+    /// Items that the program makes itself.
+    ///
     /// - parameter query: the children that the items are made of.
     /// - parameter make: makes an item of a child; nil for a child that is to be left out.
     /// - parameter isBefore: the order; nil for that of the query.

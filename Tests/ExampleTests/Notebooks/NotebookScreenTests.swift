@@ -148,11 +148,42 @@ struct NotebookScreenTests {
         for _ in 0..<10 { terminal.type(.pageDown) }
         try await terminal.wait(for: "word600")
         try await shelf.live.load()
-        try await shelf.delete(try #require(shelf.notebook(trips.id)?.notes.first), in: trips)
+        try await shelf.delete(try #require(shelf.notebook(trips.id)?.list.first), in: trips)
         try await terminal.wait(for: "No note yet.")
         let several = try await server.run("hearth-notebooks", session: "Ann", "notes", "trips")
         #expect(several.text.contains("there are 2 notebooks 'trips'; say which one: ") && several.code == 1)
         #expect(try await server.run("hearth-notebooks", session: "Ann", "notes", trips.id).code == 0)
+    }
+
+    @Test("show that notes wait for a connection, and ask before they are lost")
+    func pending() async throws {
+        let relay = try Relay(to: server.port)
+        let terminal = try server.open("hearth-notebooks", session: "ann", at: relay.url)
+        try await signUp("Ann", terminal)
+        try await terminal.wait(for: "Welcome")
+        terminal.type(.enter)
+        try await terminal.wait(for: "Open a second terminal")
+        relay.admit(0)
+        relay.cut()
+        try await terminal.wait(for: "no connection")
+        terminal.type("a")
+        try await terminal.wait(for: "New note")
+        terminal.type("Rome", .enter)
+        try await terminal.wait(for: "no connection, 1 change not saved")
+        // Nobody waits for the server any more; the note is shown, and still pending.
+        terminal.type(.escape)
+        try await terminal.wait(for: "d delete")
+        #expect(terminal.screen.text.contains("Rome"))
+        terminal.type(.escape, "q")
+        try await terminal.wait(for: "The server does not have 1 change yet. Leave, and lose this? y/n")
+        terminal.type("n")
+        relay.admit(.max)
+        try await terminal.waitUntilGone("not saved")
+        terminal.type("q")
+        #expect(try await terminal.outcome() == 0)
+        let notes = try await server.run(
+            "hearth-notebooks", session: "ann", at: relay.url, words: ["notes", "Welcome"])
+        #expect(notes.text.hasSuffix("Rome"))
     }
 
     @Test("are watched by scripts")

@@ -25,7 +25,7 @@ struct NotebookShelfTests {
         try await shelf.live.load()
         let notebooks = try #require(shelf.notebooks)
         #expect(notebooks.map(\.name) == ["Trips", "Books"])
-        #expect(notebooks.allSatisfy { $0.created >= before && $0.created <= Moment.now && $0.notes.isEmpty })
+        #expect(notebooks.allSatisfy { $0.created >= before && $0.created <= Moment.now && $0.list.isEmpty })
     }
 
     @Test(
@@ -67,12 +67,12 @@ struct NotebookShelfTests {
         try await shelf.write(" Rome ", in: trips)
         try await shelf.write("Oslo", in: trips)
         try await shelf.live.load()
-        let notes = try #require(shelf.notebook(trips.id)).notes
+        let notes = try #require(shelf.notebook(trips.id)).list
         #expect(notes.map(\.text) == ["Rome", "Oslo"])
         #expect(notes.allSatisfy { $0.date >= trips.created && $0.date <= Moment.now })
         try await shelf.delete(notes[0], in: trips)
         try await shelf.live.load()
-        #expect(shelf.notebook(trips.id)?.notes == [notes[1]])
+        #expect(shelf.notebook(trips.id)?.list == [notes[1]])
         for (text, problem) in [
             (" ", "The note is empty."), (String(repeating: "x", count: 10001), "A note has at most 10000 characters."),
         ] {
@@ -92,10 +92,10 @@ struct NotebookShelfTests {
                 try await desk.add("Trips")
                 await until { phone.notebooks?.map(\.name) == ["Trips"] }
                 try await phone.write("Rome", in: try #require(phone.notebooks?.first))
-                await until { desk.notebooks?.first?.notes.map(\.text) == ["Rome"] }
+                await until { desk.notebooks?.first?.list.map(\.text) == ["Rome"] }
                 let trips = try #require(desk.notebooks?.first)
-                try await desk.delete(trips.notes[0], in: trips)
-                await until { phone.notebooks?.first?.notes == [] }
+                try await desk.delete(trips.list[0], in: trips)
+                await until { phone.notebooks?.first?.list == [] }
             }
         }
     }
@@ -108,7 +108,7 @@ struct NotebookShelfTests {
         let welcome = try #require(shelf.notebooks?.first)
         #expect(welcome.name == "Welcome")
         #expect(
-            welcome.notes.map(\.text) == [
+            welcome.list.map(\.text) == [
                 "A notebook has a name, and as many notes as you like.",
                 "Open a second terminal: what you write here is there at once.",
             ])

@@ -22,16 +22,16 @@ struct ActivitiesTests {
         try await ann.activities.live.load()
         let open = try #require(ann.activities.current)
         #expect(open.location == "cafe-isar" && open.start == time && open.length == nil && open.ended == nil)
-        #expect(try await ann.known("cafe-isar")?.availableSeats == 13)
+        #expect(try await ann.known("cafe-isar")?.seats.available == 13)
         time += 90 * Students.minute
         try await ann.activities.checkOut()
         try await ann.activities.live.load()
         #expect(ann.activities.activities.map(\.id) == [open.id] && ann.activities.current == nil)
         #expect(ann.activities.activities[0].duration == 90 * Students.minute)
         #expect(ann.activities.activities[0].length == "1 h 30 min")
-        #expect(try await ann.known("cafe-isar")?.availableSeats == 14)
+        #expect(try await ann.known("cafe-isar")?.seats.available == 14)
         await #expect(throws: Problem("You are not checked in.")) { try await ann.activities.checkOut() }
-        #expect(try await ann.known("cafe-isar")?.availableSeats == 14)
+        #expect(try await ann.known("cafe-isar")?.seats.available == 14)
     }
 
     @Test("are not where there is no seat, nor at two places")
@@ -47,8 +47,8 @@ struct ActivitiesTests {
         await #expect(throws: Problem("You are checked in already; check out first.")) {
             try await ann.activities.checkIn(at: other)
         }
-        #expect(try await ann.known("cafe-isar")?.availableSeats == 14)
-        #expect(try await ann.known("studio-schwabing")?.availableSeats == 0)
+        #expect(try await ann.known("cafe-isar")?.seats.available == 14)
+        #expect(try await ann.known("studio-schwabing")?.seats.available == 0)
     }
 
     @Test("are one, whichever of a user's terminals were used at once")
@@ -64,14 +64,14 @@ struct ActivitiesTests {
             do { try await arrival.value } catch is Problem { refused += 1 }
         }
         #expect(refused == 1)
-        #expect(try await terminals[0].known("cafe-isar")?.availableSeats == 12)
+        #expect(try await terminals[0].known("cafe-isar")?.seats.available == 12)
         for session in terminals {
             try await session.activities.live.load()
             #expect(session.activities.activities.count == 1)
         }
         let departures = terminals.map { session in Task { try await session.activities.checkOut() } }
         for departure in departures { try await departure.value }
-        #expect(try await terminals[0].known("cafe-isar")?.availableSeats == 13)
+        #expect(try await terminals[0].known("cafe-isar")?.seats.available == 13)
         try await terminals[0].activities.live.load()
         #expect(terminals[0].activities.activities.count == 1 && terminals[0].activities.current == nil)
     }
@@ -84,7 +84,7 @@ struct ActivitiesTests {
         let guardian = try await server.student("Guardian")
         var seen: [Int] = []
         let watch: @MainActor () async throws -> Void = {
-            try await guardian.places.follow { if $0.id == place.id { seen.append($0.availableSeats) } }
+            try await guardian.places.follow { if $0.id == place.id { seen.append($0.seats.available) } }
         }
         try await alongside(watch) {
             let arrivals = sessions.map { session in Task { try await session.activities.checkIn(at: place) } }
@@ -92,19 +92,19 @@ struct ActivitiesTests {
             for arrival in arrivals {
                 do { try await arrival.value } catch is Problem { refused += 1 }
             }
-            #expect(refused == 100 - place.totalSeats)
-            await until { guardian.places.place(place.id)?.availableSeats == 0 }
+            #expect(refused == 100 - place.seats.total)
+            await until { guardian.places.place(place.id)?.seats.available == 0 }
             for session in sessions { try await session.activities.live.load() }
-            #expect(sessions.count { $0.activities.current != nil } == place.totalSeats)
+            #expect(sessions.count { $0.activities.current != nil } == place.seats.total)
             let departures = sessions.map { session in Task { try await session.activities.checkOut() } }
             refused = 0
             for departure in departures {
                 do { try await departure.value } catch is Problem { refused += 1 }
             }
-            #expect(refused == 100 - place.totalSeats)
-            await until { guardian.places.place(place.id)?.availableSeats == place.totalSeats }
+            #expect(refused == 100 - place.seats.total)
+            await until { guardian.places.place(place.id)?.seats.available == place.seats.total }
         }
-        #expect(seen.allSatisfy { (0...place.totalSeats).contains($0) })
+        #expect(seen.allSatisfy { (0...place.seats.total).contains($0) })
         #expect(seen.contains(0))
     }
 
@@ -135,7 +135,7 @@ struct ActivitiesTests {
                 await until { guardian.activities.current != nil }
                 relay.cut()
                 try await arrival.value
-                #expect(try await guardian.known("cafe-isar")?.availableSeats == 13)
+                #expect(try await guardian.known("cafe-isar")?.seats.available == 13)
                 await until { ann.activities.current != nil }
 
                 let departure = Task { try await ann.activities.checkOut() }
@@ -145,7 +145,7 @@ struct ActivitiesTests {
                 relay.cut()
                 #expect(guardian.activities.activities.count == 2)
                 try await alongside({ try await guardian.places.live.follow() }) {
-                    await until { guardian.places.place("cafe-isar")?.availableSeats == 14 }
+                    await until { guardian.places.place("cafe-isar")?.seats.available == 14 }
                 }
             }
         }
@@ -164,7 +164,7 @@ struct ActivitiesTests {
         account.database.goOnline()
         try await ann.activities.live.load()
         #expect(ann.activities.activities.isEmpty)
-        #expect(try await ann.known("cafe-isar")?.availableSeats == 14)
+        #expect(try await ann.known("cafe-isar")?.seats.available == 14)
     }
 
     @Test(
@@ -174,8 +174,10 @@ struct ActivitiesTests {
             (.max, .max, false), (.min, 1, false),
         ] as [(Int64, Int64?, Bool)])
     func times(start: Int64, duration: Int64?, isOne: Bool) {
-        let activity = Activity(
-            "a", ["location": "x", "start": .int(start), "duration": duration.map { .int($0) } ?? .null])
+        let value: DatabaseValue = [
+            "location": "x", "start": .int(start), "duration": duration.map { .int($0) } ?? nil,
+        ]
+        let activity = try? value.decoded(as: Activity.self)
         #expect((activity != nil) == isOne)
         #expect((activity?.ended != nil) == (isOne && duration != nil))
     }

@@ -22,7 +22,7 @@ struct PlacesTests {
         #expect(sessions[0].places.places.count == 8)
         try await sessions[0].activities.checkIn(at: place)
         #expect(try await sessions[1].places.seed() == false)
-        #expect(try await sessions[1].known("studio-schwabing")?.availableSeats == 1)
+        #expect(try await sessions[1].known("studio-schwabing")?.seats.available == 1)
     }
 
     @Test("have name, address, coordinates, opening hours, seats, and may need a student card")
@@ -36,7 +36,7 @@ struct PlacesTests {
         #expect(place.name == "University Library" && place.address == "Geschwister-Scholl-Platz 1, 80539 München")
         #expect(place.latitude == 48.15079 && place.longitude == 11.58112)
         #expect(place.hours == "Mon–Fri 8:00–22:00, Sat–Sun 9:00–18:00" && place.needsStudentCard)
-        #expect(place.totalSeats == 120 && place.availableSeats == 120)
+        #expect(place.seats.total == 120 && place.seats.available == 120)
         #expect(session.places.place("city-library")?.needsStudentCard == false)
         #expect(session.places.place("moon") == nil)
     }
@@ -49,16 +49,16 @@ struct PlacesTests {
         var told: [Int] = []
         let watch: @MainActor () async throws -> Void = {
             try await bob.places.follow { place in
-                if place.id == "cafe-isar" { told.append(place.availableSeats) }
+                if place.id == "cafe-isar" { told.append(place.seats.available) }
             }
         }
         try await alongside(watch) {
             await until { bob.places.places.count == 8 }
             try await ann.activities.checkIn(at: try #require(bob.places.place("cafe-isar")))
-            await until { bob.places.place("cafe-isar")?.availableSeats == 13 }
+            await until { bob.places.place("cafe-isar")?.seats.available == 13 }
             try await ann.activities.live.load()
             try await ann.activities.checkOut()
-            await until { bob.places.place("cafe-isar")?.availableSeats == 14 }
+            await until { bob.places.place("cafe-isar")?.seats.available == 14 }
             #expect(bob.places.places.map(\.name) == bob.places.places.map(\.name).sorted())
         }
         #expect(told == [14, 13, 14])

@@ -22,7 +22,7 @@ enum Students {
 extension Session {
     /// A place with what is known of it now.
     @MainActor
-    func known(_ id: String) async throws -> Place? {
+    func known(_ id: String) async throws -> DatabaseChild<Place>? {
         try await places.live.load()
         return places.place(id)
     }

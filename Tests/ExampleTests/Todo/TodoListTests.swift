@@ -31,10 +31,10 @@ struct TodoListTests {
         try await list.setDone(try #require(list.entries?.first), true)
         try await list.live.load()
         #expect(list.entries?.map(\.text) == ["Run", "Dinner", "Fireworks"])
-        #expect(list.entries?.map(\.isDone) == [false, false, true])
+        #expect(list.entries?.map(\.done) == [false, false, true])
         try await list.setDone(try #require(list.entries?.last), false)
         try await list.live.load()
-        #expect(list.entries?.map(\.isDone) == [false, false, false])
+        #expect(list.entries?.map(\.done) == [false, false, false])
     }
 
     @Test(
@@ -77,7 +77,9 @@ struct TodoListTests {
         try await list.change(entry, date: "2026-03-02", time: "19:00", text: "Supper")
         try await list.live.load()
         #expect(
-            list.entries == [Entry(id: entry.id, date: "2026-03-02", time: "19:00", text: "Supper", isDone: true)])
+            list.entries == [
+                .init(id: entry.id, value: Entry(date: "2026-03-02", time: "19:00", text: "Supper", done: true))
+            ])
         try await list.delete(entry)
         try await list.live.load()
         #expect(list.entries == [])
@@ -111,6 +113,6 @@ struct TodoListTests {
         try await list.takeWelcome()
         try await list.live.load()
         #expect(list.entries?.map(\.text) == ["Add what is to be done (a), and say what is done (space)."])
-        #expect(list.entries?.first?.isDone == false)
+        #expect(list.entries?.first?.done == false)
     }
 }

@@ -267,3 +267,123 @@ private func codes(_ auth: Auth, _ link: String, _ newPassword: String) async th
         try await auth.confirmPasswordReset(withCode: action.code, newPassword: newPassword)
     }
 }
+
+private func first(_ database: Database) async throws {
+    struct Room: Codable, Sendable {
+        var title: String
+        var seats: Int
+    }
+    let kitchen = database.reference(withPath: "rooms/kitchen")
+    try await kitchen.setValue(Room(title: "Kitchen", seats: 4))
+    let room = try await kitchen.getData().data(as: Room.self)
+    print(room.seats)
+}
+
+private func firstUser(_ password: String) async throws {
+    let auth = try Auth(url: "http://127.0.0.1:9000")
+    try await auth.createUser(withEmail: "ann@example.com", password: password)
+    let database = try Database(url: "http://127.0.0.1:9000", options: DatabaseOptions(auth: auth))
+    try await database.waitForPendingWrites(timeout: .seconds(10))
+    await database.close()
+}
+
+private func types(_ reference: DatabaseReference, _ root: DatabaseReference) async throws {
+    struct Room: Codable, Sendable {
+        var title: String
+        var seats: Int
+        var tags: [String] = []
+        var closes: String?
+    }
+    try await reference.setValue(Room(title: "Lobby", seats: 4))
+    let once = try await reference.getData().data(as: Room.self)
+    for try await room in reference.values(as: Room.self) {
+        print(room?.title ?? "no such room")
+    }
+    try await root.updateChildValues([
+        "rooms/lobby": DatabaseValue(encoding: once), "index/lobby": once.title,
+    ])
+}
+
+private func times(_ notes: DatabaseReference, _ url: String) async throws {
+    struct Note: Codable, Sendable {
+        var text: String
+        var at: DatabaseValue = ServerValue.timestamp()
+    }
+    try await notes.childByAutoId().setValue(Note(text: "Milk"))
+    let written = try await notes.getData().children(as: Note.self).map { $0.value.at.int }
+    print(written)
+    for try await list in notes.children(as: Note.self) {
+        for note in list { print(note.id, note.value.text) }
+        for child in list.malformed { print("skipped \(child.id): \(child.error)") }
+    }
+    let coding = DatabaseCodingOptions(dateStrategy: .secondsSince1970, dataStrategy: .deferredToData)
+    let database = try Database(url: url, options: DatabaseOptions(coding: coding))
+    _ = database
+}
+
+@MainActor
+final class Board {
+    private(set) var titles: [String] = []
+    private var task: Task<Void, Never>?
+
+    func follow(_ rooms: DatabaseReference) {
+        task = Task {
+            do {
+                for try await snapshot in rooms.values() {
+                    titles = snapshot.children.map { $0["title"].string ?? "" }
+                }
+            } catch {
+                titles = ["\(error)"]
+            }
+        }
+    }
+
+    func stop() { task?.cancel() }
+}
+
+private func tasks(_ reference: DatabaseReference) async throws {
+    Task {
+        do {
+            try await reference.setValue(true)
+        } catch DatabaseError.permissionDenied(let reason) {
+            print("not allowed:", reason)
+        } catch let error as DatabaseError {
+            print("not written:", error)
+        }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+            for try await snapshot in reference.child("title").values() { print("title:", snapshot.value) }
+        }
+        group.addTask {
+            for try await snapshot in reference.child("seats").values() { print("seats:", snapshot.value) }
+        }
+        try await group.waitForAll()
+    }
+}
+
+private func bounded(_ url: String) async throws {
+    let database = try Database(url: url, options: DatabaseOptions(requestTimeout: .seconds(20)))
+    do {
+        try await database.reference(withPath: "orders/17").setValue(["total": 12])
+    } catch {
+        switch error {
+        case .timedOut, .connectionFailed: print("kept here, and sent as soon as possible:", error)
+        case .permissionDenied, .refused: print("not written:", error)
+        default: print(error)
+        }
+    }
+    for await refusal in database.refusedWrites {
+        print(refusal.references.map(\.path), refusal.error)
+    }
+}
+
+private func post(_ message: Message, to list: DatabaseReference) async throws(DatabaseError) {
+    while true {
+        do throws(DatabaseError) {
+            return try await list.childByAutoId().setValue(message)
+        } catch .rateExceeded(let retryAfter?, _) {
+            do { try await Task.sleep(for: retryAfter) } catch { throw .cancelled }
+        }
+    }
+}

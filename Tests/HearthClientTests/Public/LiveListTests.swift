@@ -35,6 +35,19 @@ struct LiveListTests {
         #expect(first.items?.map(\.id) == ["a"])
     }
 
+    @Test("of a type has decoded children, whose members are at hand")
+    func decoded() async throws {
+        struct Text: Codable, Sendable, Equatable { var text: String }
+        let server = try TestDatabase()
+        let place = try server.client().reference(withPath: "notes")
+        try await place.setValue(["a": ["text": "Y"], "b": ["text": "Z"], "c": ["other": 1]])
+        let notes = LiveList(place, of: Text.self) { $0.text > $1.text }
+        try await notes.load()
+        #expect(
+            notes.items == [DatabaseChild(id: "b", value: Text(text: "Z")), .init(id: "a", value: Text(text: "Y"))])
+        #expect(notes.item("a")?.text == "Y")
+    }
+
     @Test("is kept up to date as long as a task follows it")
     func follow() async throws {
         let server = try TestDatabase()

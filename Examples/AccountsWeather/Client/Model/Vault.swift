@@ -20,18 +20,22 @@ struct Kept: Identifiable {
     init?(_ snapshot: DataSnapshot, _ key: SealingKey) {
         guard let id = snapshot.key else { return nil }
         self.id = id
-        let text = snapshot.value.string.flatMap { key.open($0, for: id) }
+        let text = snapshot.string.flatMap { key.open($0, for: id) }
         entry = text.flatMap { Entry(id, json: $0) }
     }
 }
 
+/// What is sealed of an account.
+private struct Content: Codable {
+    let name: String
+    let userName: String?
+    let password: String?
+}
+
 extension Entry {
     fileprivate init?(_ id: String, json: String) {
-        guard let value = try? DatabaseValue(json: Array(json.utf8)), let name = value["name"].string else {
-            return nil
-        }
-        self.init(
-            id: id, name: name, userName: value["userName"].string ?? "", password: value["password"].string ?? "")
+        guard let content = try? DatabaseValue(json: Array(json.utf8)).decoded(as: Content.self) else { return nil }
+        self.init(id: id, name: content.name, userName: content.userName ?? "", password: content.password ?? "")
     }
 }
 
@@ -108,9 +112,8 @@ final class Vault {
             "name": name.isEmpty ? "An account needs a name." : nil,
             "password": parts.contains { $0.utf8.count > 1000 } ? "At most 1000 characters each." : nil,
         ])
-        let value: DatabaseValue = [
-            "name": .string(name), "userName": .string(entry.userName), "password": .string(entry.password),
-        ]
+        let value = try DatabaseValue(
+            encoding: Content(name: name, userName: entry.userName, password: entry.password))
         try await write(.string(try key.seal(value.description, for: entry.id)), to: entry.id)
     }
 

@@ -3,29 +3,19 @@ import HearthClient
 import Observation
 
 /// The weather of a city.
-struct Weather: Hashable {
+struct Weather: Codable, Hashable {
     let city: String
     /// A character or two that look like it.
-    let symbol: String
-    let description: String
+    let symbol: String?
+    let description: String?
     /// In degrees Celsius.
     let temperature: Double
     let at: Moment
 }
 
 extension Weather {
-    init?(_ value: DatabaseValue) {
-        guard let city = value["city"].string, let temperature = value["temperature"].double, let at = value["at"].int
-        else { return nil }
-        self.city = city
-        self.temperature = temperature
-        symbol = value["symbol"].string ?? ""
-        description = value["description"].string ?? ""
-        self.at = Moment(milliseconds: at)
-    }
-
     /// As in `☀ Charlotte: clear sky, 21.5 °C`.
-    var line: String { "\(symbol) \(city): \(description), \(temperature) °C" }
+    var line: String { "\(symbol ?? "") \(city): \(description ?? ""), \(temperature) °C" }
 }
 
 extension Line {
@@ -61,7 +51,7 @@ final class WeatherStation {
     func follow(changed: @MainActor (Weather?) throws -> Void = { _ in }) async throws {
         async let _ = followConnection()
         for try await snapshot in place.values() {
-            weather = Weather(snapshot.value)
+            weather = try? snapshot.data(as: Weather.self)
             try changed(weather)
         }
     }

@@ -46,25 +46,39 @@ struct Message: Written, Hashable {
     var creator: Creator
 }
 
+/// Names, threads and messages as they are in the database.
+private enum Stored {
+    struct Name: Codable {
+        var fname: String?
+        var lname: String?
+    }
+
+    struct Thread: Codable {
+        var title: String
+        var by: String
+        var created = ServerValue.timestamp()
+    }
+
+    struct Message: Codable {
+        var text: String
+        var by: String
+        var at = ServerValue.timestamp()
+    }
+}
+
 extension MessageThread {
-    /// Without the names of its creator. Nil for what is no thread.
-    fileprivate init?(_ snapshot: DataSnapshot) {
-        let value = snapshot.value
-        guard let id = snapshot.key, let title = value["title"].string, let created = value["created"].int,
-            let by = value["by"].string
-        else { return nil }
-        self.init(id: id, title: title, created: created, creator: Creator(id: by))
+    /// Without the names of its creator.
+    fileprivate init(_ child: DatabaseChild<Stored.Thread>) {
+        self.init(id: child.id, title: child.title, created: child.created.int ?? 0, creator: Creator(id: child.by))
     }
 }
 
 extension Message {
-    /// Without the names of its creator. Nil for what is no message.
-    fileprivate init?(_ snapshot: DataSnapshot, in thread: String) {
-        let value = snapshot.value
-        guard let key = snapshot.key, let text = value["text"].string, let created = value["at"].int,
-            let by = value["by"].string
-        else { return nil }
-        self.init(id: ID(thread: thread, key: key), text: text, created: created, creator: Creator(id: by))
+    /// Without the names of its creator.
+    fileprivate init(_ child: DatabaseChild<Stored.Message>, in thread: String) {
+        self.init(
+            id: ID(thread: thread, key: child.id), text: child.text, created: child.at.int ?? 0,
+            creator: Creator(id: child.by))
     }
 }
 
@@ -75,13 +89,13 @@ extension UserDatabase {
     /// Says what this user is called.
     func introduce(firstName: String, lastName: String) async throws {
         try await database.reference(withPath: "users").child(uid)
-            .setValue(["fname": .string(firstName), "lname": .string(lastName)])
+            .setValue(Stored.Name(fname: firstName, lname: lastName))
     }
 
     /// Somebody by the name in the database; without names if they have none.
     func creator(_ id: String) async throws -> Creator {
-        let value = try await database.reference(withPath: "users").child(id).getData().value
-        return Creator(id: id, firstName: value["fname"].string ?? "", lastName: value["lname"].string ?? "")
+        let name = try await database.reference(withPath: "users").child(id).getData().data(as: Stored.Name?.self)
+        return Creator(id: id, firstName: name?.fname ?? "", lastName: name?.lname ?? "")
     }
 
     /// Fills in the names; each creator is asked for once, all at the same time.
@@ -102,19 +116,19 @@ extension UserDatabase {
     /// All threads of all users, from the oldest to the newest.
     func threads() async throws -> [MessageThread] {
         let threads = database.reference(withPath: "threads").queryOrdered(byChild: "created")
-        return try await naming(try await threads.getData().children.compactMap(MessageThread.init))
+        return try await naming(try await threads.getData().children(as: Stored.Thread.self).map(MessageThread.init))
     }
 
     private func thread(_ id: String) async throws -> MessageThread {
-        guard Key.isOne(id),
-            let thread = MessageThread(try await database.reference(withPath: "threads").child(id).getData())
-        else { throw APIFailure.noSuchThread }
-        return thread
+        guard Key.isOne(id) else { throw APIFailure.noSuchThread }
+        let snapshot = try await database.reference(withPath: "threads").child(id).getData()
+        guard let thread = try? snapshot.data(as: Stored.Thread.self) else { throw APIFailure.noSuchThread }
+        return MessageThread(DatabaseChild(id: id, value: thread))
     }
 
     func addThread(title: String) async throws -> MessageThread {
         let place = database.reference(withPath: "threads").childByAutoId()
-        try await place.setValue(["title": .string(title), "by": .string(uid), "created": ServerValue.timestamp()])
+        try await place.setValue(Stored.Thread(title: title, by: uid))
         return try await naming([try await thread(place.key ?? "")])[0]
     }
 
@@ -137,16 +151,19 @@ extension UserDatabase {
     /// A thread and its messages, from the oldest to the newest.
     func messages(of id: String) async throws -> (thread: MessageThread, messages: [Message]) {
         let thread = try await naming([try await thread(id)])[0]
-        let messages = try await messagesPlace(id).queryOrdered(byChild: "at").getData().children
-        return (thread, try await naming(messages.compactMap { Message($0, in: id) }))
+        let messages = try await messagesPlace(id).queryOrdered(byChild: "at").getData()
+        let list = try messages.children(as: Stored.Message.self).map { Message($0, in: id) }
+        return (thread, try await naming(list))
     }
 
     func addMessage(_ text: String, to id: String) async throws -> Message {
         _ = try await thread(id)
         let place = messagesPlace(id).childByAutoId()
-        try await place.setValue(["text": .string(text), "by": .string(uid), "at": ServerValue.timestamp()])
-        guard let message = Message(try await place.getData(), in: id) else { throw APIFailure.noSuchMessage }
-        return try await naming([message])[0]
+        try await place.setValue(Stored.Message(text: text, by: uid))
+        guard let key = place.key, let stored = try await place.getData().data(as: Stored.Message?.self) else {
+            throw APIFailure.noSuchMessage
+        }
+        return try await naming([Message(DatabaseChild(id: key, value: stored), in: id)])[0]
     }
 
     func deleteMessage(_ text: String) async throws {
