@@ -146,6 +146,11 @@ struct PeerHubTests {
         try await caller.wait("the answer") { $0.answers == [1] }
         called.stop()
         try await caller.wait("the end of the link") { $0.lost == ["b"] }
+        // What comes before others know that it is gone goes to the next owner at once.
+        let start = MonotonicTime.current
+        caller.forward(2, to: "b")
+        try await caller.wait("the next request") { $0.answers == [1, -1] }
+        #expect(MonotonicTime.current - start < .seconds(2))
     }
 
     @Test("a node that comes back as another process is told apart from the one that died")

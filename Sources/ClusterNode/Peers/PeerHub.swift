@@ -62,6 +62,13 @@ final class PeerHub: Sendable {
     /// Sends what waits, and ends.
     func stop() {
         listener.close()
+        let isQuiet = Semaphore()
+        run { links in
+            links.takeNoMoreRequests()
+            isQuiet.signal()
+        }
+        isQuiet.wait()
+        // The answers to those that were taken are on their way to the loop by now.
         run { $0.stop() }
         group.shutDown(grace: .seconds(1))
         group.join()

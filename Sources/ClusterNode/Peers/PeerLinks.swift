@@ -44,6 +44,8 @@ final class PeerLinks: @unchecked Sendable {
     private var owners: [ConnectionID: (link: IncomingLink, key: IncomingLink.Key)] = [:]
     private var lastAlias: UInt64 = 0
     private var isStopping = false
+    /// Processes that have said farewell, until the nodes that run show that they are gone.
+    private var departed: [String: UInt64] = [:]
     /// So that an operator hears of each once.
     private var reported: Set<ClusterNews> = []
 
@@ -74,10 +76,15 @@ final class PeerLinks: @unchecked Sendable {
     /// The nodes that run, and where they are reached.
     func set(_ nodes: [String: NodeRecord]) {
         self.nodes = nodes
+        departed = departed.filter { nodes[$0.key]?.incarnation == $0.value }
         for link in outgoing.values.sorted(by: { $0.node < $1.node }) { connect(link) }
     }
 
     func forward(_ requests: [ForwardedRequest], of database: String, to node: String) {
+        if departed[node] != nil {
+            for request in requests { turnAway(request.number, of: request.request.connection, database, from: node) }
+            return
+        }
         let link = outgoing[node] ?? OutgoingLink(node)
         outgoing[node] = link
         link.databases.insert(database)
@@ -100,6 +107,12 @@ final class PeerLinks: @unchecked Sendable {
         }
         connect(link)
         pump(link)
+    }
+
+    /// A node does not make a write: the next owner does.
+    private func turnAway(_ number: Int64, of connection: ConnectionID, _ database: String, from node: String) {
+        let reply = Reply.failed(.unavailable(.ownedElsewhere(node: node)))
+        delegate.news(database, [.answered(connection, number: number, reply, sequence: 0)])
     }
 
     /// Answers requests of other nodes' connections.
@@ -157,6 +170,8 @@ final class PeerLinks: @unchecked Sendable {
             resume(greeting.received, connection, &link.session)
             pump(link)
         } else {
+            // A link that begins now would hear no farewell.
+            if isStopping { return connection.abort() }
             let isKnown = incoming[other.session] != nil
             guard isKnown || greeting.flag else {
                 connection.welcome(.init(received: 0, flag: false))
@@ -237,6 +252,8 @@ final class PeerLinks: @unchecked Sendable {
                 link.trim()
                 try take(messages, from: link)
             } else if let link = incoming.values.first(where: { $0.connection === connection }) {
+                // What is not acknowledged is not done, and the other node knows that.
+                if isStopping { return }
                 try take(link.session.receive(frame), from: link)
             } else {
                 connection.abort()
@@ -261,7 +278,10 @@ final class PeerLinks: @unchecked Sendable {
             }
         }
         for (database, news) in news.sorted(by: { $0.key < $1.key }) { delegate.news(database, news) }
-        if isOver { lose(link, isOver: true) }
+        if isOver {
+            departed[link.node] = nodes[link.node]?.incarnation
+            lose(link, isOver: true)
+        }
     }
 
     private func take(_ messages: [ArraySlice<UInt8>], from link: IncomingLink) throws {
@@ -340,10 +360,8 @@ final class PeerLinks: @unchecked Sendable {
         outgoing[link.node] = nil
         link.connection?.abort()
         if isOver || !link.wasConnected {
-            let reply = Reply.failed(.unavailable(.ownedElsewhere(node: link.node)))
             for request in link.given {
-                delegate.news(
-                    request.database, [.answered(request.connection, number: request.number, reply, sequence: 0)])
+                turnAway(request.number, of: request.connection, request.database, from: link.node)
             }
         }
         guard link.wasConnected else { return }
@@ -373,9 +391,11 @@ final class PeerLinks: @unchecked Sendable {
         link.aliases = [:]
     }
 
+    /// Requests that arrive from now on are not done: ``stop()`` comes once those before are answered.
+    func takeNoMoreRequests() { isStopping = true }
+
     /// Says farewell to all nodes.
     func stop() {
-        isStopping = true
         for link in outgoing.values {
             link.session.send(PeerMessage.farewell.bytes)
             pump(link)
