@@ -211,6 +211,10 @@ package final class ClusterNode: Sendable {
         return NodeLog(file, progress, keeper)
     }
 
+    /// A database has been told that its log is handed over (``Ownership/handingOver``), and all that it has begun to
+    /// append was appended.
+    package func drained(_ database: String) { shared.state.withLock { $0.keepers[database] }?.post(.drained) }
+
     /// Waits until all logs that were opened have caught up with etcd, for some time at most.
     ///
     /// - returns: why a log never will, if one cannot follow from where it is.

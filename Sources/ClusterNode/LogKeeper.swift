@@ -60,7 +60,12 @@ final class LogKeeper: Sendable {
         self.caller = caller
         worker = try Worker(name: "log") {
             var log = log
-            var toldOwner: String?
+            var announced = Ownership.elsewhere(node: nil)
+            func announce(_ ownership: Ownership) {
+                guard ownership != announced else { return }
+                announced = ownership
+                report([.ownership(ownership)])
+            }
             /// Why the log cannot be followed, as operators were told.
             var problem: String?
             func tell(_ reason: String?) {
@@ -83,13 +88,11 @@ final class LogKeeper: Sendable {
                     progress.arrived(records)
                     report(records.map(Arrival.record))
                 case .own:
-                    toldOwner = node
                     start.note(.following)
                     tell(nil)
-                    report([.ownership(.owner)])
-                case .disown(let owner):
-                    toldOwner = owner
-                    report([.ownership(.elsewhere(node: owner))])
+                    announce(.owner)
+                case .drain: announce(.handingOver)
+                case .disown(let owner): announce(.elsewhere(node: owner))
                 case .appended: progress.decide(nil)
                 case .appendFailed(let failure): progress.decide(CommitFailure(failure))
                 case .settled: progress.settle()
@@ -108,10 +111,10 @@ final class LogKeeper: Sendable {
                     for action in log.handle(event, at: MonotonicTime.currentWithSleep.milliseconds) {
                         carryOut(action)
                     }
-                    let owner = log.ownerName
-                    if !log.isOwner, owner != toldOwner, owner != node {
-                        toldOwner = owner
-                        report([.ownership(.elsewhere(node: owner))])
+                    if log.isTakingOver {
+                        announce(.takingOver)
+                    } else if !log.isOwner {
+                        announce(.elsewhere(node: log.ownerName == node ? nil : log.ownerName))
                     }
                 }
             }

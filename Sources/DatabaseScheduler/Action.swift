@@ -53,6 +53,8 @@ package enum Action: Sendable {
 
     /// Sends requests to the node that takes the writes. Answered by ``Event/forwarding(_:)``.
     case forward(to: String, [ForwardedRequest])
+    /// The log can be handed over: all that was appended here is durable, and nothing more is appended.
+    case drained
 
     // Itself
 
@@ -86,6 +88,7 @@ extension Action {
         case .endConnections: "endConnections"
         case .abandon: "abandon"
         case .forward: "forward"
+        case .drained: "drained"
         case .deliver: "deliver"
         case .failLargeReads: "failLargeReads"
         case .step: "step"

@@ -17,7 +17,7 @@ package struct Admission: ~Copyable {
         case history
         /// For the scan of a query.
         case scan
-        /// For the end of a large read, or for the answer of another node.
+        /// For the end of a large read, for the answer of another node, or for the log to change hands.
         case largeRead
         /// For its turn: the connection is in `small` or `large`.
         case turn(isLarge: Bool)
@@ -309,6 +309,11 @@ package struct Admission: ~Copyable {
     /// A large read of a connection has ended, or what it has forwarded was answered.
     package mutating func largeReadEnded(of connection: ConnectionID) {
         if let line = lines[connection], case .largeRead = line.wait { lineUp(connection, line) }
+    }
+
+    /// It is known which node takes the writes. Those that wait for something else find that out with their turn.
+    package mutating func ownerKnown() {
+        for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) { largeReadEnded(of: connection) }
     }
 
     /// Nothing waits for scans and large reads any more.

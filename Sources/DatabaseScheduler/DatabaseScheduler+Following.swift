@@ -7,7 +7,9 @@ extension DatabaseScheduler {
     /// The outcome of what was appended here is known, so memory is as the log is. A node whose files do not take
     /// records waits until they do.
     var mayFollow: Bool {
-        mayRun && (life == .serving || database.forwarded?.isEmpty == false) && database.refusal == nil
+        // What was appended here is still to become durable when the log is handed over: this ends that.
+        if case .ownership(.handingOver)? = arrivals.first { return !recovery.isUnderWay }
+        return mayRun && (life == .serving || database.forwarded?.isEmpty == false) && database.refusal == nil
             && ownSequence <= database.durableSequence
     }
 
@@ -48,25 +50,57 @@ extension DatabaseScheduler {
 
     private mutating func change(to new: Ownership) {
         guard new != ownership else { return }
+        let old = ownership
+        ownership = new
+        ownershipSince = conditions.uptime
+        isDrainDue = new == .handingOver
         switch new {
         case .alone: preconditionFailure("a log that was shared")
         case .owner:
             database.ownedElsewhere = nil
             // All that is owed is owed to connections of an earlier owner.
-            database.orphanAll()
-        case .elsewhere(let node):
-            // The next owner makes their writes, so they must not rely on them.
-            let creditors = database.creditors
-            if !creditors.isEmpty { emit(.endConnections(creditors)) }
-            database.ownedElsewhere = .ownedElsewhere(node: node)
-        }
-        ownership = new
-        if case .elsewhere(let node) = new {
-            database.forwarded?.ownership(false, node: node)
-        } else {
+            if !old.isOwn { database.orphanAll() }
             database.forwarded?.ownership(true, node: nil)
+        case .handingOver: database.ownedElsewhere = .ownedElsewhere(node: nil)
+        case .takingOver: lose(old, to: nil)
+        case .elsewhere(let node): lose(old, to: node)
         }
         report(.ownership(new))
+        holdWrites()
         payOrphans()
+    }
+
+    private mutating func lose(_ old: Ownership, to node: String?) {
+        // The next owner makes their writes, so they must not rely on them.
+        let creditors = old.isOwn ? database.creditors : []
+        if !creditors.isEmpty { emit(.endConnections(creditors)) }
+        database.ownedElsewhere = .ownedElsewhere(node: node)
+        database.forwarded?.ownership(false, node: node)
+    }
+
+    // MARK: Changing hands
+
+    /// How long requests of other nodes wait for this node to own the log that it is taking over, in milliseconds.
+    private static var takingOverPatience: Int64 { 5000 }
+
+    /// Decides which writes wait for the log to change hands, and lets those go on that do not wait any more.
+    mutating func holdWrites() {
+        let isLate = conditions.uptime - ownershipSince >= Self.takingOverPatience
+        let held: HeldWrites =
+            switch ownership {
+            case .handingOver where life == .serving: .all
+            case .takingOver where life == .serving && !isLate: .ofOtherNodes
+            case .alone, .owner, .handingOver, .takingOver, .elsewhere: .none
+            }
+        guard held != database.heldWrites else { return }
+        database.heldWrites = held
+        if held == .none { admission.ownerKnown() }
+    }
+
+    /// Says that the log may be handed over, once nothing is on its way to it.
+    mutating func sayDrained() {
+        guard isDrainDue, ownSequence <= database.durableSequence, !recovery.isUnderWay else { return }
+        isDrainDue = false
+        emit(.drained)
     }
 }

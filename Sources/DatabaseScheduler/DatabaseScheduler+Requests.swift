@@ -146,9 +146,12 @@ extension DatabaseScheduler {
     }
 
     mutating func postWake() {
-        guard !isWakeDue, !recovery.isUnderWay, let deadline = database.turnDeadline else { return }
+        guard !isWakeDue, !recovery.isUnderWay else { return }
+        let turn = database.turnDeadline.map { $0 - now }
+        let attempt = database.forwarded?.nextAttempt.map { $0 - conditions.uptime }
+        guard let wait = [turn, attempt].compactMap(\.self).min() else { return }
         isWakeDue = true
-        emit(.wake(milliseconds: Int(max(1, deadline - now))))
+        emit(.wake(milliseconds: Int(max(1, wait))))
     }
 
     // MARK: Large writes
@@ -176,7 +179,7 @@ extension DatabaseScheduler {
             if waiting.isEmpty { admission.takeBegun(gate) } else { admission.blockBegun() }
             if request.isPrepared, database.sequence == sequence { emit(.dropParts) }
         } else if mayRunLarge, let request = admission.beginLarge() {
-            if database.mustWaitForOwner(request) == true { return admission.blockBegun() }
+            if database.mustWaitForOwner(request) == true || database.holds(request) { return admission.blockBegun() }
             if mustDecide(request) { largeWrite = .deciding(request) } else { prepare(request) }
         }
     }

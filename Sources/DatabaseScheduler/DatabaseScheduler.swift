@@ -28,6 +28,10 @@ package struct DatabaseScheduler: ~Copyable {
     var building = Building.possible
     var life = Life.serving
     package internal(set) var ownership: Ownership
+    /// In milliseconds of uptime.
+    var ownershipSince: Int64
+    /// The log is being handed over, and something may still be on its way to it.
+    var isDrainDue = false
     /// What has come of the shared log and is not applied yet.
     var arrivals = Queue<Arrival>()
     /// When the process does not wait any more for what other nodes have yet to answer.
@@ -80,6 +84,7 @@ package struct DatabaseScheduler: ~Copyable {
         admission = Admission(largeBytesMin: limits.largeRequestBytesMin)
         appliedSequence = database.sequence
         ownership = isShared ? .elsewhere(node: nil) : .alone
+        ownershipSince = conditions.uptime
         database.ownedElsewhere = isShared ? .ownedElsewhere(node: nil) : nil
         database.forwarded = forwardsWrites ? ForwardedWrites() : nil
         clearing = Clearing(state: isClearing ? .due : .idle)
@@ -152,6 +157,7 @@ package struct DatabaseScheduler: ~Copyable {
             unanswered -= 1
             prepared(request, serial)
         }
+        if isDrainDue { sayDrained() }
         if database.forwarded != nil { goOnForwarding() }
         postStep()
         postWake()
@@ -202,6 +208,7 @@ package struct DatabaseScheduler: ~Copyable {
             database.takesTurns = false
             database.endTurns(now: now)
             database.forwarded?.stop()
+            holdWrites()
             forwardingEnd = conditions.uptime + Self.forwardingGrace
             admission.releaseAll(gate)
         }
@@ -250,6 +257,7 @@ package struct DatabaseScheduler: ~Copyable {
         applyNext()
         payOrphans()
         expire()
+        holdWrites()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible
         if number.isMultiple(of: 50) || hasMoreToPrune { prune() }

@@ -43,8 +43,6 @@ extension Database {
         epochs = Epochs(current: .init(name: epoch, start: 0))
     }
 
-    /// The connections of this process that are owed writes. Only a database that takes writes has any.
-    package var creditors: [ConnectionID] {
-        ownedElsewhere == nil ? owed.keys.sorted().map(ConnectionID.init(raw:)) : []
-    }
+    /// The connections that are owed writes: those of the node that takes the writes of the database.
+    package var creditors: [ConnectionID] { owed.keys.sorted().map(ConnectionID.init(raw:)) }
 }

@@ -44,6 +44,8 @@ package final class Database {
     /// Another node takes the writes of this database: how clients are told; nil where they are taken here.
     package var ownedElsewhere: StorageError?
 
+    /// What waits because the log changes hands.
+    package var heldWrites = HeldWrites.none
     /// The writes that the node makes that takes them; nil where they are not sent to it.
     package var forwarded: ForwardedWrites?
     /// The time of what they wait for, in milliseconds of uptime.
@@ -191,8 +193,8 @@ package final class Database {
     ///
     /// - parameter mayGoOn: called after each request with how many are done. The turn ends when it returns false.
     /// - returns: the record for the log, if anything changed; how many requests were looked at, from the first one on;
-    ///   and those of them that have to wait for an earlier request of their connection: a large read, or one that was
-    ///   forwarded.
+    ///   and those of them that have to wait: for an earlier request of their connection, which is a large read or was
+    ///   forwarded, or for the log to change hands.
     package func process(
         _ requests: [Request], now: Int64, readBytesMax: Int, mayGoOn: (_ done: Int) -> Bool = { _ in true }
     ) -> (record: LogRecord?, requestCount: Int, waiting: [Request]) {
@@ -208,7 +210,9 @@ package final class Database {
         let span = requests.span
         while count < span.count, turn.readBytes <= readBytesMax, telling == nil, count == 0 || mayGoOn(count) {
             let start = turn.outputs.count
-            if !largeReads.isEmpty || forwarded?.isEmpty == false, mustWait(span[count], after: waiting, of: requests) {
+            if !largeReads.isEmpty || forwarded?.isEmpty == false || heldWrites != .none,
+                mustWait(span[count], after: waiting, of: requests)
+            {
                 waiting.append(count)
             } else if forwarded != nil, forward(span[count]) {
                 away.insert(count)

@@ -1,6 +1,7 @@
 /// Names one append, so that it can be found again after an unknown outcome. No two appends ever have the same.
 package struct AppendID: Hashable, Sendable {
-    /// The create revision of the owner's key: it differs between any two owners, and between two times of one.
+    /// The revision at which the owner's key was written: it differs between any two owners, and between two times of
+    /// one.
     package var term: Int64
     /// Counts the appends of a term.
     package var number: UInt64

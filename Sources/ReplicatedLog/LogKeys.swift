@@ -3,12 +3,13 @@ package import EtcdMessages
 /// The keys of one database in the store.
 ///
 /// ```
-/// /hearth/1/db/NAME/owner              lease of the owner    OwnerRecord; its create revision is the term
+/// /hearth/1/db/NAME/owner              lease of the owner    OwnerRecord; its mod revision is the term
 /// /hearth/1/db/NAME/head                                     LogHead
 /// /hearth/1/db/NAME/floor                                    8 bytes: the first sequence number that the log still has
 /// /hearth/1/db/NAME/log/FIRST                                LogBatch; FIRST in 20 digits
 /// /hearth/1/part/NAME/FIRST/TERM-NUMBER/INDEX                a part of a batch that is too large for one value
 /// /hearth/1/kept/NAME/NODE             lease of the node     8 bytes: the last sequence number in the node's own files
+/// /hearth/1/move/NAME                  lease of the asker    MoveRequest: another node is to own the log
 /// ```
 /// The names of databases and nodes have letters, digits, `-`, `_` and `.` only.
 package struct LogKeys: Hashable, Sendable {
@@ -56,6 +57,8 @@ package struct LogKeys: Hashable, Sendable {
     }
 
     package func kept(by node: String) -> [UInt8] { Array("/hearth/1/kept/\(database)/\(node)".utf8) }
+
+    package var move: [UInt8] { Array("/hearth/1/move/\(database)".utf8) }
 
     package var allKept: EtcdKeyRange { .prefix(Array("/hearth/1/kept/\(database)/".utf8)) }
 

@@ -61,7 +61,7 @@ struct LogReading {
 extension LogReading.Owner {
     init?(_ value: EtcdKeyValue) {
         guard let record = OwnerRecord(value.value) else { return nil }
-        self.init(record: record, term: value.createRevision, lease: value.lease)
+        self.init(record: record, term: value.modRevision, lease: value.lease)
     }
 }
 

@@ -83,8 +83,40 @@ struct LogTransactions: Hashable, Sendable {
             isRepeatable: true)
     }
 
+    /// Reads how far the files of all nodes reach, and whether the log is to be moved.
     var readKept: EtcdTransaction {
-        EtcdTransaction(then: [.range(EtcdRange(keys.allKept))], isRepeatable: true)
+        EtcdTransaction(then: [.range(EtcdRange(keys.allKept)), range(keys.move)], isRepeatable: true)
+    }
+
+    // MARK: Moving
+
+    /// Reads the request to move the log, the node that it names, and how far the files of that node reach.
+    func readMove(to node: String) -> EtcdTransaction {
+        EtcdTransaction(
+            then: [range(keys.move), range(NodeRecord.key(of: node)), range(keys.kept(by: node))], isRepeatable: true)
+    }
+
+    /// Makes another process the owner, with a new term, and removes the request.
+    ///
+    /// - parameter request: the revision of its key.
+    func handOver(to target: OwnerMove.Target, at head: LogHead, term: Int64, request: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [
+                isCurrent(term), .init(keys.head, .equal, .value(head.bytes)),
+                .init(keys.move, .equal, .modRevision(request)),
+                .init(NodeRecord.key(of: target.record.node), .equal, .modRevision(target.revision)),
+            ],
+            then: [
+                .put(key: keys.owner, value: target.record.bytes, lease: target.lease), .delete(.key(keys.move)),
+            ], else: [range(keys.owner)], isRepeatable: true)
+    }
+
+    /// Says why the log is not moved.
+    func refuse(_ move: OwnerMove, because reason: String, term: Int64) -> EtcdTransaction {
+        EtcdTransaction(
+            if: [isCurrent(term), .init(keys.move, .equal, .modRevision(move.revision))],
+            then: [.put(key: keys.move, value: MoveRequest.refused(reason).bytes, lease: move.lease)],
+            isRepeatable: true)
     }
 
     /// Removes all batches that begin before `floor`.
@@ -98,7 +130,7 @@ struct LogTransactions: Hashable, Sendable {
     }
 
     private func isCurrent(_ term: Int64) -> EtcdTransaction.Comparison {
-        .init(keys.owner, .equal, .createRevision(term))
+        .init(keys.owner, .equal, .modRevision(term))
     }
 
     private func range(_ key: [UInt8]) -> EtcdTransaction.Operation { .range(EtcdRange(.key(key))) }

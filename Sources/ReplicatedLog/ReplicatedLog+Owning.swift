@@ -4,7 +4,8 @@ import RealtimeDatabase
 /// Claiming the log, appending to it, and giving it up.
 extension ReplicatedLog {
     mutating func nextOfOwner(_ term: Int64, _ head: LogHead) {
-        if append == nil, let records = waiting {
+        // What comes while the log is handed over waits for what comes of that.
+        if append == nil, let records = waiting, !isHandingOver {
             waiting = nil
             begin(records, term, head)
         }
@@ -15,6 +16,8 @@ extension ReplicatedLog {
             } else {
                 call(transactions.append(append.batch, after: head, append.head), for: .append)
             }
+        } else if nextOfMove(term, head) {
+            return
         } else if now >= nextTrim {
             nextTrim = now + options.trimMilliseconds
             call(transactions.readKept, for: .readKept)
@@ -22,6 +25,8 @@ extension ReplicatedLog {
             keep()
         }
     }
+
+    private var isHandingOver: Bool { if case .handingOver? = move?.step { true } else { false } }
 
     // MARK: Claiming
 
@@ -86,7 +91,7 @@ extension ReplicatedLog {
         let isMine = reply.values(1).first.flatMap { LogBatch($0.value) }?.id == append.batch.id
         // An earlier attempt was successful, even if another node owns the log now.
         if isMine { finish(append, term) }
-        if owner?.createRevision != term { return fenced(owner) }
+        if owner?.modRevision != term { return fenced(owner) }
         if isMine { return }
         emit(.damaged("the head of the log was changed by somebody who does not own it"))
         leave(term, because: .refused(.invalidRequest("the head of the log has changed")))
@@ -112,16 +117,22 @@ extension ReplicatedLog {
 
     /// The term of this node is over, since a comparison with it has failed.
     private mutating func fenced(_ value: EtcdKeyValue?) {
-        let owner = value.flatMap { LogReading.Owner($0) }
-        failAppend(.fenced(by: owner?.record.node))
+        lose(to: value.flatMap { LogReading.Owner($0) }?.record.node)
+    }
+
+    mutating func lose(to owner: String?) {
+        failAppend(.fenced(by: owner))
+        move = nil
         role = .follower
         following = .reading
-        emit(.disown(by: owner?.record.node))
+        ownerName = owner
+        emit(.disown(by: owner))
     }
 
     /// Ends the own term, whatever is under way.
-    private mutating func leave(_ term: Int64, because reason: AppendFailure) {
+    mutating func leave(_ term: Int64, because reason: AppendFailure) {
         failAppend(reason)
+        move = nil
         // Its answer would say nothing that reading the log will not.
         pending = nil
         retryAt = nil
@@ -165,6 +176,7 @@ extension ReplicatedLog {
 
     mutating func readKept(_ reply: EtcdTransactionReply) {
         guard case .owner(let term, _) = role else { return }
+        consider(reply.values(1).first)
         var kept = keptSequence
         for value in reply.values(0) { kept = min(kept, LogTransactions.number(value.value) ?? 0) }
         var target = floor

@@ -25,10 +25,17 @@ package struct ReplicatedLog: Sendable {
         package var retryMilliseconds: Int64 = 50
         /// Candidates after the first wait so many times this before they claim, in milliseconds.
         package var rankMilliseconds: Int64 = 200
-        /// Between two looks at what the nodes have, in milliseconds.
+        /// Between two looks at what the nodes have, and at whether the log is to be moved, in milliseconds.
         package var trimMilliseconds: Int64 = 2_000
         /// Between two statements of what this node has, in milliseconds.
         package var keepMilliseconds: Int64 = 5_000
+        /// Between two looks at how far the node is to which the log is to be moved, in milliseconds.
+        package var moveLookMilliseconds: Int64 = 200
+        /// So long that node may take to have what the log had, in milliseconds: two statements of what it has.
+        package var catchUpMilliseconds: Int64 = 10_000
+        /// So long the writes may take that are under way when the log is to be moved, and so long the move itself is
+        /// tried, in milliseconds.
+        package var handOverMilliseconds: Int64 = 2_000
         /// The store keeps so many bytes of the log, even if all nodes have them.
         package var tailBytesMin = 64 << 20
         /// The store keeps at most about so many bytes, even if some node lacks them.
@@ -58,6 +65,8 @@ package struct ReplicatedLog: Sendable {
         case copied(LogPosition)
         /// The node gives the log up, so that another one can take it over. It does not claim it before ``rank(_:)``.
         case release
+        /// Answers ``Action/drain(to:)``: all that was begun was appended.
+        case drained
     }
 
     package enum Action: Sendable {
@@ -70,8 +79,11 @@ package struct ReplicatedLog: Sendable {
         case begin(epoch: UInt64)
         /// Records that others appended, in order: to be stored and applied.
         case follow([LogRecord])
-        /// This node owns the log.
+        /// This node owns the log; after ``drain(to:)``, it still does.
         case own(term: Int64)
+        /// The log is to be handed over to another node: this one finishes what it has begun to write, and begins
+        /// nothing more. Answered by ``Event/drained``. Then comes ``disown(by:)``, or ``own(term:)``.
+        case drain(to: String)
         /// It owns it no more.
         case disown(by: String?)
         /// The log has what was appended, up to this.
@@ -124,6 +136,7 @@ package struct ReplicatedLog: Sendable {
     /// What a call is for.
     enum Purpose: Hashable {
         case read, parts, claim(lease: Int64), end, found, tidy, part, append, keep, readKept, trim(UInt64)
+        case readMove, handOver, refuseMove
     }
 
     struct Append {
@@ -145,6 +158,8 @@ package struct ReplicatedLog: Sendable {
     package internal(set) var position: LogPosition
     var append: Append?
     var waiting: [LogRecord]?
+    /// Another node is to own the log. Only at its owner.
+    var move: OwnerMove?
     /// An append has failed, and what came of it is not known yet.
     var isInDoubt = false
     var tail: TailMeasure
@@ -166,6 +181,7 @@ package struct ReplicatedLog: Sendable {
     var retryAt: Int64?
     var nextTrim: Int64 = .min
     var nextKeep: Int64 = .min
+    var nextMoveLook: Int64 = .min
 
     var now: Int64 = 0
     var actions: [Action] = []
@@ -188,6 +204,15 @@ package struct ReplicatedLog: Sendable {
     /// (``NodeLease/isValid(at:)``).
     package var isOwner: Bool { if case .owner = role { true } else { false } }
 
+    /// The log was given to this node, or claimed by it, and it does not own it yet.
+    package var isTakingOver: Bool {
+        switch role {
+        case .follower: ownerName == transactions.owner.node
+        case .claimed: true
+        case .owner, .leaving: false
+        }
+    }
+
     /// Handles an event.
     ///
     /// - parameter time: in milliseconds, by a clock that nobody sets.
@@ -209,6 +234,7 @@ package struct ReplicatedLog: Sendable {
                 tail = TailMeasure(stretchBytes: options.stretchBytes)
             }
         case .release: release()
+        case .drained: drained()
         }
         next()
         defer { actions = [] }
@@ -259,6 +285,9 @@ package struct ReplicatedLog: Sendable {
         case .keep: break
         case .readKept: readKept(reply)
         case .trim(let floor): trimmed(floor, reply)
+        case .readMove: readMove(reply)
+        case .handOver: handedOver(reply)
+        case .refuseMove: refusedMove()
         }
     }
 
@@ -266,10 +295,12 @@ package struct ReplicatedLog: Sendable {
         retryAt = now + options.retryMilliseconds
         switch purpose {
         case .append, .part: appendFailed(error)
+        case .handOver: handOverFailed(error)
         case .claim: following = .reading
         case .keep: statedSequence = nil
         case .readKept, .trim: nextTrim = now + options.trimMilliseconds
-        case .read, .parts, .end, .found, .tidy: break
+        case .refuseMove: refuseMoveFailed(error)
+        case .read, .parts, .end, .found, .tidy, .readMove: break
         }
     }
 }

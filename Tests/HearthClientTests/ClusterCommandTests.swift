@@ -46,10 +46,59 @@ import Testing
         #expect(after.errors.contains("etcd does not say what it has"), "\(after)")
     }
 
-    @Test("status needs the members")
+    @Test(
+        "move and drain say why they cannot do what they are asked for",
+        .enabled(if: EtcdServers.isInstalled, "etcd is not installed"))
+    func refusing() async throws {
+        let etcd = try await onThread { try EtcdServers(count: 1) }
+        let folder = TemporaryFolder()
+        let members = "etcd://127.0.0.1:\(etcd.ports[0])"
+        func serve(_ name: String, _ options: String...) throws -> HearthProcess {
+            try HearthProcess(
+                [
+                    "serve", "--dev", "--no-auth", "--cluster", members, "--node", name, "--listen", "127.0.0.1:0",
+                    "--data", "\(folder.path)/\(name)", "--log-level", "error",
+                ] + options)
+        }
+        func cluster(_ words: String...) async throws -> HearthProcess.Outcome {
+            try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+        }
+        let first = try serve("n1", "--databases", "other")
+        try await eventually("an owner of both databases") { try await cluster("status").code == 0 }
+        let second = try serve("n2")
+        try await eventually("a node that has the default database") {
+            try await cluster("status").output.contains("n1  has 0 on disk\n    n2  has 0 on disk")
+        }
+        for (words, reason) in [
+            (["move", "none", "n1"], "the cluster has no database 'none'"),
+            (["move", "a/b", "n1"], "the cluster has no database 'a/b'"),
+            (["move", "default", "n9"], "no node 'n9' runs"), (["drain", "n9"], "no node 'n9' runs"),
+            (["move", "other", "n2"], "the node 'n2' has no copy of the database 'other'"),
+            (["drain", "n1"], "no other node that runs has a copy of the database 'other'"),
+        ] {
+            let outcome = try await HearthProcess(["cluster"] + words + ["--cluster", members]).outcome()
+            #expect(outcome.code == 1, "\(words)")
+            #expect(outcome.errors == "hearth cluster: \(reason)\n", "\(words): \(outcome)")
+        }
+        let already = try await cluster("move", "default", "n1")
+        #expect(already.code == 0)
+        #expect(already.output == "the node 'n1' takes the writes of 'default' already\n")
+        let nothing = try await cluster("drain", "n2")
+        #expect(nothing.code == 0)
+        #expect(nothing.output == "the node 'n2' takes the writes of no database\n")
+        // Nodes that do not reach each other can hand a database over as well.
+        let moved = try await cluster("move", "default", "n2")
+        #expect(moved.code == 0, "\(moved)")
+        #expect(moved.output == "the node 'n2' takes the writes of 'default' now\n")
+        #expect(try await cluster("status").output.contains("default  owner n2"))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("the command says what it needs")
     func usage() async throws {
         for (words, reason) in [
-            (["cluster"], "needs status"), (["cluster", "move"], "needs status"),
+            (["cluster"], "needs status"), (["cluster", "move", "default"], "needs status, move DATABASE NODE"),
+            (["cluster", "drain", "n1"], "needs --cluster MEMBERS"),
             (["cluster", "status"], "needs --cluster MEMBERS"),
             (["cluster", "status", "--cluster", "http://a"], "--cluster: http://a does not begin with etcd://"),
         ] {

@@ -1,3 +1,5 @@
+import ClusterNode
+import EtcdGateway
 import EventLoop
 import HTTPCodec
 import HearthServer
@@ -127,6 +129,59 @@ struct ForwardingTests {
         // The next owner has made what the first one owed, so the client has to ask for it anew.
         while try owed.receiveMessage() != nil {}
         try cluster.wait("the write") { try cluster.get("/owed", at: next) == "1" }
+    }
+
+    @Test("a database is moved on request: what clients write meanwhile is made in order, and none is refused")
+    func planned() throws {
+        let cluster = try TestCluster(forwardsWrites: true)
+        let owner = try cluster.recordedOwner()
+        let moves = OwnerMoves(cluster.etcd.ports.map { EtcdMember(host: "127.0.0.1", port: $0) })
+        let next = try cluster.followers()[0]
+        var made: [OwnerMoves.Move] = []
+        func move(to node: String) throws {
+            // A node says every few seconds what it has.
+            var move: OwnerMoves.Move?
+            try cluster.wait("a plan") {
+                move = try? moves.move(of: "default", to: node)
+                return move != nil
+            }
+            moves.make([try #require(move)]) { move, failure in
+                #expect(failure == nil, "\(move): \(failure?.description ?? "")")
+                made.append(move)
+            }
+        }
+        let owed = try Self.session(at: cluster[owner])
+        try owed.send(7, "o", #"{"p":"/owed","d":1}"#)
+        #expect(try Self.message(owed) == RealtimePeer.response(7))
+        let writers = try TestCluster.names.map { try Self.session(at: cluster[$0]) }
+        func write(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers {
+                for (index, writer) in writers.enumerated() {
+                    let increment = #"{".sv":{"increment":1}}"#
+                    try writer.send(number, "p", #"{"p":"/m/w\#(index)k\#(number)","d":\#(increment)}"#)
+                }
+            }
+        }
+        try write(1...100)
+        try move(to: next)
+        try write(101...200)
+        try move(to: owner)
+        for number in 1...200 {
+            for writer in writers { #expect(try Self.message(writer) == RealtimePeer.response(number)) }
+        }
+        #expect(
+            made == [
+                .init(database: "default", from: owner, to: next), .init(database: "default", from: next, to: owner),
+            ])
+        #expect(try moves.move(of: "default", to: owner) == nil)
+        for name in TestCluster.names {
+            try cluster.wait("all writes") {
+                try cluster.get("/m", at: name).matches(of: /"w[0-2]k[0-9]+":1[,}]/).count == 600
+            }
+        }
+        // The next owner has made what the first one owed, so the client has to ask for it anew.
+        while try owed.receiveMessage() != nil {}
+        #expect(try cluster.get("/owed", at: next) == "1")
     }
 
     @Test("totals are kept and children expire once, whichever node is written to, and the same at all of them")

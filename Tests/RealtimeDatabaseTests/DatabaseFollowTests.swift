@@ -113,9 +113,17 @@ struct SharedLogSchedulerTests {
             }
         }
 
-        mutating func set(_ path: Path, _ value: CanonicalJSON) {
+        mutating func set(_ path: Path, _ value: CanonicalJSON, by connection: ConnectionID = DatabaseBench.writer) {
             number += 1
-            handle(.requests([Request(connection: DatabaseBench.writer, number: number, operation: .set(path, value))]))
+            handle(.requests([Request(connection: connection, number: number, operation: .set(path, value))]))
+        }
+
+        mutating func pass(milliseconds: Int64) { now += milliseconds }
+
+        var isDrained: Bool { actions.contains { if case .drained = $0 { true } else { false } } }
+
+        var ended: [ConnectionID] {
+            actions.flatMap { if case .endConnections(let ids) = $0 { ids } else { [ConnectionID]() } }
         }
 
         var appended: [LogRecord] { actions.compactMap { if case .append(let record) = $0 { record } else { nil } } }
@@ -206,8 +214,7 @@ struct SharedLogSchedulerTests {
             .requests([Request(connection: DatabaseBench.writer, number: 1, operation: .onDisconnect([entry]))]))
         bench.handle(.committed(through: 1))
         bench.handle(.arrived([.ownership(.elsewhere(node: nil))]))
-        let ended = bench.actions.flatMap { if case .endConnections(let ids) = $0 { ids } else { [ConnectionID]() } }
-        #expect(ended == [DatabaseBench.writer])
+        #expect(bench.ended == [DatabaseBench.writer])
         #expect(bench.appended.isEmpty)
         // The next owner writes it.
         bench.handle(.requests([Request(connection: DatabaseBench.writer, number: 2, operation: .disconnect)]))
@@ -215,5 +222,67 @@ struct SharedLogSchedulerTests {
         bench.handle(.arrived([.ownership(.owner)]))
         #expect(bench.appended.count == 1)
         #expect(try bench.value("gone") == "true")
+    }
+
+    @Test("a node that hands the log over ends what it has begun; what comes then waits until it is known who has it")
+    func handingOver() throws {
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.owner)]))
+        let entry = (target: WriteTarget(path: "gone"), value: IncomingValue(json: "true"))
+        bench.handle(
+            .requests([Request(connection: DatabaseBench.reader, number: 1, operation: .onDisconnect([entry]))]))
+        bench.handle(.committed(through: 1))
+        bench.set("a", "1")
+        bench.handle(.arrived([.ownership(.handingOver)]))
+        let isEarly = bench.isDrained
+        #expect(!isEarly)
+        bench.set("b", "2")
+        bench.handle(.requests([Request(connection: DatabaseBench.reader, number: 2, operation: .disconnect)]))
+        #expect(bench.appended.isEmpty)
+        #expect(bench.replies.isEmpty)
+        bench.handle(.committed(through: 2))
+        #expect(bench.replies == ["\(Reply.done)"])
+        let isDrained = bench.isDrained
+        #expect(isDrained)
+        // It stays here.
+        bench.handle(.arrived([.ownership(.owner)]))
+        #expect(bench.appended.map(\.firstSequence) == [3])
+        #expect(try bench.value("") == #"{"a":1,"b":2,"gone":true}"#)
+        #expect(bench.ended.isEmpty)
+        bench.handle(.committed(through: bench.scheduler.database.sequence))
+        // It goes, with nothing under way.
+        bench.handle(
+            .requests([Request(connection: DatabaseBench.writer, number: 9, operation: .onDisconnect([entry]))]))
+        bench.handle(.committed(through: bench.scheduler.database.sequence))
+        bench.handle(.arrived([.ownership(.handingOver)]))
+        let isDrainedAgain = bench.isDrained
+        #expect(isDrainedAgain)
+        bench.set("c", "3")
+        #expect(bench.replies.isEmpty)
+        bench.handle(.arrived([.ownership(.elsewhere(node: "n2"))]))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: "n2"))))"])
+        #expect(bench.ended == [DatabaseBench.writer])
+        #expect(bench.appended.isEmpty)
+    }
+
+    @Test("a node that takes the log over makes requests of other nodes wait for that, but not for ever")
+    func takingOver() throws {
+        let other = ConnectionID(forwarded: .realtime, serial: 1)
+        var bench = Bench()
+        bench.handle(.arrived([.ownership(.takingOver)]))
+        bench.set("a", "1", by: other)
+        #expect(bench.replies.isEmpty)
+        bench.handle(.arrived([.record(Self.record(1, "theirs", "2")), .ownership(.owner)]))
+        #expect(bench.appended.map(\.firstSequence) == [2])
+        #expect(try bench.value("") == #"{"a":1,"theirs":2}"#)
+        // It loses the log at once, and gets it again, which takes long.
+        bench.handle(.committed(through: 2))
+        bench.handle(.arrived([.ownership(.elsewhere(node: nil)), .ownership(.takingOver)]))
+        bench.set("b", "1", by: other)
+        bench.handle(.tick(1))
+        #expect(bench.replies.isEmpty)
+        bench.pass(milliseconds: 5000)
+        bench.handle(.tick(2))
+        #expect(bench.replies == ["\(Reply.failed(.unavailable(.ownedElsewhere(node: nil))))"])
     }
 }

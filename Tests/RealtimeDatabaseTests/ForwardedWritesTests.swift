@@ -59,9 +59,27 @@ struct ForwardedWritesTests {
         writes.add(Self.set(3), now: 0)
         #expect(writes.takeWork(applied: 0, now: 0).isEmpty, "the first node has not answered the second request")
         writes.take(.answered(Self.connection, number: sent[1].number, Self.turnedAway, sequence: 0), now: 0)
-        let work = writes.takeWork(applied: 0, now: ForwardedWrites.pause)
+        let work = writes.takeWork(applied: 0, now: 0)
         #expect(work.toSend.map(\.node) == ["n2"])
         #expect(Self.sent(work) == [1, 2, 3])
+    }
+
+    @Test("an owner that turns requests away is asked again soon, and less often the longer that lasts")
+    func pauses() {
+        var writes = Self.writes(of: "n1")
+        writes.add(Self.set(1), now: 0)
+        var (now, times): (Int64, [Int64]) = (0, [])
+        for _ in 0..<7 {
+            guard let request = writes.takeWork(applied: 0, now: now).toSend.first?.requests.first else { break }
+            times.append(now)
+            writes.take(.answered(Self.connection, number: request.number, Self.turnedAway, sequence: 0), now: now)
+            #expect(writes.takeWork(applied: 0, now: now).isEmpty)
+            now = writes.nextAttempt ?? .max
+            #expect(writes.takeWork(applied: 0, now: now - 1).isEmpty)
+        }
+        #expect(times == [0, 10, 30, 70, 150, 310, 470])
+        #expect(!writes.takeWork(applied: 0, now: now).isEmpty)
+        #expect(writes.nextAttempt == nil)
     }
 
     @Test("a node that becomes the owner does itself what was not sent")

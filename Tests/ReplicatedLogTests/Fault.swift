@@ -37,6 +37,8 @@ struct Fault: CustomStringConvertible {
         case compact
         /// The node gives up what it owns, and claims again later.
         case release
+        /// Somebody asks that the node own the log, and waits for a while.
+        case move
     }
 
     var time: Int64
@@ -49,8 +51,10 @@ struct Fault: CustomStringConvertible {
     /// A list that depends on the seed alone.
     static func list(seed: UInt64, nodes: Int, from start: Int64, count: Int) -> [Fault] {
         var random = SeededRandom(seed: seed)
-        // Some runs have few kinds of faults, which come together more often then.
-        let kinds = Kind.allCases.shuffled(using: &random).prefix(Bool.random(using: &random) ? 4 : 18)
+        // Some runs have few kinds of faults, which come together more often then. The log is moved in all of them.
+        let kinds =
+            Kind.allCases.shuffled(using: &random).prefix(Bool.random(using: &random) ? 4 : Kind.allCases.count)
+            + [.move]
         let endsLeases = seed.isMultiple(of: 2)
         var time = start
         var faults: [Fault] = []

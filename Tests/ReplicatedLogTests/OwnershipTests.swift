@@ -4,174 +4,11 @@ import Testing
 
 @testable import ReplicatedLog
 
-/// Two nodes that both want to own one log, and an engine. Everything is a value, so all orders of events are tried.
+/// Who owns a log that two nodes want, in all orders of events.
 @Suite("Ownership") struct OwnershipTests {
-    /// What can happen next.
-    private enum Step: CaseIterable {
-        /// The call that is under way reaches the engine, and its answer the node.
-        case answer
-        /// It reaches the engine, and the answer is lost.
-        case loseAnswer
-        /// The node gives up waiting for the answer. The call may still reach the engine, later.
-        case giveUp
-        /// A call that was given up reaches the engine now.
-        case late
-        /// The engine ends the node's lease, and does not tell.
-        case endLease
-        /// The node notices that it has no lease, and gets another one.
-        case renewLease
-        case append
-        /// The watch tells all that has changed.
-        case watch
-    }
-
-    private struct Node {
-        var log: ReplicatedLog
-        var lease: Int64
-        var call: (EtcdTransaction, UInt64)?
-        var late: [EtcdTransaction] = []
-        var watch: (serial: UInt64, keys: EtcdKeyRange, next: Int64)?
-        var stored: [UInt8] = []
-        var isAppending = false
-        /// Of the append that is under way.
-        var records: [UInt8] = []
-        var acknowledged: [(place: Int, mark: UInt8)] = []
-        /// Of appends that have failed, until the node says whether the log has them.
-        var failed: [UInt8] = []
-        /// Those that the log has not, as the node has said.
-        var lost: [UInt8] = []
-    }
-
-    private struct World {
-        var engine = SimulatedEngine()
-        var nodes: [Node]
-        var time: Int64 = 0
-        var nextLease: Int64 = 10
-        /// Each append has a mark of its own.
-        var nextMark: UInt8 = 1
-        var truth: [UInt8] = []
-        /// Whatever was violated.
-        var violation: String?
-
-        init() {
-            nodes = (0..<2).map { index in
-                Node(
-                    log: ReplicatedLog(
-                        database: "main", owner: OwnerRecord(node: "n\(index)", incarnation: UInt64(index) + 1),
-                        position: LogPosition(epoch: nil, sequence: 0), foundingEpoch: UInt64(index) + 1),
-                    lease: Int64(index) + 1)
-            }
-            for index in nodes.indices {
-                _ = engine.grant(nodes[index].lease, until: .max)
-                tell(index, .lease(nodes[index].lease))
-                tell(index, .rank(0))
-            }
-        }
-
-        mutating func tell(_ index: Int, _ event: ReplicatedLog.Event) {
-            // Far enough for every retry to be due, and not so far that an append is given up.
-            time += 1000
-            let actions = nodes[index].log.handle(event, at: time)
-            for action in actions {
-                switch action {
-                case .call(let transaction, let serial): nodes[index].call = (transaction, serial)
-                case .watch(let watch, let serial): nodes[index].watch = (serial, watch.keys, watch.start)
-                case .endWatch: nodes[index].watch = nil
-                case .follow(let records): store(records.compactMap(\.body.first), at: index)
-                case .own:
-                    if nodes[index].stored != truth { violation = "an owner does not have the whole log" }
-                case .appended:
-                    for mark in nodes[index].records {
-                        nodes[index].acknowledged.append((nodes[index].stored.count, mark))
-                        store([mark], at: index)
-                    }
-                    nodes[index].isAppending = false
-                case .appendFailed:
-                    nodes[index].isAppending = false
-                    nodes[index].failed += nodes[index].records
-                    nodes[index].records = []
-                case .settled:
-                    nodes[index].lost += nodes[index].failed.filter { !truth.contains($0) }
-                    nodes[index].failed = []
-                case .copy, .damaged: violation = "\(action)"
-                case .begin, .disown: break
-                }
-            }
-        }
-
-        private mutating func store(_ marks: [UInt8], at index: Int) {
-            nodes[index].stored += marks
-            if !truth.starts(with: nodes[index].stored) {
-                violation = "node \(index) stores what the log does not have"
-            }
-            for (place, mark) in nodes[index].acknowledged where truth[place] != mark {
-                violation = "an acknowledged record is not in the log"
-            }
-        }
-
-        mutating func apply(_ transaction: EtcdTransaction) -> Result<EtcdTransactionReply, EtcdError> {
-            let result = engine.apply(transaction)
-            guard case .success(let reply) = result, reply.hasSucceeded else { return result }
-            for case .put(_, let value, _) in transaction.success {
-                guard let batch = LogBatch(value), let records = batch.records() else { continue }
-                if batch.firstSequence != truth.count + 1 { violation = "a gap or an overlap" }
-                truth += records.compactMap(\.body.first)
-                if nodes.contains(where: { !$0.lost.allSatisfy { !truth.contains($0) } }) {
-                    violation = "the log has a record after its node has said that it has not"
-                }
-            }
-            return result
-        }
-
-        /// Answers false if the step is not possible.
-        mutating func take(_ step: Step, at index: Int) -> Bool {
-            switch step {
-            case .answer:
-                guard let (transaction, serial) = nodes[index].call else {
-                    return false
-                }
-                nodes[index].call = nil
-                let result = apply(transaction)
-                tell(index, .replied(serial, result))
-            case .loseAnswer, .giveUp:
-                guard let (transaction, serial) = nodes[index].call else { return false }
-                nodes[index].call = nil
-                if step == .loseAnswer { _ = apply(transaction) } else { nodes[index].late.append(transaction) }
-                tell(index, .replied(serial, .failure(.outcomeUnknown(""))))
-                if nodes[index].call == nil { tell(index, .tick) }
-            case .late:
-                guard !nodes[index].late.isEmpty else { return false }
-                _ = apply(nodes[index].late.removeFirst())
-            case .endLease:
-                guard engine.leases[nodes[index].lease] != nil else { return false }
-                engine.end(nodes[index].lease)
-            case .renewLease:
-                nodes[index].lease = nextLease
-                nextLease += 1
-                _ = engine.grant(nodes[index].lease, until: .max)
-                tell(index, .lease(nil))
-                tell(index, .lease(nodes[index].lease))
-            case .append:
-                guard nodes[index].log.isOwner, !nodes[index].isAppending else { return false }
-                nodes[index].isAppending = true
-                nodes[index].records = [nextMark]
-                let first = UInt64(nodes[index].stored.count) + 1
-                tell(index, .append([LogRecord(firstSequence: first, count: 1, time: 0, body: [nextMark])]))
-                nextMark += 1
-            case .watch:
-                guard let watch = nodes[index].watch,
-                    let changes = engine.changes(watch.keys, from: watch.next), let last = changes.last
-                else { return false }
-                nodes[index].watch?.next = last.revision + 1
-                tell(index, .watched(watch.serial, changes))
-            }
-            return true
-        }
-    }
-
     /// Node 0 owns the log and has appended; node 1 follows it.
-    private static func owned() -> World {
-        var world = World()
+    private static func owned() -> TwoNodes {
+        var world = TwoNodes()
         for _ in 0..<20 where !world.nodes[0].log.isOwner { if !world.take(.answer, at: 0) { world.tell(0, .tick) } }
         for _ in 0..<4 where world.nodes[1].call != nil { _ = world.take(.answer, at: 1) }
         _ = world.take(.append, at: 0)
@@ -179,12 +16,12 @@ import Testing
     }
 
     /// Tries every order of steps; answers how many worlds there were, and the first violation.
-    private static func explore(_ world: World, depth: Int, _ path: [String], _ count: inout Int) -> String? {
+    private static func explore(_ world: TwoNodes, depth: Int, _ path: [String], _ count: inout Int) -> String? {
         if let violation = world.violation { return "\(violation): \(path.joined(separator: ", "))" }
         count += 1
         guard depth > 0 else { return nil }
         for node in 0..<2 {
-            for step in Step.allCases {
+            for step in TwoNodes.Step.allCases {
                 var next = world
                 guard next.take(step, at: node) else { continue }
                 if let found = explore(next, depth: depth - 1, path + ["\(step) \(node)"], &count) { return found }
@@ -203,8 +40,116 @@ import Testing
         #expect(count > 5000)
     }
 
-    private func expect(_ world: inout World, _ step: Step, _ node: Int, _ location: SourceLocation = #_sourceLocation)
-    {
+    /// Node 0 is to hand the log over to node 1, and was told to finish what it has begun.
+    private static func draining() throws -> TwoNodes {
+        var world = owned()
+        for _ in 0..<5 where world.nodes[0].isAppending { _ = world.take(.answer, at: 0) }
+        for _ in 0..<5 { if !world.take(.watch, at: 1) { _ = world.take(.answer, at: 1) } }
+        try #require(world.nodes[1].stored == world.truth && world.truth.count == 1)
+        world.tell(1, .kept(through: 1))
+        world.ask(for: "n1")
+        for _ in 0..<40 where world.nodes[0].draining == .no {
+            for node in 0..<2 where !world.take(.answer, at: node) { world.tell(node, .tick) }
+        }
+        try #require(world.nodes[0].draining == .begun && world.nodes[0].log.isOwner)
+        return world
+    }
+
+    /// Does what both nodes want done until something holds.
+    private static func goOn(_ world: inout TwoNodes, until holds: (TwoNodes) -> Bool) {
+        for _ in 0..<30 where !holds(world) {
+            for node in 0..<2 where !world.take(.watch, at: node) && !world.take(.answer, at: node) {
+                world.tell(node, .tick)
+            }
+        }
+    }
+
+    @Test("is never shared while the log is handed over, in whatever order things happen")
+    func handOverInterleavings() throws {
+        var count = 0
+        let violation = Self.explore(try Self.draining(), depth: 5, [], &count)
+        #expect(violation == nil, "\(violation ?? "")")
+        // A record is on its way, and the request to hand over may come late.
+        var handing = try Self.draining()
+        expect(&handing, .drained, 0)
+        let late = Self.explore(handing, depth: 5, [], &count)
+        #expect(late == nil, "\(late ?? "")")
+        #expect(count > 10_000)
+    }
+
+    @Test("passes to the node that was asked for, in one step, with everything that was appended")
+    func moving() throws {
+        var world = try Self.draining()
+        // What was begun before is appended.
+        expect(&world, .append, 0)
+        for _ in 0..<3 where world.nodes[0].isAppending { expect(&world, .answer, 0) }
+        expect(&world, .drained, 0)
+        // What the node asked before.
+        for _ in 0..<3 where world.nodes[0].log.isOwner { expect(&world, .answer, 0) }
+        #expect(!world.nodes[0].log.isOwner)
+        #expect(world.nodes[0].log.ownerName == "n1")
+        #expect(world.request == nil)
+        Self.goOn(&world) { $0.nodes[1].log.isOwner }
+        #expect(world.nodes[1].log.isOwner && world.nodes[1].stored == [1, 2])
+        // It goes on from there, and the first node follows.
+        expect(&world, .append, 1)
+        Self.goOn(&world) { $0.nodes[0].stored.count == 3 }
+        #expect(world.nodes[0].stored == world.truth && world.truth == [1, 2, 3])
+        #expect(world.violation == nil)
+    }
+
+    @Test("stays where it is if the other node ends before it has the log")
+    func targetEnds() throws {
+        var world = try Self.draining()
+        expect(&world, .endLease, 1)
+        expect(&world, .drained, 0)
+        Self.goOn(&world) { $0.nodes[0].draining == .no }
+        #expect(world.nodes[0].log.isOwner)
+        expect(&world, .append, 0)
+        Self.goOn(&world) { $0.request != .asked(node: "n1") && $0.truth.count == 2 }
+        #expect(world.request == .refused("the node 'n1' does not run any more, or the move was withdrawn"))
+        #expect(world.truth == [1, 2])
+        #expect(world.violation == nil)
+    }
+
+    @Test("stays where it is if the answer to a move that was withdrawn in time is lost")
+    func withdrawn() throws {
+        var world = try Self.draining()
+        expect(&world, .drained, 0)
+        world.withdraw()
+        expect(&world, .loseAnswer, 0)
+        Self.goOn(&world) { $0.nodes[0].draining == .no }
+        #expect(world.nodes[0].log.isOwner)
+        expect(&world, .append, 0)
+        Self.goOn(&world) { $0.truth.count == 2 }
+        #expect(world.truth == [1, 2])
+        #expect(!world.nodes[1].log.isOwner)
+        #expect(world.violation == nil)
+    }
+
+    @Test(
+        "stays where it is if the other node cannot take it, and the asker is told why",
+        arguments: [
+            ("n9", "the node 'n9' does not run"), ("n1", "the node 'n1' has 0 of 1 commits on disk"),
+            ("n0", "the node 'n0' owns it"),
+        ])
+    func refusing(node: String, reason: String) {
+        var world = Self.owned()
+        Self.goOn(&world) { $0.nodes[1].stored.count == 1 && $0.nodes[0].stored.count == 1 }
+        world.ask(for: node)
+        Self.goOn(&world) { $0.request != .asked(node: node) }
+        #expect(world.request == .refused(reason))
+        #expect(world.nodes[0].draining == .no)
+        world.withdraw()
+        // The next request is taken up.
+        world.ask(for: "n9")
+        Self.goOn(&world) { $0.request != .asked(node: "n9") }
+        #expect(world.request == .refused("the node 'n9' does not run"))
+    }
+
+    private func expect(
+        _ world: inout TwoNodes, _ step: TwoNodes.Step, _ node: Int, _ location: SourceLocation = #_sourceLocation
+    ) {
         let isPossible = world.take(step, at: node)
         #expect(isPossible, "\(step)", sourceLocation: location)
     }

@@ -26,6 +26,7 @@ struct SimulatedNode {
     /// Of failed appends, until the log says what has come of them.
     var doubtful: [UInt64] = []
     var term: Int64?
+    var draining = TwoNodes.Draining.no
     var watch: (serial: UInt64, keys: EtcdKeyRange, next: Int64)?
 
     static let options: ReplicatedLog.Options = {
@@ -36,6 +37,9 @@ struct SimulatedNode {
         options.appendMilliseconds = 3000
         options.trimMilliseconds = 400
         options.keepMilliseconds = 300
+        options.moveLookMilliseconds = 50
+        options.catchUpMilliseconds = 1500
+        options.handOverMilliseconds = 600
         options.tailBytesMin = 2000
         options.tailBytesMax = 8000
         options.stretchBytes = 300

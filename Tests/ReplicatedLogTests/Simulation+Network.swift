@@ -54,9 +54,11 @@ extension Simulation {
             answer = .transaction(serial: serial, result)
         case .grant(let lease, let seconds):
             let isNew = engine.grant(lease, until: leaseEnd(seconds))
+            if isNew { register(node, incarnation, lease) }
             answer = .granted(lease, isNew ? .success(seconds) : .failure(.leaseExists))
         case .keepAlive(let lease):
             let isAlive = engine.keepAlive(lease, until: leaseEnd(NodeLease.secondsDefault))
+            if isAlive { register(node, incarnation, lease) }
             answer = .renewed(lease, isAlive ? .success(NodeLease.secondsDefault) : .failure(.leaseNotFound))
         case .revoke(let lease):
             engine.end(lease)
@@ -65,6 +67,12 @@ extension Simulation {
         if loses || now < outageUntil || now < machines[node].cutOffUntil { return }
         queue.add(
             .reply(node: node, incarnation: incarnation, answer), at: now + .random(in: 1...5, using: &random))
+    }
+
+    /// The name may still be that of an earlier process.
+    mutating func register(_ node: Int, _ incarnation: UInt64, _ lease: Int64) {
+        let record = NodeRecord(incarnation: incarnation, address: "")
+        _ = engine.apply(record.registration(of: "n\(node)", lease: lease))
     }
 
     /// etcd looks every half second for leases that have ended.
@@ -76,6 +84,8 @@ extension Simulation {
     mutating func observe(_ transaction: EtcdTransaction) throws(Violation) {
         for case .put(let key, let value, _) in transaction.success {
             if key.starts(with: "/hearth/1/db/main/floor".utf8) { trimCount += 1 }
+            // A claim removes nothing.
+            if key.starts(with: "/hearth/1/db/main/owner".utf8), transaction.success.count > 1 { moveCount += 1 }
             guard key.starts(with: "/hearth/1/db/main/log/".utf8), let batch = LogBatch(value) else { continue }
             if batch.firstSequence != truth.count + 1 {
                 throw violation("a batch begins at \(batch.firstSequence), after \(truth.count)")

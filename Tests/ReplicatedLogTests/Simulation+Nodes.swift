@@ -52,6 +52,17 @@ extension Simulation {
         }
         try tell(node, .tick)
         try append(node)
+        try sayDrained(node)
+    }
+
+    /// What a database does that is told that its log is handed over.
+    mutating func sayDrained(_ node: Int) throws(Violation) {
+        guard let process = machines[node].process, process.draining == .begun, process.appending.isEmpty,
+            process.waiting.isEmpty
+        else { return }
+        machines[node].process?.draining = .done
+        queue.add(
+            .drained(node: node, incarnation: process.incarnation), at: now + .random(in: 0...30, using: &random))
     }
 
     mutating func carryOut(_ actions: [NodeLease.Action], at node: Int) throws(Violation) {
@@ -122,8 +133,12 @@ extension Simulation {
             if machines[node].files.last != truth.count {
                 throw violation("node \(node) owns the log with \(machines[node].files.last) of \(truth.count)")
             }
+            if process.term != nil, process.term != term { throw violation("node \(node) changes its term") }
             machines[node].process?.term = term
+            machines[node].process?.draining = .no
+        case .drain: machines[node].process?.draining = .begun
         case .disown:
+            machines[node].process?.draining = .no
             machines[node].process?.term = nil
             // These were never sent.
             refused.formUnion(process.waiting)

@@ -21,6 +21,8 @@ struct Simulation {
         case copy(node: Int, incarnation: UInt64, epoch: UInt64, from: UInt64)
         case start(node: Int)
         case rank(node: Int, incarnation: UInt64)
+        case drained(node: Int, incarnation: UInt64)
+        case withdraw(request: Int64)
         case fault(Fault)
         case write
         case read
@@ -31,9 +33,9 @@ struct Simulation {
             case .tick(let node): (node, nil)
             case .reply(let node, let incarnation, _), .changes(let node, let incarnation, _, _),
                 .watchEnds(let node, let incarnation, _), .copy(let node, let incarnation, _, _),
-                .rank(let node, let incarnation):
+                .rank(let node, let incarnation), .drained(let node, let incarnation):
                 (node, incarnation)
-            case .request, .watchTurn, .start, .fault, .write, .read: nil
+            case .request, .watchTurn, .start, .withdraw, .fault, .write, .read: nil
             }
         }
     }
@@ -93,6 +95,7 @@ struct Simulation {
     var trimCount = 0
     var partedCount = 0
     var settledCount = 0
+    var moveCount = 0
     var readCount = 0
     var acknowledgedCount: Int { acknowledged.count }
     var takenCount: Int { truth.count }
@@ -173,6 +176,8 @@ struct Simulation {
         case .copy(let node, let incarnation, let epoch, let from): try copy(node, incarnation, epoch, from)
         case .start(let node): try start(node)
         case .rank(let node, _): try tell(node, .rank(node))
+        case .drained(let node, _): try tell(node, .drained)
+        case .withdraw(let request): _ = engine.apply(MoveRequest.remove(for: "main", createdAt: request))
         case .fault(let fault): try apply(fault)
         case .write:
             queue.add(.write, at: now + .random(in: 5...40, using: &random))
@@ -187,8 +192,9 @@ struct Simulation {
 
     mutating func write() throws(Violation) {
         guard
-            let node = machines.indices.filter({ machines[$0].process?.log.isOwner == true }).randomElement(
-                using: &random)
+            let node = machines.indices.filter({
+                machines[$0].process?.log.isOwner == true && machines[$0].process?.draining == .no
+            }).randomElement(using: &random)
         else { return }
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             machines[node].process?.waiting.append(nextOperation)
@@ -197,10 +203,12 @@ struct Simulation {
         if machines[node].pausedUntil <= now { try append(node) }
     }
 
-    /// An owner that trusts its lease answers from what it has.
+    /// An owner that trusts its lease, and does not hand the log over, answers from what it has.
     mutating func read() throws(Violation) {
         for (node, machine) in machines.enumerated() where machine.pausedUntil <= now {
-            guard let process = machine.process, process.log.isOwner, process.lease.isValid(at: clock(node)) else {
+            guard let process = machine.process, process.log.isOwner, process.draining == .no,
+                process.lease.isValid(at: clock(node))
+            else {
                 continue
             }
             readCount += 1
@@ -240,6 +248,10 @@ struct Simulation {
             guard let next = machines[node].process?.watch?.next else { return }
             machines[node].process?.watch?.next = max(next - fault.milliseconds % 10, engine.compacted, 1)
         case .compact: engine.compact()
+        case .move:
+            let reply = engine.apply(MoveRequest.asked(node: "n\(node)").put(for: "main", lease: 0))
+            guard case .success(let reply) = reply, reply.hasSucceeded else { return }
+            queue.add(.withdraw(request: reply.revision), at: end + 1500)
         case .release:
             guard let incarnation = machines[node].process?.incarnation, machines[node].pausedUntil <= now else {
                 return

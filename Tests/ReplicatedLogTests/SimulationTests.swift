@@ -10,7 +10,7 @@ import Testing
 
     private struct Figures {
         var faults = 0, acknowledged = 0, taken = 0, owners = 0, copies = 0, trims = 0, parted = 0, settled = 0,
-            reads = 0
+            moves = 0, reads = 0
     }
 
     private static func run(_ seed: UInt64, _ faults: [Fault]) throws -> Simulation {
@@ -27,7 +27,8 @@ import Testing
             return Figures(
                 faults: simulation.faultCount, acknowledged: simulation.acknowledgedCount, taken: simulation.takenCount,
                 owners: simulation.ownerCount, copies: simulation.copyCount, trims: simulation.trimCount,
-                parted: simulation.partedCount, settled: simulation.settledCount, reads: simulation.readCount)
+                parted: simulation.partedCount, settled: simulation.settledCount, moves: simulation.moveCount,
+                reads: simulation.readCount)
         } catch {
             let few = shrunk(faults) { (try? run(seed, $0)) == nil }
             var text = "\(error)"
@@ -55,6 +56,7 @@ import Testing
             sum.trims += figures.trims
             sum.parted += figures.parted
             sum.settled += figures.settled
+            sum.moves += figures.moves
             sum.reads += figures.reads
         }
         if TestScale.factor > 1 { print("\(sum)") }
@@ -62,7 +64,7 @@ import Testing
         #expect(sum.faults > 500)
         #expect(sum.acknowledged > 1000)
         #expect(sum.taken > sum.acknowledged)
-        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled] { #expect(count > 5) }
+        for count in [sum.owners, sum.copies, sum.trims, sum.parted, sum.settled, sum.moves] { #expect(count > 5) }
         #expect(sum.reads > 1000)
     }
 

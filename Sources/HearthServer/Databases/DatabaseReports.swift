@@ -27,7 +27,8 @@ extension DatabaseHost {
         case .historyReadFailed(let error): log.warning("history.read-failed", entry(error))
         case .clockJumped(let milliseconds):
             log.warning("clock.jumped", [("database", name), ("milliseconds", "\(milliseconds)")])
-        case .ownership(.alone): break
+        case .ownership(.alone), .ownership(.takingOver): break
+        case .ownership(.handingOver): log.info("database.handing-over", [("database", name)])
         case .ownership(.owner): log.info("database.owned", [("database", name)])
         case .ownership(.elsewhere(let node)):
             log.info("database.followed", [("database", name), ("owner", node ?? "none")])

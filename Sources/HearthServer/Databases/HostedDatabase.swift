@@ -205,6 +205,7 @@ final class HostedDatabase {
             host.cluster?.endForwarded(connections.filter(\.isForwarded))
         case .abandon(let connections): for connection in connections { host.abandon(connection) }
         case .forward(let node, let requests): host.cluster?.forward(requests, of: name, to: node)
+        case .drained: host.cluster?.drained(name)
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .wake(let milliseconds): host.wake(milliseconds, index)

@@ -6,6 +6,15 @@ extension Database {
         return !mayForward(request)
     }
 
+    /// Whether a request has to wait until the log has changed hands.
+    package func holds(_ request: Request) -> Bool {
+        switch heldWrites {
+        case .none: false
+        case .ofOtherNodes: request.connection.isForwarded && request.operation.mustReachOwner
+        case .all: request.operation.mustReachOwner
+        }
+    }
+
     /// Requests of other nodes' connections are not forwarded again.
     package func mayForward(_ request: Request) -> Bool {
         forwarded != nil && ownedElsewhere != nil && request.operation.mustReachOwner && !request.connection.isForwarded

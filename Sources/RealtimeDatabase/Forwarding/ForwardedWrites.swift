@@ -45,6 +45,8 @@ package struct ForwardedWrites {
         var turnedAway: [Entry] = []
         /// Until then nothing is sent again.
         var pausedUntil = Int64.min
+        /// How long the next pause is, in milliseconds.
+        var pause = ForwardedWrites.pauseMin
         /// Answers that are not given yet.
         var answers = 0
         var isQueued = false
@@ -70,8 +72,10 @@ package struct ForwardedWrites {
     package static let patience: Int64 = 10_000
     /// So long this node may take to apply what an answer depends on.
     package static let answerPatience: Int64 = 30_000
-    /// Between two attempts to send a request to a node that has turned it away.
-    package static let pause: Int64 = 100
+    /// Between two attempts to send a request to a node that has turned it away, in milliseconds: longer each time. A
+    /// node may hear later than others that it takes the writes.
+    package static let pauseMin: Int64 = 10
+    package static let pauseMax: Int64 = 160
 
     private var owner = Owner.elsewhere(nil)
     private var lines: [ConnectionID: Line] = [:]
@@ -85,6 +89,8 @@ package struct ForwardedWrites {
     private var creditors: Set<ConnectionID> = []
     /// Realtime connections that were told to end: what they still ask is not done.
     private var ending: Set<ConnectionID> = []
+    /// When a line goes on that was turned away.
+    package private(set) var nextAttempt: Int64?
     private var sentBytes = 0
     private var lastNumber: Int64 = 0
     private var isStopping = false
@@ -139,6 +145,7 @@ package struct ForwardedWrites {
         if isHere || node != nil { endCreditors { $0 != node } }
         for connection in lines.keys.sorted(by: { $0.raw < $1.raw }) {
             lines[connection]?.pausedUntil = .min
+            lines[connection]?.pause = Self.pauseMin
             enqueue(connection)
         }
     }
@@ -174,7 +181,12 @@ package struct ForwardedWrites {
         sentBytes -= entry.request.weight
         if reply.isTurningAway {
             line.turnedAway.append(entry)
-            line.pausedUntil = now + Self.pause
+            // Another owner is asked at once.
+            if owner == .elsewhere(line.node), now >= line.pausedUntil {
+                line.pausedUntil = now + line.pause
+                line.pause = min(2 * line.pause, Self.pauseMax)
+                nextAttempt = min(nextAttempt ?? .max, line.pausedUntil)
+            }
         } else if line.turnedAway.contains(where: { $0.number < number }) {
             // The node has done a later request and not an earlier one.
             lines[connection] = line
@@ -253,6 +265,10 @@ package struct ForwardedWrites {
 
     /// - parameter applied: the last operation that this node has applied.
     package mutating func takeWork(applied: UInt64, now: Int64) -> Work {
+        if let attempt = nextAttempt, now >= attempt {
+            // Those that are paused for longer say so again.
+            nextAttempt = queue.compactMap { lines[$0]?.pausedUntil }.filter { $0 > now }.min()
+        }
         if !answers.isEmpty { answer(through: applied) }
         if !queue.isEmpty { send(now: now) }
         if work.isEmpty { return Work() }

@@ -1,0 +1,163 @@
+package import EtcdGateway
+import EtcdMessages
+import ReplicatedLog
+import System
+
+/// Has other nodes take the writes of databases, for operators. Asks the owners through etcd, and waits for them.
+package final class OwnerMoves {
+    /// Why a database is not moved: one line for people.
+    package struct Failure: Error, Hashable, CustomStringConvertible, Sendable {
+        package let description: String
+    }
+
+    /// That a node take the writes of a database, instead of the one that does.
+    package struct Move: Hashable, Sendable {
+        package var database: String
+        package var from: String
+        package var to: String
+
+        package init(database: String, from: String, to: String) {
+            (self.database, self.from, self.to) = (database, from, to)
+        }
+    }
+
+    private let client: EtcdClient
+    private let lease = Int64.random(in: 1 ... .max)
+
+    private static let callDuration = Duration.seconds(5)
+    /// A request that its asker does not remove ends after so many seconds.
+    private static let leaseSeconds: Int64 = 60
+    /// The owner takes up to 2 seconds to notice a request, up to 10 until the other node has what it lacks, and a few
+    /// for the rest.
+    private static let patience = Duration.seconds(30)
+
+    package init(_ members: [EtcdMember]) { client = EtcdClient(EtcdCluster(members)) }
+
+    private func call<Call: EtcdCall>(_ call: Call) throws(Failure) -> Call.Reply {
+        do throws(EtcdError) { return try client.call(call, within: Self.callDuration) } catch {
+            throw Failure(description: "\(error)")
+        }
+    }
+
+    // MARK: Planning
+
+    /// A move of one database; nil if the node takes its writes already.
+    package func move(of database: String, to node: String) throws(Failure) -> Move? {
+        let log = try log(of: database)
+        guard try nodes().contains(node) else { throw Failure(description: "no node '\(node)' runs") }
+        guard log.kept[node] != nil else {
+            throw Failure(description: "the node '\(node)' has no copy of the database '\(database)'")
+        }
+        guard let owner = log.owner else {
+            throw Failure(description: "no node takes the writes of the database '\(database)' at the moment")
+        }
+        return owner == node ? nil : Move(database: database, from: owner, to: node)
+    }
+
+    /// Moves of all databases whose writes a node takes, each to the next node that would take them over.
+    package func moves(from node: String) throws(Failure) -> [Move] {
+        let nodes = try nodes()
+        guard nodes.contains(node) else { throw Failure(description: "no node '\(node)' runs") }
+        var moves: [Move] = []
+        for database in try databases() {
+            let log = try log(of: database)
+            guard log.owner == node else { continue }
+            let candidates = NodeRecord.candidates(for: database, of: nodes)
+            guard let next = candidates.first(where: { $0 != node && log.kept[$0] != nil }) else {
+                throw Failure(description: "no other node that runs has a copy of the database '\(database)'")
+            }
+            moves.append(Move(database: database, from: node, to: next))
+        }
+        return moves
+    }
+
+    private func nodes() throws(Failure) -> [String] {
+        try call(EtcdRange(NodeRecord.folder, keysOnly: true)).values.map { NodeRecord.name(of: $0.key) }
+    }
+
+    private func databases() throws(Failure) -> [String] {
+        var names: [String] = []
+        while let key = try call(LogKeys.nextDatabase(after: names.last)).values.first?.key,
+            let database = LogKeys.database(of: key)
+        {
+            names.append(database)
+        }
+        return names
+    }
+
+    private func log(of database: String) throws(Failure) -> LogOverview {
+        // Other names could not be keys.
+        guard ClusterConfiguration.isValidName(database) else {
+            throw Failure(description: "the cluster has no database '\(database)'")
+        }
+        guard let log = LogOverview(database, try call(LogOverview.request(database))) else {
+            throw Failure(
+                description: "what etcd has of the database '\(database)' is damaged, or of a later version")
+        }
+        guard log.head != nil else { throw Failure(description: "the cluster has no database '\(database)'") }
+        return log
+    }
+
+    // MARK: Moving
+
+    /// Makes moves, all at the same time.
+    ///
+    /// - parameter report: told of each what has come of it: nil for success.
+    package func make(_ moves: [Move], report: (Move, Failure?) -> Void) {
+        if moves.isEmpty { return }
+        var waiting: [(move: Move, request: Int64)] = []
+        do throws(Failure) { _ = try call(EtcdGrantLease(lease, seconds: Self.leaseSeconds)) } catch {
+            for move in moves { report(move, error) }
+            return
+        }
+        // Removes all requests that are left.
+        defer { _ = try? call(EtcdRevokeLease(lease)) }
+        for move in moves {
+            do throws(Failure) {
+                let reply = try call(MoveRequest.asked(node: move.to).put(for: move.database, lease: lease))
+                guard reply.hasSucceeded else {
+                    throw Failure(description: "a move of the database is under way already")
+                }
+                waiting.append((move, reply.revision))
+            } catch {
+                report(move, error)
+            }
+        }
+        let deadline = MonotonicTime.current + Self.patience
+        let pause = Semaphore()
+        while !waiting.isEmpty {
+            waiting.removeAll { move, request in
+                do throws(Failure) {
+                    guard try isMade(move, request, isLate: MonotonicTime.current >= deadline) else { return false }
+                    report(move, nil)
+                } catch {
+                    report(move, error)
+                }
+                return true
+            }
+            if !waiting.isEmpty { _ = pause.wait(atMost: .milliseconds(50)) }
+        }
+    }
+
+    /// Looks what has come of a request. False if the owner has not decided yet.
+    private func isMade(_ move: Move, _ request: Int64, isLate: Bool) throws(Failure) -> Bool {
+        // Withdrawn, it is not carried out any more: what the owner's key says then is final.
+        let keys = LogKeys(database: move.database)
+        if isLate { _ = try call(MoveRequest.remove(for: move.database, createdAt: request)) }
+        let reply = try call(
+            EtcdTransaction(
+                then: [.range(EtcdRange(.key(keys.owner))), .range(EtcdRange(.key(keys.move)))], isRepeatable: true))
+        let owner = reply.values(0).first.flatMap { OwnerRecord($0.value) }?.node
+        if owner == move.to { return true }
+        if let value = reply.values(1).first, value.createRevision == request {
+            guard case .refused(let reason)? = MoveRequest(value.value) else { return false }
+            throw Failure(description: reason)
+        }
+        if isLate {
+            throw Failure(
+                description: "the node '\(move.from)' has not answered in \(Self.patience.components.seconds) seconds")
+        }
+        // The next owner may have lost its lease at once.
+        throw Failure(description: "it was moved, and then the node '\(owner ?? "none")' has taken over")
+    }
+}
