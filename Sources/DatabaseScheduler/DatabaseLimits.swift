@@ -15,6 +15,8 @@ package struct DatabaseLimits: Sendable {
     package var turnReadBytesMax = 1 << 20
     /// How long a turn takes; the request that takes it beyond that is its last.
     package var turnTimeMax = Duration.milliseconds(2)
+    /// How long a step does what is not a turn of small requests; the part that takes it beyond that is its last.
+    package var stepTimeMax = Duration.milliseconds(1)
     /// Values that were read and wait for the log, per database, in bytes. With more, further requests wait.
     package var waitingReadBytesMax = 64 << 20
     /// What all databases have to say and the event loops have not passed on yet, in bytes. With more, further requests
@@ -56,8 +58,10 @@ package struct DatabaseLimits: Sendable {
 }
 
 extension DatabaseLimits {
-    var turnNanosecondsMax: Int64 {
-        let (seconds, attoseconds) = turnTimeMax.components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
+    var turnNanosecondsMax: Int64 { turnTimeMax.nanoseconds }
+    var stepNanosecondsMax: Int64 { stepTimeMax.nanoseconds }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

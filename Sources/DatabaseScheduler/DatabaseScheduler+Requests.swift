@@ -195,7 +195,7 @@ extension DatabaseScheduler {
     private mutating func decide() {
         guard case .deciding(let request) = largeWrite, mayDecide else { return }
         let start = nanoseconds()
-        let end = start + limits.turnNanosecondsMax
+        let end = start + limits.stepNanosecondsMax
         let isDone = database.decideSome { [nanoseconds] in nanoseconds() < end }
         admission.charge(request, nanoseconds: nanoseconds() - start)
         if isDone, !mustDecide(request) { prepare(request) }
@@ -250,22 +250,24 @@ extension DatabaseScheduler {
         emit(.step)
     }
 
-    /// Does the parts in turn until they have taken as long as a turn, and goes on with the next one in the next step:
-    /// a request that arrives, and a commit that is to be acknowledged, wait for one costly part instead of all.
+    /// Says what may be said and does a turn of small requests. Then it does the other parts in turn until they have
+    /// taken as long as they may, and goes on with the next one in the next step. So a small request waits for one
+    /// costly part instead of all.
     mutating func step() {
         isStepDue = false
         var longest: Int64 = 0
-        let start = nanoseconds()
         measure("release", &longest) {
             $0.release()
             // Rows for a large read wait until its client is told of it.
             $0.applyNext()
         }
+        measure("turn", &longest) { $0.runReadySmall() }
+        let end = nanoseconds() + limits.stepNanosecondsMax
         for _ in StepPart.allCases {
             let part = nextPart
             nextPart = part.next
             measure(name(of: part), &longest) { $0.run(part) }
-            if nanoseconds() - start >= limits.turnNanosecondsMax { break }
+            if nanoseconds() >= end { break }
         }
         endScans()
     }
@@ -278,7 +280,6 @@ extension DatabaseScheduler {
         case .trim: "trim"
         case .follow: "follow"
         case .decide: "decide"
-        case .turn: "turn"
         case .large: "large"
         }
     }
@@ -298,14 +299,13 @@ extension DatabaseScheduler {
         case .trim: database.rows.trim(looks: Self.looksPerStep)
         case .follow: follow()
         case .decide: decide()
-        case .turn: runReadySmall()
         case .large: runReadyLarge()
         }
     }
 
     /// A few children at a time, since what a child costs depends on its size and on what the caches hold.
     private mutating func scan() {
-        let end = nanoseconds() + limits.turnNanosecondsMax
+        let end = nanoseconds() + limits.stepNanosecondsMax
         var left = limits.scannedPerStepMax
         repeat {
             for connection in database.scanSome(childrenMax: min(Self.scannedAtOnce, left)) {

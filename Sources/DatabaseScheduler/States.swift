@@ -110,7 +110,7 @@ enum LargeWrite {
     case ready(Request)
 }
 
-/// What a step of the database does, in the order in which the parts take their turn.
+/// What a step of the database does besides a turn of small requests, in the order in which the parts take their turn.
 enum StepPart: CaseIterable {
     /// Telling listeners of queries, a scan or the making of an index: the first of these that is due.
     case background
@@ -118,8 +118,6 @@ enum StepPart: CaseIterable {
     case trim
     case follow
     case decide
-    /// Small requests.
-    case turn
     case large
 
     var next: StepPart {
@@ -128,8 +126,7 @@ enum StepPart: CaseIterable {
         case .expiry: .trim
         case .trim: .follow
         case .follow: .decide
-        case .decide: .turn
-        case .turn: .large
+        case .decide: .large
         case .large: .background
         }
     }

@@ -68,10 +68,14 @@ struct LargeDecisionTests {
 
         func finish() { while goOn() {} }
 
-        func set(_ path: Path, _ value: CanonicalJSON, number: Int64 = 1, from client: UInt64 = 1) {
+        func set(_ path: Path, _ value: CanonicalJSON, number: Int64 = 1, from client: UInt64 = 1, times: Int64 = 1) {
             let operation = Operation.set(WriteTarget(path: path), IncomingValue(json: value))
             let connection = ConnectionID(loop: 0, kind: .realtime, serial: client)
-            handle(.requests([Request(connection: connection, number: number, operation: operation, client: client)]))
+            handle(
+                .requests(
+                    (0..<times).map { time in
+                        Request(connection: connection, number: number + time, operation: operation, client: client)
+                    }))
         }
     }
 
@@ -90,6 +94,23 @@ struct LargeDecisionTests {
         host.finish()
         #expect(host.steps - before > 20)
         #expect(host.written == ["/open", "/small", "/list"])
+    }
+
+    @Test("are asked in steps, each of which begins with small writes of the clients that have had the least time")
+    func order() throws {
+        let host = try Host()
+        host.set("list", Self.list, from: 2)
+        // More than a turn has time for.
+        host.set("many", "1", from: 3, times: 200)
+        for number: Int64 in 1...10 {
+            let steps = host.steps
+            host.set("small", "1", number: number, from: 4)
+            while host.steps == steps { #expect(host.goOn()) }
+            #expect(host.written.count { $0 == "/small" } == number)
+        }
+        #expect(!host.written.contains("/list"))
+        host.finish()
+        #expect(host.written.last == "/list" && host.written.count { $0 == "/many" } == 200)
     }
 
     @Test("are asked again if what they looked at has changed")

@@ -51,6 +51,7 @@ struct DatabaseSimulationTests {
             sizes.limits.changedBytesBulk = sizes.limits.changedBytesSoft / 2
             sizes.limits.changedBytesHard = sizes.limits.changedBytesSoft * 2
             sizes.limits.turnTimeMax = [.microseconds(2), .milliseconds(2)].randomElement(using: &random) ?? .zero
+            sizes.limits.stepTimeMax = sizes.limits.turnTimeMax / 2
             sizes.limits.changedRowsMax = [3, 8192].randomElement(using: &random) ?? 0
             sizes.limits.scannedPerStepMax = 2
             sizes.limits.applyIntervalTicks = 2
