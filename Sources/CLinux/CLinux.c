@@ -15,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(linux_event) == sizeof(struct epoll_event), "layout of an event");
@@ -150,9 +151,24 @@ void linux_set_thread_name(const char *name) {
     pthread_setname_np(pthread_self(), cut);
 }
 
-void linux_run_in_background(void) {
-    // On Linux a nice value belongs to a thread, and zero names the calling one. Raising it is always allowed.
-    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 4);
+void linux_set_priority(int nice, bool has_short_slices) {
+    // The C library declares neither the call nor the structure before version 2.41.
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {
+        .size = sizeof attributes,
+        .policy = SCHED_OTHER,
+        // Of the first thread: others may have another value.
+        .nice = getpriority(PRIO_PROCESS, (id_t)getpid()) + nice,
+        .runtime = has_short_slices ? 100000 : 0,
+    };
+    if (attributes.nice > 19) attributes.nice = 19;
+    // Zero names the calling thread. Raising its nice value is always allowed.
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 void linux_return_free_memory(void) { malloc_trim(0); }

@@ -78,7 +78,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Starts a thread that runs the loop.
     package func start() throws(SystemError) {
-        let started = try NamedThread(name: name) { self.run() }
+        let started = try NamedThread(name: name, priority: .prompt) { self.run() }
         thread.withLock { $0 = started }
     }
 

@@ -7,10 +7,14 @@ package final class NamedThread: Sendable {
     private let handle: Mutex<pthread_t?>
 
     package enum Priority: Sendable {
+        /// For short work that every client waits for: it does not wait for the others' longer work.
+        case prompt
         case normal
         /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for
         /// all.
         case background
+        /// For work that takes much CPU time for each request, and for which only its own client waits.
+        case patient
     }
 
     private final class Start: Sendable {
@@ -25,7 +29,8 @@ package final class NamedThread: Sendable {
         }
     }
 
-    /// Starts a thread that runs `body` and ends with it. Linux keeps the first 15 bytes of the name.
+    /// Starts a thread that runs `body` and ends with it. Linux keeps the first 15 bytes of the name. The system may
+    /// refuse a priority higher than that of the thread that starts it, which then stays the same.
     package init(
         name: String, priority: Priority = .normal, body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -56,7 +61,12 @@ package final class NamedThread: Sendable {
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
         let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
         linux_set_thread_name(start.name)
-        if start.priority == .background { linux_run_in_background() }
+        switch start.priority {
+        case .prompt: linux_set_priority(0, true)
+        case .normal: linux_set_priority(0, false)
+        case .background: linux_set_priority(4, false)
+        case .patient: linux_set_priority(10, false)
+        }
         start.body()
         return nil
     }

@@ -6,6 +6,7 @@
 // Every call returns its result, or the negated errno. Calls that the kernel may interrupt are repeated on EINTR,
 // except linux_epoll_wait, which then reports no events.
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,8 +71,10 @@ long long linux_physical_memory(void);
 
 // The name is cut to the 15 bytes that Linux keeps.
 void linux_set_thread_name(const char *name);
-// This thread gets CPU time after those of normal priority: under half of what they get when there is not enough.
-void linux_run_in_background(void);
+// This thread has this nice value, on top of that of the process: each step is a fifth less CPU time when there is not
+// enough for all. With short slices it runs as soon as it becomes ready, before threads that may keep a CPU for longer;
+// kernels before 6.12 ignore that. Threads that it starts are the same until they call this.
+void linux_set_priority(int nice, bool has_short_slices);
 // A write of this thread to a closed pipe or socket then fails with EPIPE and raises nothing.
 void linux_block_broken_pipe_signal(void);
 // Waits for a POSIX semaphore (sem_t *) up to a time of the monotonic clock. 0, or -ETIMEDOUT.

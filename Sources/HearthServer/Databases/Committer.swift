@@ -9,7 +9,7 @@ final class Committer: Sendable {
     private let worker: Worker<CommitJob>
 
     init(report: @escaping @Sendable (UInt32, Event) -> Void) throws(SystemError) {
-        worker = try Worker(name: "committer") {
+        worker = try Worker(name: "committer", priority: .prompt) {
             var group = CommitGroup(report: report)
             return { jobs in group.run(jobs) }
         }

@@ -94,7 +94,7 @@ package final class DatabaseThread: Sendable {
                 backlog.add(delivery.backlogBytes)
                 deliver(loop, delivery)
             }, endConnection: endConnection, abandon: abandon, abandonAll: abandonAll)
-        worker = try Worker(name: "database") {
+        worker = try Worker(name: "database", priority: .prompt) {
             let state = HostedDatabases(folder: folder, directory: directory, host: host)
             return { messages in state.run(messages) }
         }
