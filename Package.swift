@@ -69,6 +69,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "HearthServer"],
         testsUse: ["HearthClient", "HearthAdmin"]),
+    // A small HTTP server, for services in front of a database.
+    Room(
+        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop"],
+        testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -137,12 +141,13 @@ let exampleTargets: [Target] =
             swiftSettings: settings),
     ]
 
-/// A service in front of the database, and its client, which knows the service alone. What they need for HTTP is in
-/// rooms.
-let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "System", "EventLoop", "JSONWebTokens", "ExampleKit"]
+/// A service in front of the database, and its client, which knows the service alone and asks it with rooms.
+let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(
-        name: "ThreadsService", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Service",
+        name: "ThreadsService",
+        dependencies: ["HearthClient", "HearthAdmin", "HearthHTTP", "JSONWebTokens", "ExampleKit"],
+        path: "Examples/Threads/Service",
         swiftSettings: settings),
     .executableTarget(
         name: "Threads", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
@@ -175,6 +180,7 @@ let package = Package(
     products: [
         .library(name: "HearthClient", targets: ["HearthClient"]),
         .library(name: "HearthAdmin", targets: ["HearthAdmin"]),
+        .library(name: "HearthHTTP", targets: ["HearthHTTP"]),
         .library(name: "HearthTesting", targets: ["HearthTesting"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
@@ -199,7 +205,7 @@ let package = Package(
         .testTarget(name: "TidyTests", swiftSettings: settings),
         .target(
             name: "TestSupport",
-            dependencies: ["System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
+            dependencies: ["HTTPCodec", "System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(

@@ -50,6 +50,12 @@ package struct RequestHead: Sendable {
     /// absolute target that has none, which means `/`.
     package var path: ArraySlice<UInt8> { headers.bytes[target.path] }
 
+    /// What stands between the slashes of the path after the first one, decoded: `/a%20b/` is `a b` and an empty one.
+    package var segments: [ArraySlice<UInt8>] {
+        path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { PercentDecoder.decode($0, isForm: false) }
+    }
+
     /// The parameters behind the first `?`.
     package var query: QueryString { QueryString(headers.bytes[target.query]) }
 

@@ -54,6 +54,15 @@ package struct ResponseWriter: Sendable {
         value.withUTF8Buffer { output.appendHeader(name, $0.span) }
     }
 
+    /// For names that a program gives. A name that is not a token is left out with its value.
+    package func header(_ name: String, _ value: String, into output: inout [UInt8]) {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenByte) else { return }
+        output.append(contentsOf: name.utf8)
+        output.append(literal: ": ")
+        output.append(line: Array(value.utf8).span)
+        output.append(literal: "\r\n")
+    }
+
     package func header(_ name: StaticString, _ value: Int, into output: inout [UInt8]) {
         output.appendHeader(name, value)
     }

@@ -20,7 +20,7 @@ final class ThreadsHouse: Sendable {
     ) throws {
         server = try ExampleServer("Threads", rules: rules, isDevelopment: isDevelopment)
         var configuration = ThreadsServer.Configuration(
-            address: .loopback(port: 0), url: server.url, projectID: isDevelopment ? nil : "hearth")
+            listen: "127.0.0.1:0", url: server.url, projectID: isDevelopment ? nil : "hearth")
         // A machine that runs all tests at once is slower than any that serves people.
         configuration.users.patience = .seconds(600)
         configure(&configuration)
@@ -36,7 +36,7 @@ final class ThreadsHouse: Sendable {
     }
 
     var url: String { "http://\(service.address)" }
-    var port: UInt16 { service.address.port }
+    var port: UInt16 { service.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0 }
 
     /// A token that somebody has made up, complete but not signed.
     static func madeUpToken(_ uid: String) -> String {
@@ -61,7 +61,7 @@ final class ThreadsHouse: Sendable {
 
     /// Bytes as they are.
     func exchange(_ request: String) async -> [RawExchange.Answer] {
-        await RawExchange.run(request, on: loop, port: service.address.port)
+        await RawExchange.run(request, on: loop, port: port)
     }
 
     /// - parameter form: what is posted; nil to get something.

@@ -1,5 +1,5 @@
 import ExampleKit
-import HTTPCodec
+import HearthHTTP
 import JSONWebTokens
 
 /// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
@@ -8,33 +8,22 @@ struct BodyFields {
     private var given: [String: String?] = [:]
     private var problems: [String: String] = [:]
 
-    /// - parameter type: the `Content-Type`; nil for none, which is taken for a form.
-    init(_ body: [UInt8], type: String?) throws(APIFailure) {
-        let media = type.map { String($0.prefix { $0 != ";" && $0 != " " }).lowercased() }
-        switch media {
-        case "application/json": try readJSON(body)
-        case "application/x-www-form-urlencoded", nil: try readForm(body)
-        default:
-            throw APIFailure(
-                HTTPStatus(415), "A body is application/x-www-form-urlencoded or application/json, not \(media ?? "").")
+    init(_ request: Request) throws(APIFailure) {
+        switch request.contentType {
+        case "application/json": try readJSON(request.body)
+        case "application/x-www-form-urlencoded", nil:
+            do throws(HTTPError) { given = try request.form() } catch { throw APIFailure(error) }
+        case let type?:
+            throw APIFailure(415, "A body is application/x-www-form-urlencoded or application/json, not \(type).")
         }
     }
 
     private mutating func readJSON(_ body: [UInt8]) throws(APIFailure) {
         guard let object = (try? JSONValue(parsing: body))?.object else {
-            throw APIFailure(.badRequest, "The body is no JSON object.")
+            throw APIFailure(400, "The body is no JSON object.")
         }
         for member in object.members where member.value != .null {
             given[String(decoding: member.name, as: UTF8.self)] = .some(member.value.text)
-        }
-    }
-
-    private mutating func readForm(_ body: [UInt8]) throws(APIFailure) {
-        for parameter in QueryString(body[...]) {
-            guard let name = String(validating: parameter.name, as: UTF8.self),
-                let value = String(validating: parameter.value, as: UTF8.self)
-            else { throw APIFailure(.badRequest, "The body is no UTF-8.") }
-            given[name] = value
         }
     }
 

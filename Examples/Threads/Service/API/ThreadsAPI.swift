@@ -1,5 +1,5 @@
-import HTTPCodec
 import HearthClient
+import HearthHTTP
 import JSONWebTokens
 
 /// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose
@@ -18,23 +18,33 @@ final class ThreadsAPI: Sendable {
         databases = try UserDatabases(url: url, projectID: projectID, limits: limits)
     }
 
-    func answer(_ request: APIRequest) async -> APIAnswer {
-        do throws(APIFailure) {
-            let route = try Route(request.head)
-            let members =
-                switch route.endpoint {
-                case .logIn: try await logIn(request)
-                case .signUp: try await signUp(request)
-                case .threads: try await threads(request)
-                case .addThread: try await addThread(request)
-                case .deleteThread: try await deleteThread(route.id, request)
-                case .messages: try await messages(route.id, request)
-                case .addMessage: try await addMessage(request)
-                case .deleteMessage: try await deleteMessage(route.id, request)
-                }
-            return APIAnswer(members)
-        } catch {
-            return APIAnswer(error)
+    private typealias Handler = @Sendable (Request) async throws(APIFailure) -> JSONObject
+
+    /// Who answers which request.
+    var router: Router {
+        var router = Router()
+        router.failed = { APIFailure($0).response }
+        router.post("/api/login", Self.answering(logIn))
+        router.post("/api/signup", Self.answering(signUp))
+        router.get("/api/threads", Self.answering(threads))
+        router.post("/api/thread/add", Self.answering(addThread))
+        router.get("/api/thread/delete/{thread_id}", Self.answering(deleteThread))
+        router.get("/api/messages/{thread_id}", Self.answering(messages))
+        router.post("/api/message/add", Self.answering(addMessage))
+        router.get("/api/message/delete/{message_id}", Self.answering(deleteMessage))
+        return router
+    }
+
+    /// Answers with the members that a handler gives, or with what it throws.
+    private static func answering(_ handler: @escaping Handler) -> Router.Handler {
+        { request in
+            do throws(APIFailure) {
+                var body = JSONObject(["status": .text("ok")])
+                body.merge(try await handler(request))
+                return Response(api: body)
+            } catch {
+                return error.response
+            }
         }
     }
 
@@ -48,8 +58,8 @@ final class ThreadsAPI: Sendable {
 
     // MARK: Accounts
 
-    private func logIn(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
-        var fields = try request.fields()
+    private func logIn(_ request: Request) async throws(APIFailure) -> JSONObject {
+        var fields = try BodyFields(request)
         let email = fields.text("email", lengthMax: 256)
         let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
         try fields.check()
@@ -66,8 +76,8 @@ final class ThreadsAPI: Sendable {
         return Self.session(token, email: user.email ?? email, creator)
     }
 
-    private func signUp(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
-        var fields = try request.fields()
+    private func signUp(_ request: Request) async throws(APIFailure) -> JSONObject {
+        var fields = try BodyFields(request)
         let email = fields.text("email", lengthMax: 256)
         let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
         let firstName = fields.text("fname", lengthMax: 100)
@@ -106,39 +116,41 @@ final class ThreadsAPI: Sendable {
 
     // MARK: Threads
 
-    private func threads(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+    private func threads(_ request: Request) async throws(APIFailure) -> JSONObject {
         let threads = try await databases.perform(as: try request.token()) { try await $0.threads() }
         return JSONObject(["threads": .array(threads.map { .object($0.members) })])
     }
 
-    private func addThread(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+    private func addThread(_ request: Request) async throws(APIFailure) -> JSONObject {
         let token = try request.token()
-        var fields = try request.fields()
+        var fields = try BodyFields(request)
         let title = fields.text("title", lengthMax: 200)
         try fields.check()
         let thread = try await databases.perform(as: token) { try await $0.addThread(title: title) }
         return JSONObject(["thread": .object(thread.members)])
     }
 
-    private func deleteThread(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
-        try await databases.perform(as: try request.token()) { try await $0.deleteThread(id) }
+    private func deleteThread(_ request: Request) async throws(APIFailure) -> JSONObject {
+        try await databases.perform(as: try request.token()) {
+            try await $0.deleteThread(request.parameter("thread_id"))
+        }
         return JSONObject()
     }
 
     // MARK: Messages
 
-    private func messages(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
+    private func messages(_ request: Request) async throws(APIFailure) -> JSONObject {
         let (thread, messages) = try await databases.perform(as: try request.token()) {
-            try await $0.messages(of: id)
+            try await $0.messages(of: request.parameter("thread_id"))
         }
         return JSONObject([
             "thread": .object(thread.members), "messages": .array(messages.map { .object($0.members) }),
         ])
     }
 
-    private func addMessage(_ request: APIRequest) async throws(APIFailure) -> JSONObject {
+    private func addMessage(_ request: Request) async throws(APIFailure) -> JSONObject {
         let token = try request.token()
-        var fields = try request.fields()
+        var fields = try BodyFields(request)
         let thread = fields.text("thread_id", lengthMax: 128)
         let text = fields.text("message", lengthMax: 5000)
         try fields.check()
@@ -146,8 +158,10 @@ final class ThreadsAPI: Sendable {
         return JSONObject(["message": .object(message.members)])
     }
 
-    private func deleteMessage(_ id: String, _ request: APIRequest) async throws(APIFailure) -> JSONObject {
-        try await databases.perform(as: try request.token()) { try await $0.deleteMessage(id) }
+    private func deleteMessage(_ request: Request) async throws(APIFailure) -> JSONObject {
+        try await databases.perform(as: try request.token()) {
+            try await $0.deleteMessage(request.parameter("message_id"))
+        }
         return JSONObject()
     }
 }
@@ -176,5 +190,22 @@ extension Message {
         ])
         members.merge(creator.members)
         return members
+    }
+}
+
+extension Request {
+    /// The token of the user who asks.
+    fileprivate func token() throws(APIFailure) -> String {
+        do throws(HTTPError) { return try bearerToken() } catch {
+            throw APIFailure(401, "Log in, and send the token as 'Authorization: BEARER token'.")
+        }
+    }
+}
+
+extension Response {
+    /// JSON that is not the same for everybody: answers hold tokens.
+    init(_ status: Int = 200, api body: JSONObject) {
+        self.init(status, json: body.bytes)
+        headers.append(("Cache-Control", "no-store"))
     }
 }

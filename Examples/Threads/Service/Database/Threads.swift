@@ -1,4 +1,3 @@
-import HTTPCodec
 import HearthClient
 
 /// Somebody who has written something.
@@ -138,7 +137,7 @@ extension UserDatabase {
         do throws(DatabaseError) {
             try await database.reference().updateChildValues(["threads/\(id)": nil, "messages/\(id)": nil])
         } catch .permissionDenied {
-            throw APIFailure(.forbidden, "Only its creator may delete a thread.")
+            throw APIFailure(403, "Only its creator may delete a thread.")
         }
     }
 
@@ -171,7 +170,7 @@ extension UserDatabase {
         let place = messagesPlace(id.thread).child(id.key)
         guard try await place.getData().exists() else { throw APIFailure.noSuchMessage }
         do throws(DatabaseError) { try await place.removeValue() } catch .permissionDenied {
-            throw APIFailure(.forbidden, "Only its creator may delete a message.")
+            throw APIFailure(403, "Only its creator may delete a message.")
         }
     }
 }

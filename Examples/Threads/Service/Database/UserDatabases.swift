@@ -1,4 +1,3 @@
-import HTTPCodec
 import HearthAdmin
 import HearthClient
 import Synchronization
@@ -63,10 +62,10 @@ final class UserDatabases: Sendable {
             switch error {
             case let failure as APIFailure: outcome = .failure(failure)
             case let error as DatabaseError: outcome = .failure(APIFailure(error))
-            default: outcome = .failure(APIFailure(.internalServerError, "\(error)"))
+            default: outcome = .failure(APIFailure(500, "\(error)"))
             }
         }
-        let isLost = if case .failure(let failure) = outcome { failure.status == .serviceUnavailable } else { false }
+        let isLost = if case .failure(let failure) = outcome { failure.status == 503 } else { false }
         end(token, user, isOver: isLost || user.isRefused)
         if user.isRefused { throw .notLoggedIn }
         return try outcome.get()
@@ -97,7 +96,7 @@ final class UserDatabases: Sendable {
     private static func makeRoom(in entries: inout [String: Entry], below countMax: Int) throws(APIFailure) {
         guard entries.count >= countMax else { return }
         let idle = entries.filter { $0.value.uses == 0 }.min { $0.value.lastUse < $1.value.lastUse }
-        guard let idle else { throw APIFailure(.serviceUnavailable, "Too many users are active: try later.") }
+        guard let idle else { throw APIFailure(503, "Too many users are active: try later.") }
         idle.value.user.database.close()
         entries[idle.key] = nil
     }

@@ -2,43 +2,32 @@ import EventLoop
 import HTTPCodec
 import System
 
-/// One HTTP connection: requests are read one after the other and answered in order. While one is worked on, nothing
-/// more is read.
-final class ServiceConnection: StreamHandler, @unchecked Sendable {
+/// One connection: requests are read one after the other and answered in order. While one is worked on, nothing more is
+/// read.
+final class HTTPConnection: StreamHandler, @unchecked Sendable {
     // Safe because: tasks only carry a reference into `loop.execute`; everything else is on the loop's thread.
-
-    struct Limits: Sendable {
-        var bodyBytesMax = 64 << 10
-        /// For a whole request, from its first byte.
-        var requestTimeout = Duration.seconds(30)
-        /// Between two requests.
-        var idleTimeout = Duration.seconds(60)
-    }
 
     private let loop: EventLoop
     private unowned let stream: Stream
-    private let limits: Limits
-    private let answer: @Sendable (APIRequest) async -> APIAnswer
+    private let options: HTTPServer.Options
+    private let router: Router
     private var decoder: RequestDecoder
     /// The request that is being received.
     private var head: RequestHead?
     private var body: [UInt8] = []
-    /// What was read behind the request that is worked on.
+    /// What was read after the request that is worked on.
     private var unread: [UInt8] = []
     private var isWorking = false
     /// The answer under way is the last one.
     private var isEnding = false
     private var isClosed = false
 
-    init(_ stream: Stream, limits: Limits, answer: @escaping @Sendable (APIRequest) async -> APIAnswer) {
-        self.stream = stream
-        loop = stream.loop
-        self.limits = limits
-        self.answer = answer
-        decoder = RequestDecoder(limits: HTTPLimits(headBytesMax: 16 << 10, bodyBytesMax: limits.bodyBytesMax))
+    init(_ stream: Stream, options: HTTPServer.Options, router: Router) {
+        (self.stream, loop, self.options, self.router) = (stream, stream.loop, options, router)
+        decoder = RequestDecoder(limits: HTTPLimits(headBytesMax: 16 << 10, bodyBytesMax: options.bodyBytesMax))
     }
 
-    func opened(_ stream: Stream) { stream.setTimeout(after: limits.requestTimeout) }
+    func opened(_ stream: Stream) { stream.setTimeout(after: options.requestTimeout) }
 
     // MARK: Requests
 
@@ -62,7 +51,7 @@ final class ServiceConnection: StreamHandler, @unchecked Sendable {
             case .end: begin()
             case .failure(let failure):
                 isEnding = true
-                send(APIAnswer(APIFailure(failure.status, "\(failure.reason)")), with: ResponseWriter())
+                send(router.answer(HTTPError(failure.status.code, "\(failure.reason)")), with: ResponseWriter())
             }
         }
         if isWorking {
@@ -70,28 +59,26 @@ final class ServiceConnection: StreamHandler, @unchecked Sendable {
             stream.pauseReading()
             stream.clearTimeout()
         } else if decoder.isIdle {
-            stream.setTimeout(after: limits.idleTimeout)
+            stream.setTimeout(after: options.idleTimeout)
         } else if wasIdle {
-            stream.setTimeout(after: limits.requestTimeout)
+            stream.setTimeout(after: options.requestTimeout)
         }
     }
 
     private func begin() {
         guard let head else { return }
-        let request = APIRequest(head: head, body: body)
-        self.head = nil
-        body = []
-        isWorking = true
-        Task { [answer, loop] in
-            let answer = await answer(request)
-            loop.execute { self.finish(answer, ResponseWriter(answering: head)) }
+        let request = Request(head, body: body)
+        (self.head, body, isWorking) = (nil, [], true)
+        Task { [router, loop] in
+            let response = await router.answer(request)
+            loop.execute { self.finish(response, ResponseWriter(answering: head)) }
         }
     }
 
-    private func finish(_ answer: APIAnswer, _ writer: ResponseWriter) {
+    private func finish(_ response: Response, _ writer: ResponseWriter) {
         guard !isClosed else { return }
         isWorking = false
-        send(answer, with: writer)
+        send(response, with: writer)
         guard stream.isOpen else { return }
         let bytes = unread
         unread = []
@@ -99,12 +86,12 @@ final class ServiceConnection: StreamHandler, @unchecked Sendable {
         if !isWorking { stream.resumeReading() }
     }
 
-    private func send(_ answer: APIAnswer, with writer: ResponseWriter) {
+    private func send(_ response: Response, with writer: ResponseWriter) {
         var writer = writer
         if isEnding { writer.close() }
         var out: [UInt8] = []
-        let date = HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000))
-        answer.write(with: &writer, date: date, into: &out)
+        response.write(
+            with: &writer, date: HTTPDate(secondsSince1970: Int(WallClock.milliseconds / 1000)), into: &out)
         stream.send(shared: out)
         if !writer.keepAlive { stream.close() }
     }

@@ -1,19 +1,19 @@
-import EventLoop
+package import EventLoop
 import HTTPCodec
 import Synchronization
 
 /// Bytes that a client sends on a connection of its own, and all that comes back until the server ends it.
-final class RawExchange: StreamHandler, @unchecked Sendable {
+package final class RawExchange: StreamHandler, @unchecked Sendable {
     // Safe because: after `connect` it is only used on the loop's thread.
 
-    struct Answer {
+    package struct Answer {
         let head: ResponseHead
-        var body: [UInt8] = []
+        package var body: [UInt8] = []
 
-        var status: Int { head.status.code }
+        package var status: Int { head.status.code }
 
         /// The field of that name, in lower case.
-        func field(_ name: StaticString) -> String? {
+        package func field(_ name: StaticString) -> String? {
             head.headers.first(name).map { String(decoding: $0, as: UTF8.self) }
         }
     }
@@ -27,7 +27,7 @@ final class RawExchange: StreamHandler, @unchecked Sendable {
     }
 
     /// The answers in their order; one that is not complete is left out.
-    static func run(_ request: String, on loop: EventLoop, port: UInt16) async -> [Answer] {
+    package static func run(_ request: String, on loop: EventLoop, port: UInt16) async -> [Answer] {
         let bytes = await withCheckedContinuation { done in
             let exchange = RawExchange(Array(request.utf8), done)
             loop.execute { _ = loop.connect(host: "127.0.0.1", port: port, handler: exchange) }
@@ -49,9 +49,9 @@ final class RawExchange: StreamHandler, @unchecked Sendable {
         }
     }
 
-    func opened(_ stream: Stream) { stream.send(shared: request) }
+    package func opened(_ stream: Stream) { stream.send(shared: request) }
 
-    func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) { input += bytes }
+    package func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) { input += bytes }
 
-    func closed(_ stream: Stream, reason: CloseReason) { done.resume(returning: input) }
+    package func closed(_ stream: Stream, reason: CloseReason) { done.resume(returning: input) }
 }
