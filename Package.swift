@@ -205,7 +205,9 @@ let package = Package(
         .testTarget(name: "TidyTests", swiftSettings: settings),
         .target(
             name: "TestSupport",
-            dependencies: ["HTTPCodec", "System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults"],
+            dependencies: [
+                "HTTPCodec", "System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(

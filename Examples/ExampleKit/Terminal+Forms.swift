@@ -48,7 +48,9 @@ extension Terminal {
             case .submit: break
             }
             let values = form.values
-            let error = try await self.attempt("One moment…", isWrite: isWrite) { try await submit(values) }
+            let error = try await self.attempt("One moment… Esc ends the waiting.", isWrite: isWrite) {
+                try await submit(values)
+            }
             switch error {
             case nil: return true
             case let problems as FieldProblems:
@@ -97,6 +99,8 @@ private final class FormState {
     init(_ fields: [Field]) {
         self.fields = fields
         texts = fields.map { TextField($0.text) }
+        // What is known already, such as a user's name, is not asked for first.
+        focus = fields.firstIndex { $0.text.isEmpty || $0.kind == .date } ?? 0
     }
 
     var values: [String: String] {

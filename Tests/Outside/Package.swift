@@ -9,6 +9,7 @@ let package = Package(
     targets: [
         .executableTarget(name: "First", dependencies: [.product(name: "HearthClient", package: "hearth")]),
         .executableTarget(name: "Visitor", dependencies: [.product(name: "HearthClient", package: "hearth")]),
+        .executableTarget(name: "Greeter", dependencies: [.product(name: "HearthHTTP", package: "hearth")]),
         .executableTarget(
             name: "Office",
             dependencies: [

@@ -118,8 +118,11 @@ struct TerminalTests {
                 if values["name"] == "Bob" { throw Problem("The server is asleep.") }
             }
         }
+        // The name is there already.
         await user.wait(for: "Name      Al")
-        #expect(user.screen.lines.last == " Enter next  Tab next  Esc back")
+        #expect(user.screen.lines.last == " Enter create  Tab next  Esc back")
+        user.press(.up)
+        await user.wait(for: "Enter next")
         user.press(.enter)
         await user.wait(for: "Enter create")
         user.type("x")
