@@ -9,7 +9,8 @@ import System
 ///     await server.untilSignal()
 ///     server.stop()
 ///
-/// Requests of one connection are answered in their order, one at a time; those of several connections at the same time.
+/// Requests of one connection are answered in their order, one at a time; those of several connections beside each
+/// other.
 ///
 /// **Threads.** One thread reads and writes. Handlers run in tasks of their own, and to their end also if the client
 /// has gone.

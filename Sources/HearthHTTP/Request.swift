@@ -28,8 +28,8 @@ public struct Request: Sendable {
         head.query.first { $0.name.elementsEqual(name.utf8) }.flatMap { String(validating: $0.value, as: UTF8.self) }
     }
 
-    /// The value of a header field; the values of several with this name are joined by commas. Small and capital letters
-    /// are the same in names.
+    /// The value of a header field; the values of several with this name are joined by commas. Small and capital
+    /// letters are the same in names.
     public func header(_ name: String) -> String? {
         head.headers.combined(name.lowercased()).map { String(decoding: $0, as: UTF8.self) }
     }

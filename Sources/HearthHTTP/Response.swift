@@ -4,8 +4,8 @@ import HTTPCodec
 public struct Response: Sendable {
     /// The status code, from 200 to 599.
     public var status: Int
-    /// Header fields besides `Date`, `Content-Length` and `Connection`, in their order. Control characters in values are
-    /// sent as spaces; a field whose name is not a token of HTTP is left out.
+    /// Header fields besides `Date`, `Content-Length` and `Connection`, in their order. Control characters in values
+    /// are sent as spaces; a field whose name is not a token of HTTP is left out.
     public var headers: [(name: String, value: String)]
     /// The body; not sent for `HEAD`, 204 and 304.
     public var body: [UInt8]

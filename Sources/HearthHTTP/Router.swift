@@ -3,8 +3,8 @@
 ///     var router = Router()
 ///     router.get("/rooms/{room}") { request in Response(text: "This is \(request.parameter("room")).") }
 ///
-/// A word in braces stands for one segment that is not empty. Of several routes that fit, the first counts. A handler for
-/// `GET` also answers `HEAD`.
+/// A word in braces stands for one segment that is not empty. Of several routes that fit, the first counts. A handler
+/// for `GET` also answers `HEAD`.
 public struct Router: Sendable {
     /// Answers a request. An ``HTTPError`` that it throws is answered by ``failed``; any other error is a 500.
     public typealias Handler = @Sendable (Request) async throws -> Response
