@@ -12,7 +12,7 @@ public protocol DatabaseQueryable: Sendable {
 ///     let latest = messages.queryOrdered(byChild: "at").queryLimited(toLast: 50)
 ///
 /// An order is named once, before bounds; bounds and one limit go together. Instead of bounds a query can have
-/// conditions, and then several orders (``DatabaseQueryable/where(_:)``). What does not fit together is an error of
+/// conditions, and then several orders (`where(_:)`). What does not fit together is an error of
 /// whatever is done with the query.
 public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// The place whose children are selected.

@@ -114,6 +114,6 @@ struct PortingTests {
     func strict() {
         #expect(Self.isDeclared("DatabaseQuery.observe(_:with:)"))
         #expect(!Self.isDeclared("DatabaseQuery.observe(_:by:)") && !Self.isDeclared("DatabaseQuery.observe(with:)"))
-        #expect(!Self.isDeclared("DataSnapshot.exists") && !Self.isDeclared("DataSnapshot.key()"))
+        #expect(!Self.isDeclared("DatabaseQuery.getData") && !Self.isDeclared("DataSnapshot.key()"))
     }
 }
