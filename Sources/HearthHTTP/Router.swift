@@ -46,6 +46,7 @@ public struct Router: Sendable {
     /// - parameters:
     ///   - method: such as `GET`.
     ///   - pattern: a path such as `/rooms/{room}`.
+    ///   - handler: answers the requests.
     public mutating func on(_ method: String, _ pattern: String, _ handler: @escaping Handler) {
         routes.append(Route(method: method, pattern: Self.segments(pattern), handler: handler))
     }
