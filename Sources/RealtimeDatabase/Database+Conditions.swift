@@ -1,15 +1,18 @@
 import JSONTree
+import SecurityRules
 import StorageErrors
 
 /// Pages of queries with conditions (Protocol.md 18.3).
 extension Database {
-    /// `{"count":1,"items":{"0":{"key":"a","value":…}},"next":"…"}`, in the order of the query. `next` is there if more
-    /// children follow, and a child without any of the fields asked for has no value. `found` is what a scan has found.
+    /// `{"count":1,"items":{"0":{"key":"a","value":…}},"needs":"…","next":"…"}`, in the order of the query. `needs` is
+    /// the index that is missing, and `next` is there if more children follow. A child without any of the fields asked
+    /// for has no value. `found` is what a scan has found.
     func page(
         of asked: ConditionQuery, _ query: Query, at path: Path, found: QueryScan?, now: Int64
     ) throws(Failure) -> CanonicalJSON {
         do throws(TreeRows.ReadError) {
             var places = try places(of: query, at: path, found, count: query.limit.map { $0.count + 1 })
+            let examined = found?.visitedCount ?? places.count
             var next: IndexPlace?
             if let limit = query.limit?.count, places.count > limit {
                 places.removeLast(places.count - limit)
@@ -32,7 +35,12 @@ extension Database {
                 count += 1
             }
             var page = Array("{\"count\":\(count)".utf8)
+            if asked.isExplained { page += explanation(of: query, at: path, examined: examined) }
             if count > 0 { page += Array(",\"items\":".utf8) + items + [UInt8(ascii: "}")] }
+            if let needs = neededIndex(for: query, at: path) {
+                page += Array(",\"needs\":".utf8)
+                JSONText.appendQuoted(needs, to: &page)
+            }
             if let next { page += Array(",\"next\":\"".utf8) + asked.cursor(after: next) + [UInt8(ascii: "\"")] }
             page.append(UInt8(ascii: "}"))
             return CanonicalJSON(trusted: page)
@@ -41,6 +49,22 @@ extension Database {
         } catch {
             throw .tooLarge
         }
+    }
+
+    /// The index that would serve a query with conditions, as in a settings file. Nil if it has one, or if none would.
+    func neededIndex(for query: Query, at path: Path) -> [UInt8]? {
+        guard let orders = query.conditions?.servingOrders, !hasIndex(for: query, at: path) else { return nil }
+        return ConditionQuery.text(of: orders)
+    }
+
+    private func explanation(of query: Query, at path: Path, examined: Int) -> [UInt8] {
+        let index = query.isInKeyOrder ? .key : plan(for: query, at: path)?.index.definition.index
+        var text = Array(",\"explain\":{\"examined\":\(examined)".utf8)
+        if let index {
+            text += Array(",\"index\":".utf8)
+            JSONText.appendQuoted(Array(index.description.utf8), to: &text)
+        }
+        return text + [UInt8(ascii: "}")]
     }
 
     private func places(

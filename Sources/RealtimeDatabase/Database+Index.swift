@@ -93,10 +93,18 @@ extension Database {
 
     // MARK: Reading
 
-    /// The number of a complete index for a query.
-    func indexNumber(for query: Query, at path: Path) -> UInt32? {
+    /// A complete index that has what a query selects.
+    struct Plan {
+        let index: IndexCatalog.Index
+        let range: IndexRange
+    }
+
+    func plan(for query: Query, at path: Path) -> Plan? {
         if indexTrie.isEmpty { return nil }
-        return indexTrie.indexes(at: path).first { $0.isComplete && $0.definition.index == query.index }?.number
+        for index in indexTrie.indexes(at: path) where index.isComplete {
+            if let range = IndexRange(of: query, in: index.definition.index) { return Plan(index: index, range: range) }
+        }
+        return nil
     }
 
     // MARK: Building
@@ -149,7 +157,9 @@ extension Database {
     /// Sets what is to be indexed, as the rules say, and what must be unique and is counted, as the settings say.
     package func setIndexes(_ definitions: [IndexDefinition], _ settings: DatabaseSettings = DatabaseSettings()) {
         let before = catalog.stored
-        catalog.set(definitions, uniques: settings.uniques, counters: settings.counters, expiries: settings.expiries)
+        catalog.set(
+            definitions + settings.indexes, uniques: settings.uniques, counters: settings.counters,
+            expiries: settings.expiries)
         counterBuild = nil
         expiryBuild = nil
         nextExpiry = catalog.expiries.isEmpty ? .max : 0

@@ -78,7 +78,7 @@ extension Database {
                 if saysPosition {
                     .listeningAt(position, recovered: false, unindexed: isUnindexed)
                 } else {
-                    isUnindexed ? .listeningUnindexed : .listening
+                    isUnindexed ? .listeningUnindexed(needs: neededIndex(for: query, at: path)) : .listening
                 }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         } catch {

@@ -123,6 +123,8 @@ extension Database {
     /// plain read, or a query with one of its conditions.
     private static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
         guard let query, let conditions = query.conditions else { return [.read(path, query)] }
+        // How many children a scan has looked at is more than what one of these selects.
+        if conditions.isExplained { return [.read(path)] }
         return [.read(path)] + conditions.widerQueries(limit: query.limit).map { .read(path, $0) }
     }
 

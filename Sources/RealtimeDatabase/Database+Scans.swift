@@ -134,7 +134,7 @@ extension Database {
 
     /// Whether all children have to be visited.
     func mustScan(_ query: Query, at path: Path) -> Bool {
-        query.index != .key && !query.selectsNothing && indexNumber(for: query, at: path) == nil
+        !query.isInKeyOrder && !query.selectsNothing && plan(for: query, at: path) == nil
     }
 
     private func observedScan(for request: Request, now: Int64) -> LiveQuery? {

@@ -7,8 +7,8 @@ extension Database {
     func hasIndex(for query: Query, at path: Path) -> Bool {
         switch query.index {
         case .key, .priority: true
-        case .conditions: false
-        case .value, .child: query.selectsEverything || indexNumber(for: query, at: path) != nil
+        case .conditions(let asked): asked.isKeyOrder || plan(for: query, at: path) != nil
+        case .value, .child: query.selectsEverything || plan(for: query, at: path) != nil
         }
     }
 
@@ -28,7 +28,7 @@ extension Database {
                     child.appendSegment(to: &segment)
                     try object.append(segment, value.part(child.value))
                 }
-            } else if query.limit != nil || found != nil || indexNumber(for: query, at: path) != nil {
+            } else if query.limit != nil || found != nil || plan(for: query, at: path) != nil {
                 let places: [IndexPlace]
                 if let members, members.keepsOrder {
                     places = Array(members.members)
@@ -100,13 +100,15 @@ extension Database {
     ) throws(StorageError) -> [IndexPlace] {
         let direction: ScanDirection = query.limit?.side == .last ? .descending : .ascending
         let interval = query.interval(beyond: beyond)
-        if let number = indexNumber(for: query, at: path) {
-            let prefix = IndexEntries.prefix(of: number, at: path)
+        if let plan = plan(for: query, at: path) {
+            let prefix = IndexEntries.prefix(of: plan.index.number, at: path)
+            let bounds = plan.range.bounds(lower: interval.lower, upper: interval.upper)
             var places: [IndexPlace] = []
+            guard bounds.lower.precedesBytewise(bounds.upper) else { return places }
             try entries.scan(
-                from: prefix + interval.lower, below: prefix + interval.upper, direction
+                from: prefix + bounds.lower, below: prefix + bounds.upper, direction
             ) { key in
-                places.append(IndexPlace(Array(key[prefix.count...])))
+                places.append(plan.range.place(ofEntry: key[prefix.count...]))
                 return count.map { places.count < $0 } ?? true
             }
             return places
@@ -119,7 +121,7 @@ extension Database {
             guard let place = try rows.place(of: child, below: path, in: query.index) else { return true }
             if interval.contains(place.bytes) { found.add(place) }
             // Keys come in their order.
-            return query.index != .key || !found.isFull
+            return !query.isInKeyOrder || !found.isFull
         }
         return found.finish()
     }
@@ -142,10 +144,15 @@ extension Query {
 
     /// Between which segments the children are whose places lie in an interval of the index.
     fileprivate func segments(of interval: KeyRange) -> KeyRange {
-        guard index == .key else { return KeyRange(lower: [0], upper: [0xFF]) }
+        guard isInKeyOrder else { return KeyRange(lower: [0], upper: [0xFF]) }
+        // Those of a query with conditions have two bytes before the segment.
+        let lower = index == .key ? interval.lower : Array(interval.lower.dropFirst(2))
         // No segment is empty.
-        return KeyRange(lower: interval.lower.isEmpty ? [0] : interval.lower, upper: interval.upper)
+        return KeyRange(lower: lower.isEmpty ? [0] : lower, upper: index == .key ? interval.upper : [0xFF])
     }
+
+    /// Whether the rows of the children stand in the order of the query, and only the interval selects from them.
+    var isInKeyOrder: Bool { index == .key || conditions?.isKeyOrder == true }
 }
 
 /// The first places in a direction, of many that come in any order. O(n log count).

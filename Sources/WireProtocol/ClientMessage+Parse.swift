@@ -62,8 +62,7 @@ extension ClientMessage {
             if query.query.conditions?.fields.isEmpty == false { throw .query(.conditions("a listener has no fields")) }
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             if let kinds = body.events { return .events(path, query: query, tag: tag, kinds) }
-            return .listen(
-                path, query: query, tag: tag, hash: body.hash, parts: body.parts, since: body.since)
+            return .listen(path, query: query, tag: tag, hash: body.hash, parts: body.parts)
         }
         if action.equals("nev") {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }

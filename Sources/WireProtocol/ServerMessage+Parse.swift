@@ -130,6 +130,24 @@ extension ServerResponse {
         return position.map { ($0, recovered) }
     }
 
+    /// The index that a query with conditions lacks, as it would stand in the settings (Protocol.md 18.3); nil if the
+    /// answer names none.
+    package var neededIndex: String? {
+        var needs: String?
+        try? data.span.bytes.withUnsafeBytes { (bytes) throws(JSONError) in
+            var reader = JSONReader(bytes)
+            guard try reader.peek() == UInt8(ascii: "{") else { return }
+            try reader.forEachMember { (reader, key) throws(JSONError) in
+                if key.equals("needs") {
+                    needs = String(decoding: try reader.string(), as: UTF8.self)
+                } else {
+                    _ = try reader.skipValue()
+                }
+            }
+        }
+        return needs
+    }
+
     /// What came with a failure, for people.
     package var text: [UInt8] {
         data.withUnsafeBytes { bytes in

@@ -137,6 +137,10 @@ struct LookingTests {
             > query l --where "t/u == true"
             {"c": {"n": 2, "t": {"u": true}}}
             """)
+        #expect(
+            await shell.run("find l n > 1 --order-by /n --explain")
+                == "no index; it needs the setting \".index\": [[[\"n\",\"asc\"]]]\n3 examined\n")
+        #expect(await shell.run("find l --explain").hasPrefix("index .key\n"))
         let children = (0..<1300).map { #""k\#($0)":\#($0)"# }
         let file = shell.write("{\(children.joined(separator: ","))}", to: "many.json")
         await shell.run("import /many \(file)")

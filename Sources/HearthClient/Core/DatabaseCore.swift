@@ -166,6 +166,7 @@ final class DatabaseCore: @unchecked Sendable {
         session.send(request) { [self] result in
             switch result {
             case .success(let response) where response.isOK:
+                if listen.query?.query.conditions != nil { warn(ofMissingIndex: response, at: listen.path) }
                 // Servers that know nothing of positions answer as ever.
                 perform(tree.listenCompleted(listen, (try? response.listening())?.position ?? []))
                 tell(estimateRestoredWrites(at: listen.path))
@@ -288,16 +289,25 @@ final class DatabaseCore: @unchecked Sendable {
         }
     }
 
+    /// Logs which index would spare the server from looking at all children.
+    private func warn(ofMissingIndex response: ServerResponse, at path: Path) {
+        guard let index = response.neededIndex else { return }
+        log(
+            .warning,
+            "a query at \(path) looks at every child; with the setting \".index\": [\(index)] it would not")
+    }
+
     /// The children for which conditions hold, as the server has them.
     func find(
         _ place: DatabasePlace, _ query: QueryObject, isAbandoned: @escaping () -> Bool,
         completion: @escaping (Result<FoundPage, DatabaseError>) -> Void
     ) {
         if place.isInfo { return completion(.failure(.invalidQuery("what is below .info has no pages"))) }
-        outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { result in
+        outgoing.add(.get(place.path, query: query), .question, isAbandoned: isAbandoned) { [weak self] result in
             completion(
                 result.mapError { $0.answering(query) }.flatMap { response in
-                    FoundPage(parsing: response.data).map { .success($0) }
+                    self?.warn(ofMissingIndex: response, at: place.path)
+                    return FoundPage(parsing: response.data).map { .success($0) }
                         ?? .failure(.refused(status: "failure", message: "the answer is no page"))
                 })
         }

@@ -11,6 +11,10 @@ package struct FoundPage: Sendable {
     package private(set) var children: [Child] = []
     /// Names the page after this one, if there is one.
     package private(set) var next: String?
+    /// The index that would serve the query, as in a settings file; nil if there is one, or if none would.
+    package private(set) var needs: String?
+    /// How it was found, as JSON text, if that was asked for.
+    package private(set) var explanation: String?
 
     /// Reads the data of an answer; nil if they are no page.
     init?(parsing text: [UInt8]) {
@@ -27,6 +31,10 @@ package struct FoundPage: Sendable {
         try reader.forEachMember { (reader, name) throws(JSONError) in
             if name.equals("next") {
                 page.next = String(decoding: try reader.string(), as: UTF8.self)
+            } else if name.equals("needs") {
+                page.needs = String(decoding: try reader.string(), as: UTF8.self)
+            } else if name.equals("explain") {
+                page.explanation = String(decoding: try reader.skipValue(), as: UTF8.self)
             } else if name.equals("items") {
                 try reader.forEachMember { (reader, _) throws(JSONError) in try page.readItem(&reader) }
             } else {

@@ -11,10 +11,7 @@ extension DatabaseQueryable {
     ///
     /// Such a query has no bounds. Its order is one of ``queryOrdered(byChild:)``, ``queryOrderedByKey()``,
     /// ``queryOrderedByValue()`` and ``queryOrdered(by:)``, by default that of the keys.
-    public func `where`(_ conditions: DatabaseCondition...) -> DatabaseQuery { `where`(conditions) }
-
-    /// The same with an array.
-    public func `where`(_ conditions: [DatabaseCondition]) -> DatabaseQuery {
+    public func `where`(_ conditions: DatabaseCondition...) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in query.conditions = (query.conditions ?? []) + conditions }
     }
 

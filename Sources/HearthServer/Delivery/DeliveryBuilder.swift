@@ -284,8 +284,12 @@ struct DeliveryBuilder {
         switch reply {
         case .done: ServerMessageWriter.appendDone(number: number, to: &out)
         case .listening: ServerMessageWriter.appendResponse(number: number, literal: "{}", to: &out)
-        case .listeningUnindexed:
+        case .listeningUnindexed(nil):
             ServerMessageWriter.appendResponse(number: number, literal: #"{"w":["no_index"]}"#, to: &out)
+        case .listeningUnindexed(let needs?):
+            var data = Array(#"{"w":["no_index"],"needs":"#.utf8)
+            JSONText.appendQuoted(needs, to: &data)
+            ServerMessageWriter.appendResponse(number: number, data: data + [UInt8(ascii: "}")], to: &out)
         case .listeningAt(let position, let recovered, let unindexed):
             ServerMessageWriter.appendListening(
                 number: number, position: position.text, recovered: recovered, unindexed: unindexed, to: &out)

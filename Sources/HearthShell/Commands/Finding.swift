@@ -20,12 +20,15 @@ extension ShellCommand {
             .limit("only the first N"),
             .init(
                 name: "fields", letter: "f", value: "PATHS", help: "only these parts of each child, as title,meta/by"),
+            .init(name: "explain", value: nil, help: "which index serves this, and what was looked at"),
         ], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         let path = try session.path(arguments.words.first)
         let words = arguments.words.dropFirst()
         let condition = words.count == 1 ? words[1].unquoted : words.map(\.raw).joined(separator: " ")
-        let query = try QueryWords.find(condition, orders: arguments["order-by"], fields: arguments["fields"])
+        let query = try QueryWords.find(
+            condition, orders: arguments["order-by"], fields: arguments["fields"],
+            isExplained: arguments.has("explain"))
         let limit = try arguments.count("limit") ?? .max
         var array = ArrayLines(out: session.out, isJSON: session.format == .json)
         var shown = 0
@@ -35,6 +38,10 @@ extension ShellCommand {
             let object = try QueryWords.object(query, limit: size, after: cursor)
             let page = try await session.asking { (connection) throws(ConnectionError) in
                 try await connection.find(path, object)
+            }
+            if query.isExplained { return try session.explain(page) }
+            if cursor == nil, session.out.columns != nil, let index = page.needs {
+                session.tell("every child was looked at; with the setting \".index\": [\(index)] it would not be")
             }
             if session.isJSON {
                 for child in page.children { try array.append(child.json) }
@@ -49,6 +56,17 @@ extension ShellCommand {
 }
 
 extension ShellSession {
+    /// How the first page was found.
+    fileprivate func explain(_ page: FoundPage) throws(ShellError) {
+        var object = page.explanation.flatMap { try? JSONValue(parsing: Array($0.utf8)) }?.object ?? JSONObject()
+        object["needs"] = page.needs.map { .text($0) }
+        try show(.object(object)) {
+            let index = object["index"]?.text
+            let needs = page.needs.map { "; it needs the setting \".index\": [\($0)]" } ?? ""
+            return [index.map { "index \($0)" } ?? "no index\(needs)", "\(object["examined"]?.integer ?? 0) examined"]
+        }
+    }
+
     /// Children, one per line.
     fileprivate func list(_ page: FoundPage) throws(ShellError) {
         for child in page.children {

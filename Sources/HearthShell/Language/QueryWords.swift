@@ -35,7 +35,7 @@ package enum QueryWords {
     ///   - orders: paths with commas between them, each perhaps with `desc` after it.
     ///   - fields: likewise.
     static func find(
-        _ condition: String, orders: String?, fields: String? = nil
+        _ condition: String, orders: String?, fields: String? = nil, isExplained: Bool = false
     ) throws(ShellError) -> ConditionQuery {
         var members: [String] = []
         if condition.contains(where: { !$0.isWhitespace }) {
@@ -45,7 +45,7 @@ package enum QueryWords {
         var ordered: [ConditionQuery.Order] = []
         for part in orders.map(parts) ?? [] { if let order = try order(part) { ordered.append(order) } }
         let chosen = try (fields.map(parts) ?? []).map { (part) throws(ShellError) in try path(part, "--fields") }
-        return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen)
+        return ConditionQuery(query?.conditions ?? [], orders: ordered, fields: chosen, isExplained: isExplained)
     }
 
     /// The query as it is sent.

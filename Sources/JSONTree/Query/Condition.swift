@@ -47,19 +47,19 @@ package indirect enum Condition: Hashable, Sendable {
         case .equal: return found == other
         case .notEqual:
             return other == IndexValue.nothing ? found != other : isLeaf(found) && found != other
-        case .less: return kind(found) == kind(other) && found.precedesBytewise(other)
-        case .notGreater: return kind(found) == kind(other) && !other.precedesBytewise(found)
-        case .greater: return kind(found) == kind(other) && other.precedesBytewise(found)
-        case .notLess: return kind(found) == kind(other) && !found.precedesBytewise(other)
+        case .less: return tags(like: found).contains(other[0]) && found.precedesBytewise(other)
+        case .notGreater: return tags(like: found).contains(other[0]) && !other.precedesBytewise(found)
+        case .greater: return tags(like: found).contains(other[0]) && other.precedesBytewise(found)
+        case .notLess: return tags(like: found).contains(other[0]) && !found.precedesBytewise(other)
         }
     }
 
     private static func isLeaf(_ value: [UInt8]) -> Bool { value != IndexValue.nothing && value != IndexValue.object }
 
-    /// Values of different kinds are in no range together.
-    private static func kind(_ value: [UInt8]) -> UInt8 {
+    /// The first bytes of encoded values of the same type: values of different types are in no range together.
+    static func tags(like value: [UInt8]) -> ClosedRange<UInt8> {
         // Both Booleans are of one.
-        value[0] == 0x03 ? 0x02 : value[0]
+        (0x02...0x03).contains(value[0]) ? 0x02...0x03 : value[0]...value[0]
     }
 
     // MARK: Canonical form

@@ -25,6 +25,7 @@ package struct ConditionParser {
         var fields: [Path] = []
         var limit: Int? = Self.limitDefault
         var cursor: [UInt8]?
+        var isExplained = false
         for (name, value) in try Self.members(text) {
             switch name {
             case "where": for part in try Self.elements(value, "where") { conditions.append(try condition(part, 1)) }
@@ -36,6 +37,7 @@ package struct ConditionParser {
             case "after":
                 guard let text = Self.string(value) else { throw .conditions("after must be a string") }
                 cursor = text
+            case "explain": isExplained = value.equals("true")
             default: throw .conditions("unknown member \"\(name)\"")
             }
         }
@@ -46,7 +48,7 @@ package struct ConditionParser {
         for (field, next) in zip(fields, fields.dropFirst()) where field.contains(next) {
             throw .conditions("one of the fields lies in another")
         }
-        let asked = ConditionQuery(conditions, orders: orders, fields: fields)
+        let asked = ConditionQuery(conditions, orders: orders, fields: fields, isExplained: isExplained)
         var place: IndexPlace?
         if let cursor {
             place = asked.place(cursor: cursor)

@@ -11,18 +11,18 @@ extension ConditionQuery {
             out += [UInt8(ascii: ","), UInt8(ascii: "\"")] + Array("\(name)\":".utf8) + Self.list(parts)
         }
         append("where", conditions.map(\.json))
-        append(
-            "orderBy",
-            orders.map { order in
-                Self.list([Self.quoted(order.path), Array((order.isDescending ? "\"desc\"" : "\"asc\"").utf8)])
-            })
+        append("orderBy", orders.map(\.json))
         append("fields", fields.map(Self.quoted))
+        if isExplained { out += Array(",\"explain\":true".utf8) }
         if let cursor {
             out += Array(",\"after\":".utf8)
             JSONText.appendQuoted(cursor, to: &out)
         }
         return out + [UInt8(ascii: "}")]
     }
+
+    /// `[["state","asc"],["due","desc"]]`.
+    package static func text(of orders: [Order]) -> [UInt8] { list(orders.map(\.json)) }
 
     fileprivate static func list(_ parts: [[UInt8]]) -> [UInt8] {
         [UInt8(ascii: "[")] + parts.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
@@ -33,6 +33,13 @@ extension ConditionQuery {
         var out: [UInt8] = []
         JSONText.appendQuoted(path.isRoot ? Array(".value".utf8) : path.text, to: &out)
         return out
+    }
+}
+
+extension ConditionQuery.Order {
+    /// As in a query object.
+    fileprivate var json: [UInt8] {
+        ConditionQuery.list([ConditionQuery.quoted(path), Array((isDescending ? "\"desc\"" : "\"asc\"").utf8)])
     }
 }
 

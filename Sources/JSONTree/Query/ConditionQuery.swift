@@ -12,6 +12,10 @@ package struct ConditionQuery: Hashable, Sendable {
             self.path = path
             self.isDescending = isDescending
         }
+
+        /// An encoded value as a part of a place. As none is the beginning of another one, this reverses their order if
+        /// it is to.
+        func turned(_ value: [UInt8]) -> [UInt8] { isDescending ? value.map { ~$0 } : value }
     }
 
     /// All of them must hold.
@@ -20,15 +24,24 @@ package struct ConditionQuery: Hashable, Sendable {
     package let orders: [Order]
     /// What is sent of each child: all of it if there are none.
     package let fields: [Path]
+    /// Whether a page tells how it was found.
+    package let isExplained: Bool
 
-    package init(_ conditions: [Condition], orders: [Order] = [], fields: [Path] = []) {
+    package init(
+        _ conditions: [Condition], orders: [Order] = [], fields: [Path] = [], isExplained: Bool = false
+    ) {
         if case .all(let flat) = Condition.all(conditions).canonical {
             self.conditions = flat
         } else {
             self.conditions = [Condition.all(conditions).canonical]
         }
-        self.orders = orders
+        // What has one value orders nothing.
+        let equal = self.conditions.compactMap { condition in
+            if case .compare(let path, .equal, _) = condition { path } else { nil }
+        }
+        self.orders = orders.filter { !equal.contains($0.path) }
         self.fields = fields
+        self.isExplained = isExplained
     }
 
     /// The first part of a child's place (``IndexPlace``): before the upper bound of the query if the conditions hold,
@@ -39,9 +52,7 @@ package struct ConditionQuery: Hashable, Sendable {
         for condition in conditions where try !condition.holds(value) { return [IndexPlace.conditionTag + 1, 0] }
         var bytes = [IndexPlace.conditionTag]
         for order in orders {
-            let component = try value(order.path)
-            // As none is the prefix of another one, this reverses their order.
-            if order.isDescending { bytes += component.map { ~$0 } } else { bytes += component }
+            bytes += order.turned(try value(order.path))
         }
         // Where the key begins: see IndexPlace.
         bytes.append(0)

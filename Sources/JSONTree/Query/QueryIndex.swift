@@ -60,14 +60,15 @@ extension CanonicalJSON {
 }
 
 extension QueryIndex: CustomStringConvertible {
-    /// The word that `.indexOn` knows it by: `.value`, or a path such as `author/name`.
+    /// The word that `.indexOn` knows it by: `.value`, or a path such as `author/name`. Of an index of several values
+    /// the list of them.
     package var description: String {
         switch self {
         case .key: ".key"
         case .value: ".value"
         case .priority: ".priority"
         case .child(let path): String(decoding: path.text, as: UTF8.self)
-        case .conditions: ".conditions"
+        case .conditions(let query): String(decoding: ConditionQuery.text(of: query.orders), as: UTF8.self)
         }
     }
 }
@@ -79,6 +80,10 @@ extension QueryIndex {
         case ".value": self = .value
         case ".key": self = .key
         case ".priority": self = .priority
+        case _ where text.hasPrefix("["):
+            let object = Array("{\"orderBy\":\(text)}".utf8)
+            guard let orders = try? ConditionParser.query(object).conditions?.orders else { return nil }
+            self = .conditions(ConditionQuery([], orders: orders))
         default:
             guard let path = try? Path(parsing: text), !path.isRoot else { return nil }
             self = .child(path)

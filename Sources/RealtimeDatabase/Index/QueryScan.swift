@@ -16,6 +16,8 @@ struct QueryScan {
     private var isCut = false
     /// Children before this segment have been visited; nil when all have.
     private var done: [UInt8]? = [0]
+    /// How many those are.
+    private(set) var visitedCount = 0
 
     init(_ query: Query) {
         self.query = query
@@ -46,6 +48,7 @@ struct QueryScan {
             return true
         }
         for place in found { insert(place) }
+        visitedCount += childrenMax - left
         done = left > 0 ? nil : last.map { Path.subtreeEnd(of: $0) }
     }
 

@@ -5,6 +5,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let file: [UInt8]
     /// Values that no two children of a collection may share, in the order of the file.
     package let uniques: [IndexDefinition]
+    /// Indexes of several values, in the order of the file.
+    package let indexes: [IndexDefinition]
     /// Counts and sums that the server keeps, in the order of the file.
     package let counters: [CounterDefinition]
     /// How many children collections may have, in the order of the file.
@@ -18,6 +20,7 @@ package struct DatabaseSettings: Hashable, Sendable {
     package init() {
         file = []
         uniques = []
+        indexes = []
         counters = []
         childLimits = []
         expiries = []
@@ -35,6 +38,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             try parser.parse()
             self.file = file
             uniques = parser.uniques
+            indexes = parser.indexes
             counters = parser.counters.map(\.definition)
             childLimits = parser.childLimits
             expiries = parser.expiries
@@ -46,14 +50,15 @@ package struct DatabaseSettings: Hashable, Sendable {
     }
 
     package var isEmpty: Bool {
-        uniques.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty && rateLimits.isEmpty
+        uniques.isEmpty && indexes.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty
+            && rateLimits.isEmpty
     }
 
     /// What there is, for people.
     package var summary: String {
         let sums = counters.count { $0.summed != nil }
         let counts = [
-            (uniques.count, ".unique"), (counters.count - sums, ".count"), (sums, ".sum"),
+            (uniques.count, ".unique"), (indexes.count, ".index"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
             (expiries.count, ".expires"), (rateLimits.count, ".limit"),
         ]

@@ -4,6 +4,7 @@ import JSONTree
 struct SettingsParser: PlaceFileParser {
     var reader: RulesReader
     private(set) var uniques: [IndexDefinition] = []
+    var indexes: [IndexDefinition] = []
     var counters: [NamedCounter] = []
     var childLimits: [ChildLimit] = []
     var expiries: [ExpiryDefinition] = []
@@ -11,7 +12,7 @@ struct SettingsParser: PlaceFileParser {
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".limit", ".maxChildren", ".sum", ".unique"]
+    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -31,6 +32,7 @@ struct SettingsParser: PlaceFileParser {
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
             case ".expires": try parser.expiries(pattern)
+            case ".index": try parser.indexes(pattern)
             case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)

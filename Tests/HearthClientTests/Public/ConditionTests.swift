@@ -121,6 +121,24 @@ struct ConditionTests {
         #expect(await log.next()?.prefix(16) == "low childAdded a")
     }
 
+    @Test("a missing index is named in the log, and not missed once it is there")
+    func index() async throws {
+        let log = EventLog()
+        let database = try server.client { options in
+            options.logger = { entry in if entry.message.contains(".index") { log.add(entry.message) } }
+        }
+        let tasks = database.reference(withPath: "tasks")
+        try await tasks.setValue(Self.tasks)
+        let query = tasks.where(.child("state").isEqual(to: "open")).queryOrdered(by: .child("rank").descending)
+        let message =
+            "a query at /tasks looks at every child; with the setting \".index\": "
+            + #"[[["state","asc"],["rank","desc"]]] it would not"#
+        _ = try await query.getData()
+        #expect(await log.next() == message)
+        log.observe(query, "", [.value])
+        #expect(await log.next(2).contains(message))
+    }
+
     @Test("what does not fit together is refused before it is sent")
     func mistakes() async throws {
         let tasks = try server.client().reference(withPath: "tasks")
