@@ -1,6 +1,6 @@
 import Glibc
 
-/// A time to the minute, in the zone of the machine. In a database it is a number of milliseconds since 1970.
+/// A time, shown to the minute in the zone of the machine. In a database it is a number of milliseconds since 1970.
 public struct Moment: Hashable, Comparable, Sendable {
     private let milliseconds: Int
 
@@ -8,7 +8,11 @@ public struct Moment: Hashable, Comparable, Sendable {
     public init(milliseconds: Int) { self.milliseconds = milliseconds }
 
     /// Now.
-    public static var now: Moment { Moment(milliseconds: Glibc.time(nil) * 1000) }
+    public static var now: Moment {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Moment(milliseconds: time.tv_sec * 1000 + time.tv_nsec / 1_000_000)
+    }
 
     /// As in `2026-03-01`.
     public var date: String { formatted("%Y-%m-%d") }

@@ -13,8 +13,6 @@ package final class NamedThread: Sendable {
         /// For long work that nobody waits for at once: the others come first when there is not enough CPU time for
         /// all.
         case background
-        /// For work that takes much CPU time for each request, and for which only its own client waits.
-        case patient
     }
 
     private final class Start: Sendable {
@@ -65,7 +63,6 @@ package final class NamedThread: Sendable {
         case .prompt: linux_set_priority(0, true)
         case .normal: linux_set_priority(0, false)
         case .background: linux_set_priority(4, false)
-        case .patient: linux_set_priority(10, false)
         }
         start.body()
         return nil

@@ -3,7 +3,6 @@ import HTTPCodec
 import Identity
 import RealtimeDatabase
 import Synchronization
-import System
 import TreeStorage
 import StorageErrors
 
@@ -52,11 +51,9 @@ final class IdentityService: Sendable {
         }
         mail = try CodeMailer(configuration.delivery, log: log)
         quick = try IdentityWorkers(
-            name: "identity", priority: .background, count: configuration.quickThreads,
-            capacity: configuration.quickWaitingMax)
+            name: "identity", count: configuration.quickThreads, capacity: configuration.quickWaitingMax)
         slow = try IdentityWorkers(
-            name: "passwords", priority: .patient, count: configuration.slowThreads,
-            capacity: configuration.slowWaitingMax)
+            name: "passwords", count: configuration.slowThreads, capacity: configuration.slowWaitingMax)
     }
 
     /// Finishes what is under way, and ends.

@@ -9,8 +9,8 @@ final class IdentityWorkers: Sendable {
         /// Work that is waiting or under way.
         let load = Atomic<Int>(0)
 
-        init(name: String, _ priority: NamedThread.Priority) throws(SystemError) {
-            worker = try Worker(name: name, priority: priority) {
+        init(name: String) throws(SystemError) {
+            worker = try Worker(name: name, priority: .background) {
                 { batch in
                     for work in batch { work() }
                 }
@@ -22,9 +22,9 @@ final class IdentityWorkers: Sendable {
     private let capacity: Int
 
     /// - parameter capacity: how much may wait for each thread.
-    init(name: String, priority: NamedThread.Priority, count: Int, capacity: Int) throws(SystemError) {
+    init(name: String, count: Int, capacity: Int) throws(SystemError) {
         var threads: [Thread] = []
-        for _ in 0..<count { threads.append(try Thread(name: name, priority)) }
+        for _ in 0..<count { threads.append(try Thread(name: name)) }
         self.threads = threads
         self.capacity = capacity
     }
