@@ -6,8 +6,11 @@ import WebSocketCodec
 
 @Suite("A database and where its server is", .timeLimit(.minutes(15)))
 struct LinkTests {
-    private func open(_ server: ScriptedServer, delay: Duration = .milliseconds(5)) throws -> Database {
+    private func open(
+        _ server: ScriptedServer, delay: Duration = .milliseconds(5), startsOnline: Bool = true
+    ) throws -> Database {
         var options = DatabaseOptions.patient
+        options.startsOnline = startsOnline
         options.reconnectDelayMin = delay
         options.reconnectDelayMax = delay
         return try Database(url: server.urlText, options: options)
@@ -64,9 +67,10 @@ struct LinkTests {
             peer.sayHello()
             peer.stream.close()
         }
-        let database = try open(server, delay: .seconds(3600))
+        let database = try open(server, delay: .seconds(3600), startsOnline: false)
         let log = EventLog()
         log.observe(database.reference(withPath: ".info/connected"), "", [.value])
+        database.goOnline()
         while await log.next() != "value: true" {}
         #expect(await log.next() == "value: false")
         database.goOnline()
