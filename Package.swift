@@ -47,13 +47,26 @@ let rooms: [Room] = [
         name: "Identity",
         uses: ["Bytes", "System", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
         testsUse: ["JSONTree"]),
+    Room(name: "ServerLog", uses: ["System", "JSONWebTokens"], testsUse: nil),
+    Room(
+        name: "Delivery",
+        uses: [
+            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
+            "EventLoop", "StorageErrors", "RealtimeDatabase",
+        ], testsUse: nil),
+    Room(
+        name: "DatabaseHost",
+        uses: [
+            "System", "JSONTree", "WebSocketCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "ServerLog",
+            "Delivery",
+        ], testsUse: nil),
     Room(
         name: "HearthServer",
         uses: [
-            "CLinux", "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage",
-            "ClusterNode", "Identity", "CConsole", "CZlib",
+            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "DatabaseHost", "CConsole", "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",
@@ -61,13 +74,13 @@ let rooms: [Room] = [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop",
             "StorageErrors", "SQLite",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "HearthServer", "Identity"]),
+        testsUse: ["RealtimeDatabase", "TreeStorage", "ServerLog", "HearthServer", "Identity"]),
     Room(
         name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
-        testsUse: ["Bytes", "Identity", "HearthServer", "TreeStorage"]),
+        testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
-        name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "HearthServer"],
+        name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer"],
         testsUse: ["HearthClient", "HearthAdmin"]),
     // A small HTTP server, for services in front of a database.
     Room(
@@ -79,14 +92,14 @@ let rooms: [Room] = [
             "System", "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient",
             "CLibedit",
         ],
-        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "HearthServer"]),
+        testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
     // What the fuzzing package calls, which cannot see `package` names: see Fuzz/README.md.
     Room(
         name: "HearthFuzzing",
         uses: [
             "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "TreeStorage", "Identity", "HearthServer",
+            "EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer",
         ]),
 ]
 
@@ -134,7 +147,7 @@ let exampleTargets: [Target] =
                 examples + [
                     "Hello", "Chat", "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit",
                     "TestSupport",
-                    "HearthClient", "HearthServer",
+                    "HearthClient", "ServerLog", "HearthServer",
                     "HearthAdmin", "Identity",
                     "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
                 ]),
@@ -214,7 +227,8 @@ let package = Package(
             name: "hearth",
             dependencies: [
                 "System", "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
-                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "HearthServer", "HearthClient",
+                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost",
+                "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
             ],
             swiftSettings: settings),

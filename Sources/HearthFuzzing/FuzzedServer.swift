@@ -3,6 +3,7 @@ import Glibc
 import HTTPCodec
 import HearthServer
 import Identity
+import ServerLog
 import TreeStorage
 import WebSocketCodec
 import WireProtocol

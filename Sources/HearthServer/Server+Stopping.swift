@@ -1,6 +1,8 @@
 import ClusterNode
+import DatabaseHost
 import EventLoop
 import Glibc
+import ServerLog
 import Synchronization
 package import System
 

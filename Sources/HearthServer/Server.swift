@@ -1,4 +1,5 @@
 import ClusterNode
+import DatabaseHost
 import DatabaseScheduler
 package import EventLoop
 import Glibc
@@ -6,6 +7,7 @@ import Identity
 import JSONTree
 import RealtimeDatabase
 import SecurityRules
+import ServerLog
 import Synchronization
 import System
 import TreeStorage

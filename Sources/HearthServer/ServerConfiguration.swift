@@ -1,6 +1,9 @@
 package import ClusterNode
+package import DatabaseHost
 package import DatabaseScheduler
+package import Delivery
 package import EventLoop
+package import ServerLog
 import System
 package import TreeStorage
 
@@ -144,21 +147,6 @@ package struct ConnectionLimits: Sendable {
     package var anonymousRequestBytesMax = 4 << 20
     /// Bytes that may wait for a slow reader before it is closed.
     package var outboundBytesMax = 64 << 20
-
-    package init() {}
-}
-
-/// What large reads may take, which are streamed from a snapshot of the data. As long as a snapshot is open, the file
-/// of the rows cannot get shorter: what is written meanwhile goes to its write-ahead file.
-package struct SnapshotLimits: Sendable {
-    /// Snapshots that are open at a time; further large reads are refused.
-    package var openMax = 256
-    /// Large reads under way at a time, each with a thread; others wait with their snapshot open.
-    package var threadsMax = 32
-    /// What a peer must take, in bytes per second, or its read is given up.
-    package var rateMin = 16 << 10
-    /// How far a peer may fall behind that.
-    package var patience = Duration.seconds(60)
 
     package init() {}
 }

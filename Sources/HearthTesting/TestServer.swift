@@ -1,6 +1,7 @@
 import EventLoop
 import HearthServer
 import Identity
+import ServerLog
 import Synchronization
 import TreeStorage
 

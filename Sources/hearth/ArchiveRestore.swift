@@ -4,6 +4,7 @@ import HTTPCodec
 import HearthClient
 import HearthServer
 import HearthShell
+import ServerLog
 import Synchronization
 import System
 import TreeStorage

@@ -1,10 +1,13 @@
 import ClusterNode
+import DatabaseHost
 import DatabaseScheduler
+import Delivery
 import EtcdGateway
 import EventLoop
 import HearthServer
 import HearthShell
 import Identity
+import ServerLog
 import System
 import TreeStorage
 

@@ -1,3 +1,4 @@
+import DatabaseHost
 import EventLoop
 import Bytes
 import Glibc
@@ -5,6 +6,7 @@ import HearthServer
 import JSONWebTokens
 import Identity
 import JSONTree
+import ServerLog
 import System
 import TestSupport
 import Testing

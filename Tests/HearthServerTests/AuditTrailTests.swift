@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import HearthServer
+@testable import ServerLog
 
 @Suite("The audit trail") struct AuditTrailTests {
     /// Events of a server's log, without their times; ids and keys are left out.

@@ -7,6 +7,7 @@ import Testing
 @testable import EventLoop
 @testable import System
 @testable import HearthServer
+@testable import ServerLog
 
 /// Where a command leaves mails.
 struct MailBox {

@@ -1,4 +1,5 @@
 import ClusterNode
+import DatabaseHost
 import EtcdGateway
 import EventLoop
 import Glibc

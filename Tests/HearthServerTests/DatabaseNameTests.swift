@@ -1,3 +1,4 @@
+import DatabaseHost
 import EventLoop
 import HTTPCodec
 import JSONTree

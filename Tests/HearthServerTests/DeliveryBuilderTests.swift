@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
+@testable import Delivery
 @testable import HearthServer
 @testable import RealtimeDatabase
 

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPCodec
+import ServerLog
 import System
 import TestSupport
 import Testing

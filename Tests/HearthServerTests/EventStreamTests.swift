@@ -1,3 +1,4 @@
+import DatabaseHost
 import HTTPCodec
 import HearthServer
 import JSONTree

@@ -3,6 +3,7 @@ import RealtimeDatabase
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import HearthServer
 
 @Suite("The events of a stream") struct EventStreamWriterTests {

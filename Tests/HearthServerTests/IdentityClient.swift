@@ -4,6 +4,7 @@ import HearthServer
 import Identity
 import JSONTree
 import JSONWebTokens
+import ServerLog
 import TestSupport
 import Testing
 

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 import TreeStorage
 
+@testable import DatabaseHost
 @testable import HearthServer
 
 /// A server that closes databases as soon as nobody uses them.

@@ -1,9 +1,11 @@
+import Delivery
 import EventLoop
 import JSONTree
 import TestSupport
 import Testing
 import TreeStorage
 
+@testable import DatabaseHost
 @testable import HearthServer
 @testable import RealtimeDatabase
 

@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 import TreeStorage
 
+@testable import Delivery
+@testable import DatabaseHost
 @testable import HearthServer
 @testable import RealtimeDatabase
 

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import HearthServer
+@testable import ServerLog
 
 @Suite("The log")
 struct LogTests {

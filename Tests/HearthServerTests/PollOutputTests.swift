@@ -2,6 +2,7 @@ import RealtimeDatabase
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import HearthServer
 
 @Suite("Output of long polling")

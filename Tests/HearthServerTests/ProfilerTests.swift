@@ -5,6 +5,7 @@ import System
 import TestSupport
 import Testing
 
+@testable import DatabaseHost
 @testable import HearthServer
 
 @Suite("What a profile tells of one request")

@@ -1,5 +1,7 @@
 import Bytes
+import DatabaseHost
 import DatabaseScheduler
+import Delivery
 import EventLoop
 import HTTPCodec
 import JSONTree

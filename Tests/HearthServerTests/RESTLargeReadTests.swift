@@ -3,6 +3,7 @@ import JSONTree
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import HearthServer
 
 @Suite("Large values over REST") struct RESTLargeReadTests {

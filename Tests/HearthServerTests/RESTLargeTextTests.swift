@@ -3,6 +3,8 @@ import RealtimeDatabase
 import TestSupport
 import Testing
 
+@testable import Delivery
+@testable import DatabaseHost
 @testable import HearthServer
 
 @Suite("Text of large values from rows") struct RESTLargeTextTests {

@@ -4,6 +4,7 @@ import RealtimeDatabase
 import TestSupport
 import Testing
 
+@testable import Delivery
 @testable import HearthServer
 
 @Suite("REST reads") struct RESTReadTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import StorageErrors
 
+@testable import Delivery
 @testable import HearthServer
 
 @Suite("REST responses") struct RESTResponseTests {

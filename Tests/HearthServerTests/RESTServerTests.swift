@@ -1,3 +1,4 @@
+import DatabaseHost
 import HearthServer
 import JSONTree
 import System

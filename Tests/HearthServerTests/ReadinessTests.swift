@@ -1,5 +1,6 @@
 import HTTPCodec
 import System
+@testable import DatabaseHost
 @testable import HearthServer
 import RealtimeDatabase
 import Testing

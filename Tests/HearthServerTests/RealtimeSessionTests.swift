@@ -3,6 +3,7 @@ import Testing
 import TreeStorage
 import StorageErrors
 
+@testable import Delivery
 @testable import HearthServer
 @testable import RealtimeDatabase
 

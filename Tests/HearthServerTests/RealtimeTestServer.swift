@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HearthServer
+import ServerLog
 import System
 import Testing
 

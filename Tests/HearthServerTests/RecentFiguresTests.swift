@@ -1,6 +1,7 @@
 import JSONWebTokens
 import Testing
 
+@testable import DatabaseHost
 @testable import HearthServer
 
 /// The console's charts begin with the last hour, also if nobody looked at them.

@@ -1,6 +1,8 @@
 import EventLoop
 import Glibc
+import ServerLog
 import System
+@testable import Delivery
 @testable import HearthServer
 import JSONTree
 import RealtimeDatabase

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+@testable import DatabaseHost
 @testable import HearthServer
 import Identity
 import RealtimeDatabase

@@ -1,6 +1,7 @@
 import HearthServer
 import JSONTree
 import JSONWebTokens
+import ServerLog
 import TestSupport
 import Testing
 

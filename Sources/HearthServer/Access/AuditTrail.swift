@@ -1,4 +1,5 @@
 import Identity
+import ServerLog
 import Synchronization
 import System
 

@@ -1,3 +1,4 @@
+import Delivery
 import EventLoop
 import HTTPCodec
 import Identity
@@ -69,17 +70,8 @@ struct AdminCall: Sendable {
                 body = CanonicalJSON(string: text).bytes
             }
         }
-        return json(status: response.status.code, body)
+        return AdminCallAnswer.json(status: response.status.code, body)
     }
-
-    fileprivate static func json(status: Int, _ body: [UInt8]) -> [UInt8] {
-        Array("{\"status\":\(status),\"body\":".utf8) + body + "}".utf8
-    }
-}
-
-extension Explanation {
-    /// The answer to the call that asked for it.
-    var adminCallAnswer: [UInt8] { AdminCall.json(status: 200, json) }
 }
 
 extension RequestHead {

@@ -1,8 +1,11 @@
+import DatabaseHost
 import EventLoop
 import Identity
 import JSONWebTokens
 import JSONTree
 import RealtimeDatabase
+import ServerLog
+import StorageErrors
 import Synchronization
 import System
 import TreeStorage
@@ -37,7 +40,10 @@ struct Administration: Sendable {
         case .databases: services.helper.post { [self] in then(.success(JSONValue.object(databaseList).bytes)) }
         case .history(let path, let before, let limit):
             let history = HistoryPage(path: path, before: before, limit: limit ?? 20)
-            services.helper.post { [self] in then(history.read(services.logReader(of: name))) }
+            services.helper.post { [self] in
+                let page = Result { () throws(StorageError) in try history.read(services.logReader(of: name)) }
+                then(page.mapError { AdminRefusal(text: $0.message) })
+            }
         case .log(let limit):
             let lines = services.log.recentLines.suffix(max(limit ?? 100, 0)).map { JSONValue.text($0) }
             then(.success(JSONObject(["lines": .array(Array(lines))]).bytes))

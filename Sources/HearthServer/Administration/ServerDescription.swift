@@ -1,8 +1,11 @@
 import ClusterNode
+import DatabaseHost
 import DatabaseScheduler
+import Delivery
 import EventLoop
 import Identity
 import JSONWebTokens
+import ServerLog
 import TreeStorage
 
 extension Services {

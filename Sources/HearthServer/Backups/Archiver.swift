@@ -1,4 +1,5 @@
 import RealtimeDatabase
+import ServerLog
 import Synchronization
 import System
 package import TreeStorage

@@ -1,5 +1,7 @@
+import DatabaseHost
 import EventLoop
 import Synchronization
+import System
 
 /// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share what
 /// a client may use of the server. Any thread.
@@ -20,7 +22,7 @@ final class Client: Sendable {
     /// Of these, the sessions that are polled.
     let polledSessions = LimitedCount()
     /// Names of databases that it has brought up and that have no files.
-    let unwrittenNames = LimitedCount()
+    private let unwrittenNames = LimitedCount()
 
     private let clients: Clients?
 
@@ -42,20 +44,10 @@ final class Client: Sendable {
     func limit(_ countMax: Int) -> Int { isExempt ? .max : countMax }
 }
 
-/// A count that has a limit. Any thread.
-struct LimitedCount: ~Copyable, Sendable {
-    private let value = Atomic<Int>(0)
+extension Client: NameUser {
+    func enterName(max countMax: Int) -> Bool { unwrittenNames.enter(max: limit(countMax)) }
 
-    var count: Int { value.load(ordering: .relaxed) }
-
-    /// Counts one more; false, and no change, if there are `countMax` already.
-    func enter(max countMax: Int) -> Bool {
-        if value.add(1, ordering: .relaxed).newValue <= countMax { return true }
-        leave()
-        return false
-    }
-
-    func leave() { value.subtract(1, ordering: .relaxed) }
+    func leaveName() { unwrittenNames.leave() }
 }
 
 /// The clients that have connections. A client is here for as long as anything refers to it.

@@ -1,6 +1,8 @@
+import DatabaseHost
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import ServerLog
 import System
 
 /// What operators are told of requests.

@@ -1,7 +1,9 @@
+import DatabaseHost
 import EventLoop
 import JSONWebTokens
 import Identity
 import SecurityRules
+import ServerLog
 import Synchronization
 import System
 import TreeStorage

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPCodec
 import RealtimeDatabase
+import ServerLog
 
 /// Who makes a request (rest.md 7).
 extension HTTPConnection {

@@ -1,3 +1,5 @@
+import DatabaseHost
+import Delivery
 import EventLoop
 import HTTPCodec
 import RealtimeDatabase

@@ -1,6 +1,8 @@
+import Delivery
 import EventLoop
 import HTTPCodec
 import RealtimeDatabase
+import ServerLog
 import StorageErrors
 
 /// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.

@@ -1,9 +1,11 @@
+import DatabaseHost
 import HTTPCodec
 import Identity
 import JSONTree
 import JSONWebTokens
 import RealtimeDatabase
 import SecurityRules
+import ServerLog
 import System
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).

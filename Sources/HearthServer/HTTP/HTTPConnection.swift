@@ -1,7 +1,10 @@
+import DatabaseHost
+import Delivery
 import EventLoop
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase
+import ServerLog
 import StorageErrors
 import System
 

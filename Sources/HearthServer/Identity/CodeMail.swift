@@ -1,5 +1,6 @@
 import Identity
 import JSONWebTokens
+import ServerLog
 import Synchronization
 import System
 

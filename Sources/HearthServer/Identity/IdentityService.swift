@@ -2,6 +2,7 @@ import EventLoop
 import HTTPCodec
 import Identity
 import RealtimeDatabase
+import ServerLog
 import Synchronization
 import TreeStorage
 import StorageErrors

@@ -1,8 +1,10 @@
+import DatabaseHost
 import EventLoop
 import DatabaseScheduler
 import Glibc
 import Identity
 import RealtimeDatabase
+import ServerLog
 import System
 import TreeStorage
 

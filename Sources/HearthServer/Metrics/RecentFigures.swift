@@ -1,3 +1,4 @@
+import DatabaseHost
 import JSONWebTokens
 import System
 
@@ -48,7 +49,7 @@ struct RecentFigures {
     }
 
     private static func sum(of databases: [DatabaseFigures]) -> DatabaseFigures {
-        databases.reduce(into: DatabaseFigures(name: "")) { sum, database in
+        databases.reduce(into: DatabaseFigures.zero) { sum, database in
             sum.listeners += database.listeners
             sum.residentBytes += database.residentBytes
             sum.changedBytes += database.changedBytes

@@ -1,3 +1,4 @@
+import DatabaseHost
 import Identity
 import JSONWebTokens
 import System

@@ -1,3 +1,4 @@
+import DatabaseHost
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase

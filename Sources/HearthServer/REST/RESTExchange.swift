@@ -1,3 +1,4 @@
+import Delivery
 import HTTPCodec
 import JSONTree
 import RealtimeDatabase

@@ -1,3 +1,4 @@
+import Delivery
 import JSONTree
 
 /// The parameters that order and narrow what is read (rest.md 2), as they came.

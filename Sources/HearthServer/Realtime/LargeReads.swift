@@ -1,3 +1,4 @@
+import Delivery
 import RealtimeDatabase
 import StorageErrors
 

@@ -1,3 +1,5 @@
+import ServerLog
+import System
 import EventLoop
 import HTTPCodec
 import RealtimeDatabase

@@ -1,3 +1,4 @@
+import Delivery
 import WebSocketCodec
 
 /// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script

@@ -1,6 +1,8 @@
+import DatabaseHost
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import ServerLog
 import WebSocketCodec
 import WireProtocol
 

@@ -1,6 +1,8 @@
+import Delivery
 import EventLoop
 import JSONTree
 import RealtimeDatabase
+import ServerLog
 import WireProtocol
 import StorageErrors
 

@@ -1,4 +1,6 @@
+import DatabaseHost
 import DatabaseScheduler
+import Delivery
 import EventLoop
 import JSONTree
 import RealtimeDatabase

@@ -1,5 +1,7 @@
+import Delivery
 import EventLoop
 import RealtimeDatabase
+import ServerLog
 import WebSocketCodec
 import WireProtocol
 

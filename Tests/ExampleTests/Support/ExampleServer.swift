@@ -3,6 +3,7 @@ import ExampleKit
 import HearthClient
 import HearthServer
 import Identity
+import ServerLog
 import System
 import TestSupport
 import TreeStorage

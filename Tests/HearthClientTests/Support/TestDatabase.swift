@@ -3,6 +3,7 @@ import Glibc
 import HearthClient
 import HearthServer
 import JSONTree
+import ServerLog
 import Synchronization
 import Testing
 import TreeStorage

@@ -1,6 +1,7 @@
 import EventLoop
 import HearthClient
 import HearthServer
+import ServerLog
 import Synchronization
 import TestSupport
 import Testing

@@ -1,0 +1,74 @@
+import DatabaseScheduler
+import Delivery
+import RealtimeDatabase
+import System
+import TreeStorage
+import StorageErrors
+
+/// The thread that writes changed rows to tree files, behind the commit log.
+final class Applier: Sendable {
+    enum Job: Sendable {
+        /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value
+        /// it writes some rows, and the job has to be posted again.
+        case apply(database: UInt32, TreeFile, FrozenRows, [SnapshotStream])
+        /// Removes some rows of deleted ranges, at least about so many.
+        case clear(database: UInt32, TreeFile, rows: Int)
+        /// Removes some entries of indexes that are gone.
+        case sweep(database: UInt32, TreeFile, indexes: Set<UInt32>, from: [UInt8])
+        /// Closes the files of a database, which nobody else uses any more.
+        case close(database: UInt32, FilesToClose)
+    }
+
+    private let worker: Worker<Job>
+
+    init(
+        readers: SnapshotReaders, metrics: ServerMetrics,
+        report: @escaping @Sendable (DatabaseThread.Message) -> Void
+    ) throws(SystemError) {
+        worker = try Worker(name: "applier", priority: .background) {
+            { jobs in
+                for job in jobs {
+                    switch job {
+                    case .apply(let database, let tree, let frozen, let streams):
+                        let start = MonotonicTime.current
+                        do throws(StorageError) {
+                            // Other databases come in between.
+                            if try tree.writeSome(of: frozen.changes) {
+                                report(.wroteSome(database, frozen, streams))
+                                continue
+                            }
+                            if !frozen.changes.isEmpty { try tree.apply(frozen.changes, upTo: frozen.sequence) }
+                            for stream in streams { readers.start(stream, on: tree) }
+                            metrics.noteApply(since: start)
+                            report(.event(database, .written(frozen, nil, isClearing: tree.isClearing)))
+                        } catch {
+                            for stream in streams { readers.fail(stream, error) }
+                            report(.event(database, .written(frozen, error, isClearing: tree.isClearing)))
+                        }
+                    case .sweep(let database, let tree, let indexes, let start):
+                        do throws(StorageError) {
+                            let next = try tree.sweepEntries(of: indexes, from: start)
+                            report(.event(database, .swept(next: next, nil)))
+                        } catch {
+                            report(.event(database, .swept(next: start, error)))
+                        }
+                    case .close(let database, let files):
+                        report(.closed(database, hasHistory: files.close()))
+                    case .clear(let database, let tree, let rows):
+                        do throws(StorageError) {
+                            var cleared = 0
+                            repeat { cleared += try tree.clearSome() } while cleared < rows && tree.isClearing
+                            report(.event(database, .cleared(nil, isClearing: tree.isClearing)))
+                        } catch {
+                            report(.event(database, .cleared(error, isClearing: tree.isClearing)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    func post(_ job: Job) { worker.post(job) }
+
+    func stop() { worker.stop() }
+}

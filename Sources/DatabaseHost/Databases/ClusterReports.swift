@@ -1,0 +1,26 @@
+package import ClusterNode
+package import ServerLog
+
+extension Readiness {
+    /// Tells operators, and `/readyz`, of the cluster.
+    package func take(_ news: ClusterNews, _ log: Log) {
+        switch news {
+        case .leaseBegan:
+            lease(true)
+            log.info("cluster.joined")
+        case .leaseEnded:
+            lease(false)
+            log.error("cluster.lease-ended", [("meaning", "this node takes no writes until etcd answers again")])
+        case .nameTaken(let address):
+            log.error("cluster.name-taken", [("meaning", "a node at \(address) has the same --node name")])
+        case .cannotFollow(let database, let reason):
+            self.database(database, .cannotFollow(reason))
+            log.error("cluster.cannot-follow", [("database", database), ("reason", reason)])
+        case .follows(let database):
+            follows(database)
+            log.info("cluster.follows-again", [("database", database)])
+        case .peerRefused(let node, let reason):
+            log.error("cluster.peer-refused", [("node", node), ("reason", reason)])
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ClusterNode
+import DatabaseScheduler
+import Delivery
+import EventLoop
+import RealtimeDatabase
+import SecurityRules
+import ServerLog
+import System
+
+/// What all databases of a process share: the threads that they hand work to, and how they reach connections.
+struct DatabaseHost: Sendable {
+    let limits: DatabaseLimits
+    let rules: RulesInForce
+    let denials: DenialLog
+    /// Clients hear why they are denied.
+    let explainsDenials: Bool
+    /// Event loops that connections are on.
+    let loops: Int
+    let log: Log
+    let stepTimes: StepTimes
+    /// Of what steps are made of.
+    let partTimes: StepTimes
+    let committer: Committer
+    /// Nil for a server that is alone.
+    let cluster: ClusterNode?
+    let applier: Applier
+    let copier: DatabaseCopier
+    let history: HistoryReader
+    let preparer: Preparer
+    let opener: Opener
+    let readers: SnapshotReaders
+    let readiness: Readiness
+    let metrics: ServerMetrics
+    let backlog: DeliveryBacklog
+    let outbound: OutboundMemory
+    /// Whether a user has lost the account, or its tokens. Waits for the thread of the accounts.
+    let isRevoked: @Sendable (Principal) -> Bool
+    /// Puts news into the mailbox of the database thread.
+    let report: @Sendable (DatabaseThread.Message) -> Void
+    /// Has a database woken after so many milliseconds.
+    let wake: @Sendable (_ milliseconds: Int, _ database: UInt32) -> Void
+    /// Hands a loop what it must send.
+    let deliver: @Sendable (_ loop: Int, LoopDelivery) -> Void
+
+    /// Ends a connection, whose client then connects anew.
+    let endConnection: @Sendable (ConnectionID) -> Void
+    /// Ends one without an answer to what it has asked.
+    let abandon: @Sendable (ConnectionID) -> Void
+    /// The same for all connections that use a database.
+    let abandonAll: @Sendable (UInt32) -> Void
+
+    /// The circumstances of an event that is handled now.
+    var conditions: Conditions {
+        Conditions(
+            wall: WallClock.milliseconds, uptime: MonotonicTime.current.milliseconds, isBacklogFull: backlog.isFull)
+    }
+
+    /// - parameter openStream: called for each large read, when the connection is told of it.
+    func makeBuilder(openStream: @escaping (SnapshotRead) -> SnapshotStream) -> DeliveryBuilder {
+        DeliveryBuilder(loops: loops, outbound: outbound, openStream: openStream)
+    }
+}

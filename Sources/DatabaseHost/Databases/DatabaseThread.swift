@@ -1,0 +1,187 @@
+package import ClusterNode
+package import DatabaseScheduler
+package import Delivery
+package import EventLoop
+package import RealtimeDatabase
+import SecurityRules
+package import ServerLog
+import Synchronization
+package import System
+package import TreeStorage
+import StorageErrors
+
+/// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
+///
+/// A turn is everything that is in the mailbox: the requests of one database become one turn of it. The committer and
+/// the applier have threads of their own and report back through the same mailbox, so the database never waits for the
+/// disk.
+package final class DatabaseThread: Sendable {
+    enum Message: Sendable {
+        case requests(UInt32, [Request])
+        /// What a thread reports to a database, or a database to itself.
+        case event(UInt32, Event)
+        /// Some rows of a large value are in the tree file, and there are more to write; large reads wait for that.
+        case wroteSome(UInt32, FrozenRows, [SnapshotStream])
+        /// The files of a database are open, or cannot be opened.
+        case opened(UInt32, Result<Opener.Files, StorageError>)
+        /// The files of a database that nobody used are closed. `hasHistory` if its log can be pruned later.
+        case closed(UInt32, hasHistory: Bool)
+        /// The files of a database cannot follow the log of the cluster any more.
+        case needsCopy(UInt32, CopyNeed)
+        /// A copy of another node's files is in their place.
+        case copied(UInt32)
+        /// Some databases have other rules now.
+        case rulesChanged
+        /// The loops have passed on so much that there is room for more.
+        case delivered
+        /// Somebody does not use a database any more.
+        case released(UInt32)
+        /// A connection wants to be told of something, or not any more.
+        case watch(UInt32, Watched, Bool, by: ConnectionID)
+        /// A question about all databases.
+        case ask(@Sendable (HostedDatabases) -> Void)
+        /// Time has passed: freeze, probe, prune.
+        case tick
+        /// Open what is to be served from the start, then call back.
+        case openServed(@Sendable () -> Void)
+        /// Finish what is under way, write everything to the tree files, then call back.
+        case finish(@Sendable () -> Void)
+    }
+
+    private let worker: Worker<Message>
+    private let backlog: DeliveryBacklog
+    private let committer: Committer
+    private let applier: Applier
+    private let copier: DatabaseCopier
+    private let history: HistoryReader
+    private let preparer: Preparer
+    private let opener: Opener
+
+    /// - parameter after: calls back after so many milliseconds, on any thread.
+    /// - parameter deliver: called on this thread with what each loop must send.
+    package init(
+        folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
+        denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
+        metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
+        cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
+        abandon: @escaping @Sendable (ConnectionID) -> Void, abandonAll: @escaping @Sendable (UInt32) -> Void,
+        after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
+        deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
+    ) throws(SystemError) {
+        // The committer and the applier exist before the thread they report to.
+        let address = Address()
+        let backlog = DeliveryBacklog(bytesMax: limits.backlogBytesMax)
+        self.backlog = backlog
+        let report: @Sendable (Message) -> Void = { address.post($0) }
+        let committer = try Committer { report(.event($0, $1)) }
+        let applier = try Applier(readers: readers, metrics: metrics, report: report)
+        let copier = try DatabaseCopier(folder, cluster, applier, log, report: report)
+        self.copier = copier
+        let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
+        self.committer = committer
+        self.applier = applier
+        self.history = history
+        let preparer = try Preparer(report: report)
+        self.preparer = preparer
+        let opener = try Opener(folder, log, report: report)
+        self.opener = opener
+        let host = DatabaseHost(
+            limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
+            stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
+            committer: committer, cluster: cluster, applier: applier, copier: copier, history: history,
+            preparer: preparer, opener: opener, readers: readers, readiness: readiness, metrics: metrics,
+            backlog: backlog, outbound: outbound, isRevoked: isRevoked, report: report,
+            wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
+            deliver: { loop, delivery in
+                backlog.add(delivery.backlogBytes)
+                deliver(loop, delivery)
+            }, endConnection: endConnection, abandon: abandon, abandonAll: abandonAll)
+        worker = try Worker(name: "database", priority: .prompt) {
+            let state = HostedDatabases(folder: folder, directory: directory, host: host)
+            return { messages in state.run(messages) }
+        }
+        address.worker.withLock { $0 = worker }
+    }
+
+    /// False once the thread has ended: nobody will work on the requests.
+    @discardableResult
+    package func post(_ database: UInt32, _ requests: [Request]) -> Bool { worker.post(.requests(database, requests)) }
+
+    /// Tells a database what became of requests that were sent to other nodes.
+    package func post(_ database: UInt32, _ news: [ForwardingNews]) { worker.post(.event(database, .forwarding(news))) }
+
+    /// Waits until the databases that are served from the start are open, or it is known why they cannot be. Not from
+    /// an event loop.
+    package func openServed() {
+        let isDone = Semaphore()
+        worker.post(.openServed { isDone.signal() })
+        isDone.wait()
+    }
+
+    /// Bytes that databases have said and loops have not passed on.
+    package var backlogBytes: Int { backlog.byteCount }
+
+    /// A loop has passed on so many bytes of a delivery.
+    package func delivered(_ bytes: Int) {
+        if backlog.remove(bytes) { worker.post(.delivered) }
+    }
+
+    /// Somebody does not use a database any more; what was posted for it comes first.
+    package func release(_ database: UInt32) { worker.post(.released(database)) }
+
+    /// Databases decide by the rules that are in force now: whatever is posted from here on is decided by them.
+    package func rulesChanged() { worker.post(.rulesChanged) }
+
+    /// Whether a connection is told of something in a database.
+    package func watch(_ database: UInt32, _ watched: Watched, _ isOn: Bool, by connection: ConnectionID) {
+        worker.post(.watch(database, watched, isOn, by: connection))
+    }
+
+    /// Calls back on the databases' thread.
+    package func ask(_ question: @escaping @Sendable (HostedDatabases) -> Void) { worker.post(.ask(question)) }
+
+    package func tick() { worker.post(.tick) }
+
+    /// Ends the thread once everything accepted is durable and the tree files are up to date. Not from an event loop.
+    package func finish() {
+        let isDone = Semaphore()
+        worker.post(.finish { isDone.signal() })
+        isDone.wait()
+        worker.stop()
+        copier.stop()
+        committer.stop()
+        applier.stop()
+        history.stop()
+        preparer.stop()
+        opener.stop()
+    }
+
+    private final class Address: Sendable {
+        let worker = Mutex<Worker<Message>?>(nil)
+
+        func post(_ message: Message) { worker.withLock { $0 }?.post(message) }
+    }
+}
+
+extension DatabaseThread.Message {
+    /// For those who look for long steps.
+    var name: StaticString {
+        switch self {
+        case .requests: "requests"
+        case .event(_, let event): event.name
+        case .wroteSome: "wroteSome"
+        case .opened: "opened"
+        case .closed: "closed"
+        case .needsCopy: "needsCopy"
+        case .copied: "copied"
+        case .rulesChanged: "rulesChanged"
+        case .delivered: "delivered"
+        case .released: "released"
+        case .watch: "watch"
+        case .ask: "ask"
+        case .tick: "tick"
+        case .openServed: "openServed"
+        case .finish: "finish"
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import ClusterNode
+import DatabaseScheduler
+import Delivery
+import RealtimeDatabase
+import ServerLog
+import System
+import TreeStorage
+import StorageErrors
+
+/// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler
+/// wants done to the other threads.
+final class HostedDatabase {
+    let name: String
+    private let index: UInt32
+    private let logFile: LogFile
+    private let log: MeasuredLog
+    private let logReader: LogReader
+    private let tree: TreeFile
+    private let host: DatabaseHost
+    /// Writes the log: a thread of its own where that waits for other machines.
+    private let committer: Committer
+    private var scheduler: DatabaseScheduler
+    private var actions: [Action] = []
+    /// Large reads that connections wait for, until the applier has made their snapshot.
+    private var streams: [UInt64: SnapshotStream] = [:]
+    /// Nil while nobody watches what is committed.
+    var tail: CommitTail?
+
+    private var database: Database { scheduler.database }
+
+    /// Builds memory from the files. ``begin()`` comes next.
+    init(
+        index: UInt32, name: String, logFile: LogFile, tree: TreeFile, host: DatabaseHost
+    ) throws(StorageError) {
+        self.index = index
+        self.name = name
+        self.logFile = logFile
+        logReader = logFile.makeReader()
+        self.tree = tree
+        self.host = host
+        if let cluster = host.cluster {
+            // Appends of one database wait for etcd, those of others do not wait for them.
+            committer = try Self.ownCommitter(host)
+            let sequence = max(tree.sequence, logFile.lastSequence)
+            log = MeasuredLog(
+                try cluster.openLog(of: name, logFile, sequence: sequence) { [report = host.report] arrivals in
+                    report(.event(index, .arrived(arrivals)))
+                } needsCopy: { [report = host.report] need in
+                    report(.needsCopy(index, need))
+                }, host.metrics)
+        } else {
+            committer = host.committer
+            log = MeasuredLog(SQLiteLog(logFile), host.metrics)
+        }
+        let limits = host.limits
+        let database = Database(
+            index: index, epochs: logFile.epochs, store: try tree.makeReader(), sequence: tree.sequence,
+            residentBytesMax: limits.residentBytesMax, listenersMax: limits.listenersMax,
+            queriesOfPlaceMax: limits.queriesOfPlaceMax, keptPlacesMax: limits.keptPlacesMax,
+            tellingStepCostMax: limits.tellingStepCostMax, tellingCostMax: limits.tellingCostMax)
+        database.tally = host.metrics.requests
+        database.largeReadEnded = { [report = host.report] in report(.event(index, .largeReadEnded($0))) }
+        try database.load()
+        scheduler = DatabaseScheduler(
+            database: database, limits: limits, lastTime: try logFile.lastTime(), isClearing: tree.isClearing,
+            isShared: host.cluster != nil, forwardsWrites: host.cluster?.forwardsWrites ?? false, at: host.conditions,
+            nanoseconds: { MonotonicTime.current.nanoseconds })
+        takeRules()
+        try log.forEachRecord(after: tree.sequence) { (record) throws(StorageError) in
+            try database.replay(record.operations())
+        }
+        host.log.info(
+            "database.open",
+            [
+                ("database", name), ("sequence", "\(database.sequence)"),
+                ("replayed", "\(database.sequence - tree.sequence)"),
+            ])
+    }
+
+    private static func ownCommitter(_ host: DatabaseHost) throws(StorageError) -> Committer {
+        do throws(SystemError) {
+            return try Committer { [report = host.report] in report(.event($0, $1)) }
+        } catch {
+            throw .inputOutput("\(error)")
+        }
+    }
+
+    /// What connections of an earlier process were owed is written now, but for users who have lost their accounts or
+    /// tokens: that process may have ended before it could drop their writes.
+    func begin() {
+        database.forfeitOwed(where: host.isRevoked)
+        handle(.opened)
+    }
+
+    /// Decides by the rules that are in force now.
+    func takeRules() { handle(.rules(host.rules.program(for: name), explainsDenials: host.explainsDenials)) }
+
+    /// Takes over who listens, from before the database had files.
+    func takeListeners(of unwritten: UnwrittenDatabase) { database.takeListeners(of: unwritten.database) }
+
+    // MARK: Events
+
+    func handle(_ event: Event) {
+        var time = MonotonicTime.current
+        scheduler.handle(event, at: host.conditions, into: &actions)
+        let isStep = if case .step = event { true } else { false }
+        time = host.partTimes.ended(isStep ? scheduler.longestPart : event.name, since: time)
+        var next: [Event] = []
+        for action in actions {
+            carryOut(action, &next)
+            time = host.partTimes.ended(action.name, since: time)
+        }
+        actions.removeAll(keepingCapacity: true)
+        if let tail { tell(tail, of: event) }
+        for event in next { handle(event) }
+    }
+
+    private func tell(_ tail: CommitTail, of event: Event) {
+        switch event {
+        case .committed(let sequence): tail.committed(through: sequence, host)
+        case .commitsDropped: tail.dropWaiting()
+        default: break
+        }
+    }
+
+    /// The applier gives large reads back whose state is not written yet.
+    func takeBack(_ streams: [SnapshotStream]) {
+        for stream in streams { self.streams[stream.read.id] = stream }
+    }
+
+    /// Finds out whether the files are those that were opened.
+    ///
+    /// - parameter problem: what is wrong with the data folder as a whole.
+    func verifyFiles(_ problem: StorageError?) {
+        do throws(StorageError) {
+            if let problem { throw problem }
+            try logFile.verify()
+            try tree.verify()
+            handle(.filesVerified(nil))
+        } catch {
+            handle(.filesVerified(error))
+        }
+    }
+
+    /// Brings everything to the tree file; true once there is nothing left to do, or nothing more that can be done.
+    func settle() -> Bool {
+        handle(.settle)
+        return scheduler.isSettled
+    }
+
+    func close() {
+        // What the write-ahead file holds is safe there as well; this only tidies up.
+        try? tree.checkpoint()
+        committer.post(.close(log))
+        if host.cluster != nil { committer.stop() }
+    }
+
+    /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone.
+    /// Only in a cluster.
+    func abandon() -> AbandonedDatabase {
+        AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
+            committer.post(.close(log))
+            committer.stop()
+        }
+    }
+
+    /// Whether nobody has used it for a while, and nothing is lost when it is closed.
+    var mayClose: Bool { scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
+
+    /// Its files, for whom they are to be closed by once this object is gone.
+    func takeFiles() -> FilesToClose { FilesToClose(logFile, tree) }
+
+    // MARK: Actions
+
+    /// - parameter next: events that come before all others.
+    private func carryOut(_ action: Action, _ next: inout [Event]) {
+        switch action {
+        case .append(let record):
+            tail?.add(record)
+            committer.post(.append(database: index, log, record))
+        case .storeArrived(let records):
+            guard let last = records.last else { return }
+            for record in records { tail?.add(record) }
+            committer.post(.storeArrived(database: index, log, through: last.lastSequence))
+        case .storePart(let text, let serial): committer.post(.store(database: index, log, text, serial: serial))
+        case .dropParts: committer.post(.dropParts(log))
+        case .resumeLog: committer.post(.resume(database: index))
+        case .probe: committer.post(.probe(database: index, log))
+        case .prune(let pruning): committer.post(.prune(database: index, log, pruning))
+        case .readLog(let sequence): next.append(.logRead(operations(after: sequence)))
+        case .readHistory(let questions):
+            host.history.post(.init(database: index, log: logReader, questions: questions))
+        case .write(let frozen):
+            let streams = frozen.reads.compactMap { self.streams.removeValue(forKey: $0.id) }
+            host.applier.post(.apply(database: index, tree, frozen, streams))
+        case .clear(let rows): host.applier.post(.clear(database: index, tree, rows: rows))
+        case .sweep(let indexes, let start):
+            host.applier.post(.sweep(database: index, tree, indexes: indexes, from: start))
+        case .prepare(let request, let preparation, let serial):
+            host.preparer.post(.init(database: index, request: request, preparation: preparation, serial: serial))
+        case .deliver(let turns): deliver(turns)
+        case .failLargeReads(let error):
+            for stream in streams.values.sorted(by: { $0.read.id < $1.read.id }) { host.readers.fail(stream, error) }
+            streams = [:]
+        case .endConnections(let connections):
+            for connection in connections where !connection.isForwarded { host.endConnection(connection) }
+            host.cluster?.endForwarded(connections.filter(\.isForwarded))
+        case .abandon(let connections): for connection in connections { host.abandon(connection) }
+        case .forward(let node, let requests): host.cluster?.forward(requests, of: name, to: node)
+        case .drained: host.cluster?.drained(name)
+        case .step: host.report(.event(index, .step))
+        case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
+        case .wake(let milliseconds): host.wake(milliseconds, index)
+        case .report(let news):
+            host.report(news, of: name)
+            if case .indexesBuilt = news { host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name) }
+        }
+    }
+
+    private func operations(after sequence: UInt64) -> Result<[LogRecord.Operation], StorageError> {
+        Result { () throws(StorageError) in
+            var operations: [LogRecord.Operation] = []
+            try log.forEachRecord(after: sequence) { (record) throws(StorageError) in
+                operations.append(contentsOf: try record.operations())
+            }
+            return operations
+        }
+    }
+
+    private func deliver(_ turns: [[Output]]) {
+        var builder = makeBuilder()
+        var forwarded: [(connection: ConnectionID, number: Int64, reply: Reply)] = []
+        for outputs in turns {
+            for output in outputs {
+                if case .reply(let connection, let number, let reply) = output, connection.isForwarded {
+                    forwarded.append((connection, number, reply))
+                    continue
+                }
+                builder.add(output)
+                if builder.byteCount > host.limits.turnReadBytesMax {
+                    builder.finish(host.deliver)
+                    builder = makeBuilder()
+                }
+            }
+        }
+        builder.finish(host.deliver)
+        if !forwarded.isEmpty { host.cluster?.answer(forwarded, sequence: database.durableSequence) }
+    }
+
+    private func makeBuilder() -> DeliveryBuilder {
+        host.makeBuilder { read in
+            let stream = self.host.readers.makeStream(read)
+            self.streams[read.id] = stream
+            (self.database.observer as? Profiler)?.follow(stream)
+            return stream
+        }
+    }
+
+    // MARK: For administrators
+
+    func setObserver(_ observer: (any RequestObserver)?) { database.observer = observer }
+
+    func listens(of connection: ConnectionID) -> [Database.Listen] { database.listens(of: connection) }
+
+    /// Costs no access to rows.
+    var figures: DatabaseFigures {
+        DatabaseFigures(
+            name: name, requests: scheduler.requestCount, sequence: database.sequence,
+            durableSequence: database.durableSequence, appliedSequence: scheduler.appliedSequence,
+            listeners: database.listenCount, residentBytes: database.rows.residentBytes,
+            changedBytes: database.changedBytes, heldRequests: scheduler.waitingCount, refusal: database.refusal,
+            ownership: scheduler.ownership)
+    }
+
+    /// With the state of what its settings ask for, for which it may read rows.
+    var detailedFigures: DatabaseFigures {
+        var figures = figures
+        figures.unique = (try? database.uniqueStatus()) ?? []
+        figures.counters = database.counterStatus()
+        return figures
+    }
+}

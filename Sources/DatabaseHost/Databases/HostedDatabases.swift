@@ -1,0 +1,388 @@
+import ClusterNode
+import DatabaseScheduler
+import Delivery
+package import RealtimeDatabase
+import ServerLog
+import System
+import TreeStorage
+import StorageErrors
+
+/// The databases that are open, on their thread.
+package final class HostedDatabases {
+    private let folder: DataFolder
+    private let directory: DatabaseDirectory
+    private let host: DatabaseHost
+
+    private var open: [UInt32: HostedDatabase] = [:]
+    /// Databases without files that somebody uses.
+    private var unwritten: [UInt32: UnwrittenDatabase] = [:]
+    /// Of the databases whose requests somebody watches.
+    private var profilers: [UInt32: Profiler] = [:]
+    /// Of the databases whose commits somebody watches.
+    private var tails: [UInt32: CommitTail] = [:]
+    /// Why databases that have files could not be opened, until they can.
+    private var failures: [UInt32: StorageError] = [:]
+    private var closed = ClosedDatabases()
+    /// Databases whose files are being replaced by copies of another node's.
+    private var copied: [UInt32: CopyNeed] = [:]
+    private var opening = OpeningDatabases()
+    /// Called once no database is being opened.
+    private var whenOpened: [() -> Void] = []
+    private var finished: (@Sendable () -> Void)?
+    /// All databases are closed; what still arrives is not answered.
+    private var isOver = false
+    private var ticks = 0
+
+    init(folder: DataFolder, directory: DatabaseDirectory, host: DatabaseHost) {
+        self.folder = folder
+        self.directory = directory
+        self.host = host
+    }
+
+    /// Works off one mailbox. News from storage first, then the requests, one turn per database, then who needs no
+    /// database any more.
+    func run(_ messages: [DatabaseThread.Message]) {
+        if isOver {
+            for case .requests(_, let batch) in messages { refuse(batch, because: .stopping) }
+            return
+        }
+        var requests: [(index: UInt32, requests: [Request])] = []
+        var released: [UInt32] = []
+        var time = MonotonicTime.current
+        for message in messages {
+            if case .requests(let index, let batch) = message {
+                if let place = requests.firstIndex(where: { $0.index == index }) {
+                    requests[place].requests.append(contentsOf: batch)
+                } else {
+                    requests.append((index, batch))
+                }
+            } else if case .released(let index) = message {
+                released.append(index)
+            } else {
+                handle(message)
+                time = host.stepTimes.ended(message.name, since: time)
+            }
+        }
+        for (index, batch) in requests {
+            run(batch, on: index)
+            time = host.stepTimes.ended("requests", since: time)
+        }
+        for index in released { endUse(of: index) }
+        endIfFinished()
+    }
+
+    private func endUse(of index: UInt32) {
+        if opening.holdEndOfUse(of: index) { return }
+        let name = directory.name(of: index)
+        guard directory.endUse(of: index) else { return }
+        unwritten[index] = nil
+        if failures.removeValue(forKey: index) != nil { host.readiness.database(name, nil) }
+    }
+
+    private func handle(_ message: DatabaseThread.Message) {
+        switch message {
+        case .requests, .released: break
+        case .event(let index, let event): open[index]?.handle(event)
+        case .wroteSome(let index, let frozen, let streams):
+            open[index]?.takeBack(streams)
+            open[index]?.handle(.wroteSome(frozen))
+        case .opened(let index, let files): filesOpened(index, files)
+        case .closed(let index, let hasHistory): filesClosed(index, hasHistory: hasHistory)
+        case .needsCopy(let index, let need): beginCopy(index, need)
+        case .copied(let index): endCopy(index)
+        case .delivered: for database in openInOrder { database.handle(.delivered) }
+        case .rulesChanged:
+            for database in openInOrder { database.takeRules() }
+            for index in unwritten.keys.sorted() { unwritten[index]?.takeRules() }
+        case .watch(let index, .requests, let isOn, let connection): profile(index, isOn, for: connection)
+        case .watch(let index, .commits, let isOn, let connection): tail(index, isOn, for: connection)
+        case .ask(let question): question(self)
+        case .tick:
+            ticks += 1
+            if ticks.isMultiple(of: 5) {
+                lookAtFiles()
+                pruneClosed()
+            }
+            closeIdle()
+            for database in openInOrder { database.handle(.tick(ticks)) }
+            for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
+            for index in tails.keys.sorted() { tails[index]?.flush(host) }
+        case .openServed(let done):
+            openServed()
+            whenOpened.append { [unowned self] in
+                lookAtFiles()
+                done()
+            }
+            endOpening()
+        case .finish(let callBack):
+            finished = callBack
+            for database in openInOrder { database.handle(.endSessions) }
+        }
+    }
+
+    private var openInOrder: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
+
+    private func run(_ requests: [Request], on index: UInt32) {
+        // What came before the end was announced is still done; what comes later would put the end off for ever.
+        guard finished == nil else { return refuse(requests, because: .stopping) }
+        if let database = open[index] { return database.handle(.requests(requests)) }
+        if copied[index] != nil { return refuse(requests, because: Self.isCopied, abandons: true) }
+        if opening.hold(requests, of: index) { return }
+        if closed.hold(requests, of: index) { return }
+        let name = directory.name(of: index)
+        let isUnwritten = unwritten[index] != nil || !closed.has(index) && !folder.hasDatabase(name)
+        if isUnwritten {
+            let database = unwritten[index] ?? UnwrittenDatabase(index: index, name: name, host: host)
+            unwritten[index] = database
+            database.database.observer = profilers[index]
+            let now = WallClock.milliseconds
+            let admitted = admit(requests, to: database, name, now: now)
+            if !admitted.contains(where: { database.mayWrite($0, now: now) }) {
+                return database.run(admitted, now: now)
+            }
+            return open(index, for: admitted, isNew: true)
+        }
+        // It is tried again now and then, not with every request.
+        if let error = failures[index] { return refuse(requests, because: error) }
+        open(index, for: requests)
+    }
+
+    /// The requests to a database without files, in which those are refused that would make the files and may not.
+    private func admit(
+        _ requests: [Request], to database: UnwrittenDatabase, _ name: String, now: Int64
+    ) -> [Request] {
+        guard requests.contains(where: { database.mayWrite($0, now: now) }) else { return requests }
+        let isFull = folder.databases.count + opening.newCount >= directory.writtenMax
+        if !isFull, directory.isOpenToAll(name) { return requests }
+        return requests.map { request in
+            guard database.mayWrite(request, now: now) else { return request }
+            if isFull { return request.asking(.relay(.failed(.unavailable(Self.tooManyDatabases)))) }
+            if request.principal.isAdministrator { return request }
+            return request.asking(.relay(.failed(.refused(status: StaticText("permission_denied"), Self.notForAll))))
+        }
+    }
+
+    private static let notForAll =
+        "there is no such database: the first write of an administrator makes it, or --databases names it"
+    private static let tooManyDatabases = StorageError.overloaded(
+        "this server has as many databases as it may have (--databases-max)")
+
+    /// Answers requests that no database works on, so nothing of their connections waits anywhere.
+    ///
+    /// While the server stops, realtime connections get no answer: they end soon, and their clients ask again on the
+    /// next one what was not answered. An error would be final to them.
+    ///
+    /// - parameter abandons: the same for realtime connections while the server goes on: they are ended at once.
+    private func refuse(_ requests: [Request], because error: StorageError, abandons: Bool = false) {
+        var builder = host.makeBuilder(openStream: host.readers.makeStream)
+        let forwarded = requests.filter(\.connection.isForwarded)
+        if !forwarded.isEmpty { host.cluster?.turnAway(forwarded, because: error) }
+        for request in requests where !request.connection.isForwarded {
+            if let kind = request.kind { host.metrics.requests.add(kind, .unavailable) }
+            switch request.operation {
+            case .forfeit, .disconnect: continue
+            default: break
+            }
+            if abandons, request.connection.kind == .realtime {
+                host.abandon(request.connection)
+                continue
+            }
+            if error == .stopping, request.connection.kind == .realtime { continue }
+            builder.add(.reply(request.connection, number: request.number, .failed(.unavailable(error))))
+        }
+        builder.finish(host.deliver)
+    }
+
+    // MARK: Opening
+
+    /// Begins to open the files of a database, or to make them. What is asked of it meanwhile waits.
+    ///
+    /// - parameter isNew: it has no files yet.
+    /// - parameter mustPrune: its log is pruned then.
+    private func open(_ index: UInt32, for requests: [Request] = [], isNew: Bool = false, mustPrune: Bool = false) {
+        if opening.hold(requests, of: index) { return }
+        // Who was told of positions before there were files need not begin anew.
+        let epoch = unwritten[index]?.database.epochs.current.name ?? .random(in: 0 ... .max)
+        opening.begin(index, requests, isNew: isNew, mustPrune: mustPrune)
+        do throws(StorageError) {
+            // Files that went while it was closed are missed, as they are while it is open.
+            try closed.verify(index)
+        } catch {
+            return filesOpened(index, .failure(error))
+        }
+        let name = directory.name(of: index)
+        host.opener.post(.init(database: index, name: name, newEpoch: epoch, isShared: host.cluster != nil))
+    }
+
+    private func filesOpened(_ index: UInt32, _ files: Result<Opener.Files, StorageError>) {
+        guard let waiting = opening.end(index) else { return }
+        do throws(StorageError) {
+            let database = try serve(index, try files.get())
+            database.handle(.requests(waiting.requests))
+            if waiting.mustPrune { database.handle(.tick(0)) }
+            // What waits came before the end was announced, if it is by now.
+            if finished != nil { database.handle(.endSessions) }
+        } catch {
+            fail(index, error)
+            refuse(waiting.requests, because: error)
+        }
+        for _ in 0..<waiting.endedUses { endUse(of: index) }
+        endOpening()
+    }
+
+    private func endOpening() {
+        while opening.isEmpty, let next = whenOpened.popLast() { next() }
+    }
+
+    private func serve(_ index: UInt32, _ files: Opener.Files) throws(StorageError) -> HostedDatabase {
+        let name = directory.name(of: index)
+        let database = try HostedDatabase(index: index, name: name, logFile: files.log, tree: files.tree, host: host)
+        closed.remove(index)
+        if let before = unwritten.removeValue(forKey: index) { database.takeListeners(of: before) }
+        open[index] = database
+        failures[index] = nil
+        host.readiness.database(name, nil)
+        database.setObserver(profilers[index])
+        database.tail = tails[index]
+        directory.keep(index)
+        database.begin()
+        return database
+    }
+
+    // MARK: Readiness
+
+    private func fail(_ index: UInt32, _ error: StorageError) {
+        let name = directory.name(of: index)
+        if failures[index] != error {
+            host.log.error("database.open-failed", [("database", name), ("error", error.message)])
+        }
+        failures[index] = error
+        host.readiness.database(name, .cannotBeOpened(error))
+    }
+
+    /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
+    /// they have files.
+    private func openServed() {
+        for index in directory.served where open[index] == nil {
+            // A node follows every database of the cluster, whether or not it has files of it yet.
+            guard host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else { continue }
+            open(index)
+        }
+    }
+
+    /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
+    private func lookAtFiles() {
+        guard finished == nil else { return }
+        var problem: StorageError?
+        do throws(StorageError) { try folder.verify() } catch { problem = error }
+        for database in openInOrder { database.verifyFiles(problem) }
+        if problem == nil, open[0] == nil {
+            do throws(StorageError) { try folder.verifyWritable() } catch { problem = error }
+        }
+        host.readiness.folder(problem)
+        if problem == nil { for (index, error) in closed.missing() { fail(index, error) } }
+        for index in failures.keys.sorted() {
+            open(index)
+        }
+    }
+
+    private func endIfFinished() {
+        guard let finished, opening.isEmpty else { return }
+        var isIdle = true
+        for database in openInOrder where !database.settle() { isIdle = false }
+        guard isIdle, !closed.isClosing else { return }
+        for database in openInOrder { database.close() }
+        open = [:]
+        isOver = true
+        finished()
+    }
+
+    // MARK: Databases that nobody uses
+
+    /// Closes databases that nobody has used for a while, but for the default one.
+    private func closeIdle() {
+        guard finished == nil else { return }
+        for (index, database) in open.sorted(by: { $0.key < $1.key })
+        where index != 0 && profilers[index] == nil && tails[index] == nil && database.mayClose {
+            guard let files = folder.filesInPlace(of: database.name) else { continue }
+            close(index, files)
+        }
+    }
+
+    private func close(_ index: UInt32, _ place: FilesInPlace) {
+        guard let database = open.removeValue(forKey: index) else { return }
+        closed.begin(index, place)
+        host.log.info("database.closed", [("database", database.name), ("reason", "nobody uses it")])
+        host.applier.post(.close(database: index, database.takeFiles()))
+    }
+
+    private func filesClosed(_ index: UInt32, hasHistory: Bool) {
+        if let need = copied[index] { return host.copier.copy(index, directory.name(of: index), need) }
+        let window = host.limits.logWindowMilliseconds
+        let pruneAt = hasHistory ? MonotonicTime.current.milliseconds + window : nil
+        let requests = closed.end(index, pruneAt: pruneAt)
+        if !requests.isEmpty { open(index, for: requests) }
+    }
+
+    /// What is too old goes from the logs of databases that are closed, too: one is opened for that at a time.
+    private func pruneClosed() {
+        guard finished == nil, let index = closed.duePruning(at: MonotonicTime.current.milliseconds),
+            !opening.has(index)
+        else { return }
+        open(index, mustPrune: true)
+    }
+
+    // MARK: Copies of other nodes' files
+
+    private static let isCopied = StorageError.overloaded("this node is copying the database from another node")
+
+    /// The files cannot follow the cluster's log any more. All connections end: what they have asked will not be
+    /// answered, and what they hear would not go on.
+    private func beginCopy(_ index: UInt32, _ need: CopyNeed) {
+        guard finished == nil, let database = open.removeValue(forKey: index) else { return }
+        copied[index] = need
+        host.readiness.database(database.name, .isCopied)
+        let figures = database.figures
+        host.log.warning(
+            "database.copying",
+            [("database", database.name), ("sequence", "\(figures.sequence)"), ("needed", "\(need.floor - 1)")])
+        host.cluster?.endForwarding()
+        host.abandonAll(index)
+        host.copier.close(database.abandon())
+    }
+
+    private func endCopy(_ index: UInt32) {
+        guard copied.removeValue(forKey: index) != nil, finished == nil else { return }
+        open(index)
+    }
+
+    // MARK: For administrators
+
+    private func profile(_ index: UInt32, _ isOn: Bool, for connection: ConnectionID) {
+        let profiler = profilers[index] ?? Profiler()
+        if isOn { profiler.watchers.insert(connection) } else { profiler.watchers.remove(connection) }
+        profilers[index] = profiler.watchers.isEmpty ? nil : profiler
+        open[index]?.setObserver(profilers[index])
+        unwritten[index]?.database.observer = profilers[index]
+    }
+
+    private func tail(_ index: UInt32, _ isOn: Bool, for connection: ConnectionID) {
+        let tail = tails[index] ?? CommitTail()
+        if isOn { tail.watchers.insert(connection) } else { tail.watchers.remove(connection) }
+        tails[index] = tail.watchers.isEmpty ? nil : tail
+        open[index]?.tail = tails[index]
+    }
+
+    /// What a connection listens to.
+    package func listens(of connection: ConnectionID, in index: UInt32) -> [Database.Listen] {
+        open[index]?.listens(of: connection) ?? unwritten[index]?.database.listens(of: connection) ?? []
+    }
+
+    /// Of each database that is open.
+    package var figures: [DatabaseFigures] { opened.map(\.figures) }
+
+    package var detailedFigures: [DatabaseFigures] { opened.map(\.detailedFigures) }
+
+    /// In the order in which they got their numbers.
+    private var opened: [HostedDatabase] { open.sorted { $0.key < $1.key }.map(\.value) }
+}

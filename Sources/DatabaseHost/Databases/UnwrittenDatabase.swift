@@ -1,0 +1,46 @@
+import DatabaseScheduler
+import Delivery
+import RealtimeDatabase
+import System
+
+/// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who
+/// listens. Reading from a database that does not exist leaves nothing behind.
+final class UnwrittenDatabase {
+    let database: Database
+    private let name: String
+    private let host: DatabaseHost
+
+    init(index: UInt32, name: String, host: DatabaseHost) {
+        let epochs = Epochs(current: .init(name: .random(in: 0 ... .max), start: 0))
+        database = Database(
+            index: index, epochs: epochs, store: EmptyRowStore(), sequence: 0, listenersMax: host.limits.listenersMax,
+            queriesOfPlaceMax: host.limits.queriesOfPlaceMax)
+        database.tally = host.metrics.requests
+        self.name = name
+        self.host = host
+        takeRules()
+    }
+
+    func takeRules() {
+        database.setRules(
+            host.rules.program(for: name), explains: host.explainsDenials, now: WallClock.milliseconds)
+        release()
+    }
+
+    /// Whether a request may leave something to be kept, which needs files.
+    func mayWrite(_ request: Request, now: Int64) -> Bool { database.mayWrite(request, now: now) }
+
+    /// Works off requests none of which writes, or may at this time.
+    func run(_ requests: [Request], now: Int64) {
+        _ = database.process(requests, now: now)
+        host.denials.add(database.takeDenials(), in: name)
+        release()
+    }
+
+    private func release() {
+        // Nothing is large enough to be streamed.
+        var builder = host.makeBuilder(openStream: host.readers.makeStream)
+        for output in database.takeReady() { builder.add(output) }
+        builder.finish(host.deliver)
+    }
+}

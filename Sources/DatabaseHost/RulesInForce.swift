@@ -1,0 +1,213 @@
+import Glibc
+package import JSONTree
+import RealtimeDatabase
+package import SecurityRules
+import Synchronization
+package import System
+package import TreeStorage
+
+/// The rules and settings of all databases: those of the server's files, except for databases that were given their
+/// own, which are in the data folder as `NAME.rules` and `NAME.settings`.
+package final class RulesInForce: Sendable {
+    /// A rules file as it was read, and the sign by which a later look tells whether it is another.
+    private struct Source<Contents: Sendable>: Sendable {
+        var contents: Contents?
+        var stamp: FileStamp?
+    }
+
+    private struct State {
+        var general = Source<RulesProgram>()
+        var own: [String: RulesProgram] = [:]
+        var generalSettings = Source<DatabaseSettings>()
+        var ownSettings: [String: DatabaseSettings] = [:]
+    }
+
+    private let state: Mutex<State>
+    private let folder: DataFolder
+    /// The rules file that the server was started with.
+    package let file: String?
+    /// The settings file that the server was started with.
+    package let settingsFile: String?
+    /// Who has no rules may do everything (development), or nothing.
+    private let fallback: RulesProgram?
+
+    package enum LoadError: Error {
+        case unreadable(String)
+        case refused(file: String, RulesError)
+
+        package var message: String {
+            switch self {
+            case .unreadable(let text): text
+            case .refused(let file, let error): "\(file):\(error)"
+            }
+        }
+    }
+
+    /// Reads all there are. Throws if one of them has a mistake.
+    package init(
+        file: String?, settingsFile: String? = nil, folder: DataFolder, isDevelopment: Bool
+    ) throws(LoadError) {
+        self.file = file
+        self.settingsFile = settingsFile
+        self.folder = folder
+        fallback = isDevelopment ? nil : .closed
+        var state = State()
+        if let file { state.general = try Self.load(file) }
+        if let settingsFile { state.generalSettings = try Self.loadSettings(settingsFile) }
+        for name in folder.databasesWithRules {
+            state.own[name] = try Self.load(folder.rulesPath(of: name)).contents
+        }
+        for name in folder.databasesWithSettings {
+            state.ownSettings[name] = try Self.settings(folder.settingsPath(of: name))
+        }
+        self.state = Mutex(state)
+    }
+
+    /// What decides about a database, with its settings; nil when everything is allowed and nothing is set.
+    package func program(for database: String) -> RulesProgram? {
+        let (rules, settings) = state.withLock {
+            ($0.own[database] ?? $0.general.contents, $0.ownSettings[database] ?? $0.generalSettings.contents)
+        }
+        guard let settings, !settings.isEmpty else { return rules ?? fallback }
+        return (rules ?? fallback ?? .open).with(settings)
+    }
+
+    /// Whether there are files that may change.
+    package var hasFiles: Bool { file != nil || settingsFile != nil }
+
+    /// Whether a database has rules of its own.
+    package func hasOwn(_ database: String) -> Bool { state.withLock { $0.own[database] != nil } }
+
+    /// Names of the databases that have rules of their own.
+    package var databasesWithOwn: [String] { state.withLock { $0.own.keys.sorted() } }
+
+    /// The files with rules that let everybody read or write everything.
+    package var openRules: [String] {
+        let (general, own) = state.withLock { ($0.general.contents, $0.own) }
+        var files: [String] = []
+        if let general, general.isOpen, let file { files.append(file) }
+        for (name, program) in own.sorted(by: { $0.key < $1.key }) where program.isOpen {
+            files.append(folder.rulesPath(of: name))
+        }
+        return files
+    }
+
+    /// The rules file of a database as it was given, or as plain JSON.
+    package func text(of database: String, isStrict: Bool) -> [UInt8] {
+        guard let program = program(for: database) else {
+            return Array(#"{"rules":{".read":true,".write":true}}"#.utf8)
+        }
+        return isStrict ? program.strictFile : program.file
+    }
+
+    /// Gives a database rules of its own, for good.
+    package func set(_ program: RulesProgram, for database: String) throws(PrivateFile.Failure) {
+        try PrivateFile.replace(folder.rulesPath(of: database), with: program.file)
+        state.withLock { $0.own[database] = program }
+    }
+
+    /// The settings file of a database as it was given.
+    package func settingsText(of database: String) -> [UInt8] {
+        let settings = state.withLock { $0.ownSettings[database] ?? $0.generalSettings.contents }
+        return settings.map(\.file) ?? Array(#"{"settings":{}}"#.utf8)
+    }
+
+    /// Gives a database settings of its own, for good.
+    package func set(_ settings: DatabaseSettings, for database: String) throws(PrivateFile.Failure) {
+        try PrivateFile.replace(folder.settingsPath(of: database), with: settings.file)
+        state.withLock { $0.ownSettings[database] = settings }
+    }
+
+    /// What a look at the files has found: the rules if they are others, and whether the settings are.
+    package struct Changes {
+        package var program: RulesProgram?
+        package var hasSettings = false
+    }
+
+    /// Looks whether the rules file or the settings file is another one by now, and takes up both in one step. Answers
+    /// nil if neither is; throws when one of them has a mistake, in which case all stays as it is.
+    package func reload() throws(LoadError) -> Changes? {
+        let (oldRules, oldSettings) = state.withLock { ($0.general.stamp, $0.generalSettings.stamp) }
+        let rulesStamp = file.flatMap { FileStamp($0) }
+        let settingsStamp = settingsFile.flatMap { FileStamp($0) }
+        let hasRules = rulesStamp != nil && rulesStamp != oldRules
+        let hasSettings = settingsStamp != nil && settingsStamp != oldSettings
+        guard hasRules || hasSettings else { return nil }
+        do throws(LoadError) {
+            // A change of one of them may be the remedy of a mistake that was in both.
+            let rules = try file.map { (file) throws(LoadError) in try Self.load(file) }
+            let settings = try settingsFile.map { (file) throws(LoadError) in try Self.loadSettings(file) }
+            state.withLock { state in
+                if let rules { state.general = rules }
+                if let settings { state.generalSettings = settings }
+            }
+            return Changes(program: hasRules ? rules?.contents : nil, hasSettings: hasSettings)
+        } catch {
+            state.withLock { state in
+                if hasRules { state.general.stamp = rulesStamp }
+                if hasSettings { state.generalSettings.stamp = settingsStamp }
+            }
+            throw error
+        }
+    }
+
+    /// A rules file, as it is now.
+    package static func read(_ file: String) throws(LoadError) -> RulesProgram {
+        // A file that was read has a program.
+        try load(file).contents ?? .closed
+    }
+
+    /// A settings file, as it is now.
+    package static func settings(_ file: String) throws(LoadError) -> DatabaseSettings {
+        try loadSettings(file).contents ?? DatabaseSettings()
+    }
+
+    private static func load(_ file: String) throws(LoadError) -> Source<RulesProgram> {
+        try load(file, "rules") { (text) throws(RulesError) in try RulesProgram(parsing: text) }
+    }
+
+    private static func loadSettings(_ file: String) throws(LoadError) -> Source<DatabaseSettings> {
+        try load(file, "settings") { (text) throws(RulesError) in try DatabaseSettings(parsing: text) }
+    }
+
+    private static func load<Contents>(
+        _ file: String, _ kind: String, _ parse: ([UInt8]) throws(RulesError) -> Contents
+    ) throws(LoadError) -> Source<Contents> {
+        let stamp = FileStamp(file)
+        guard let text = FileBytes.read(file) else {
+            throw .unreadable("cannot read the \(kind) file \(file): \(String(cString: strerror(errno)))")
+        }
+        do throws(RulesError) {
+            return Source(contents: try parse(text), stamp: stamp)
+        } catch {
+            throw .refused(file: file, error)
+        }
+    }
+}
+
+extension RulesProgram {
+    /// Denies everything to everybody but administrators.
+    package static let closed: RulesProgram = {
+        guard let program = try? RulesProgram(parsing: Array(#"{"rules":{}}"#.utf8)) else {
+            preconditionFailure("no rules are no rules file")
+        }
+        return program
+    }()
+}
+
+extension RulesProgram {
+    /// Whether somebody who is not signed in may read or write everything.
+    package var isOpen: Bool { letsNobody(read: .root) || letsNobody(write: CanonicalJSON(bool: true), at: .root) }
+
+    package func letsNobody(read path: Path) -> Bool { letsNobody(.read(path, nil)) }
+
+    package func letsNobody(write value: CanonicalJSON, at path: Path) -> Bool {
+        letsNobody(.write([Assignment(target: WriteTarget(path: path), value: value)]))
+    }
+
+    /// Whether an empty database lets somebody who is not signed in do that.
+    private func letsNobody(_ operation: RuleOperation) -> Bool {
+        let nobody = RuleContext(auth: nil, now: 0)
+        return (try? RulesJudge(self).decide(operation, nobody, in: MemoryTree(.null)))?.isAllowed ?? false
+    }
+}

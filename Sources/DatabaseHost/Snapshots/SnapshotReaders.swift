@@ -1,0 +1,153 @@
+package import Delivery
+import RealtimeDatabase
+import Synchronization
+import System
+import TreeStorage
+import StorageErrors
+
+/// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads
+/// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused. Threads
+/// and snapshots are shared out among clients, snapshots among users as well, and clients take turns (``Shares``).
+package final class SnapshotReaders: Sendable {
+    private struct State {
+        var running: Shares<UInt64>
+        var waiting = FairQueue<UInt64, SnapshotJob>()
+    }
+
+    private let limits: SnapshotLimits
+    private let opened: OpenSnapshots
+    private let state: Mutex<State>
+    private let send: @Sendable (SnapshotStream, SnapshotStream.Piece) -> Void
+
+    /// - parameter send: hands a piece to the loop of the connection; called on the reading thread.
+    package init(_ limits: SnapshotLimits, send: @escaping @Sendable (SnapshotStream, SnapshotStream.Piece) -> Void) {
+        self.limits = limits
+        self.send = { stream, piece in
+            stream.count(piece)
+            send(stream, piece)
+        }
+        opened = OpenSnapshots(of: limits.openMax)
+        state = Mutex(State(running: Shares(of: limits.threadsMax)))
+    }
+
+    func makeStream(_ read: SnapshotRead) -> SnapshotStream { SnapshotStream(read, limits) }
+
+    /// Takes a snapshot of the file as it is now and streams from it.
+    func start(_ stream: SnapshotStream, on tree: TreeFile) {
+        do throws(StorageError) {
+            let place = try opened.place(for: stream.read)
+            let job = SnapshotJob(stream: stream, snapshot: try tree.makeSnapshot(), place: place)
+            stream.whenBegun { self.start(job) }
+        } catch {
+            fail(stream, error)
+        }
+    }
+
+    func fail(_ stream: SnapshotStream, _ error: StorageError) { send(stream, .failed(error)) }
+
+    private func start(_ job: SnapshotJob) {
+        state.withLock { $0.waiting.append(job, for: job.client) }
+        job.stream.whenCancelled { [weak self] in self?.dropCancelled() }
+        startWaiting()
+    }
+
+    /// Starts the jobs that a thread is free for.
+    private func startWaiting() {
+        while let job = takeNext() {
+            do throws(SystemError) {
+                _ = try NamedThread(name: "snapshot", priority: .background) {
+                    self.run(job)
+                    self.end(job.client)
+                    self.startWaiting()
+                }
+            } catch {
+                end(job.client)
+                fail(job.stream, .inputOutput("\(error)"))
+            }
+        }
+    }
+
+    /// Closes the snapshots of those that wait for a thread and are not wanted any more.
+    private func dropCancelled() {
+        let dropped = state.withLock { $0.waiting.removeAll { $0.stream.isCancelled } }
+        _ = consume dropped
+    }
+
+    private func takeNext() -> SnapshotJob? {
+        state.withLock { state in
+            guard let (client, job) = state.waiting.takeFirst(where: { state.running.mayTake($0) }) else { return nil }
+            state.running.take(client)
+            return job
+        }
+    }
+
+    private func end(_ client: UInt64) { state.withLock { $0.running.give(client) } }
+
+    private var slowness: String {
+        "a large read was given up: the client took less than \(limits.rateMin) bytes per second of it"
+    }
+
+    private func run(_ job: SnapshotJob) {
+        do throws(StorageError) {
+            let isSent = try job.run { send(job.stream, $0) }
+            // Whoever waits for the rest must know; a connection that is gone does not.
+            if !isSent, !job.stream.isCancelled { fail(job.stream, .overloaded(slowness)) }
+        } catch {
+            send(job.stream, .failed(error))
+        }
+    }
+}
+
+extension SnapshotJob {
+    fileprivate var client: UInt64 { stream.read.client }
+}
+
+/// Counts the snapshots that are open.
+final class OpenSnapshots: Sendable {
+    private struct State {
+        var clients: Shares<UInt64>
+        var users: Shares<[UInt8]>
+    }
+
+    private let countMax: Int
+    private let state: Mutex<State>
+
+    init(of countMax: Int) {
+        self.countMax = countMax
+        state = Mutex(State(clients: Shares(of: countMax), users: Shares(of: countMax)))
+    }
+
+    /// Counts one more until it is let go.
+    func place(for read: SnapshotRead) throws(StorageError) -> Place {
+        let refusal = state.withLock { state -> String? in
+            if state.clients.isFull { return "\(countMax) large reads are under way, as many as may be" }
+            let mayTake = state.clients.mayTake(read.client) && (read.uid.isEmpty || state.users.mayTake(read.uid))
+            guard mayTake else { return "this client has as many large reads under way as it may have" }
+            state.clients.take(read.client)
+            if !read.uid.isEmpty { state.users.take(read.uid) }
+            return nil
+        }
+        if let refusal { throw .overloaded("\(refusal): try again later") }
+        return Place(in: self, read)
+    }
+
+    private func leave(_ client: UInt64, _ uid: [UInt8]) {
+        state.withLock { state in
+            state.clients.give(client)
+            if !uid.isEmpty { state.users.give(uid) }
+        }
+    }
+
+    final class Place: Sendable {
+        private let snapshots: OpenSnapshots
+        private let client: UInt64
+        private let uid: [UInt8]
+
+        fileprivate init(in snapshots: OpenSnapshots, _ read: SnapshotRead) {
+            self.snapshots = snapshots
+            (client, uid) = (read.client, read.uid)
+        }
+
+        deinit { snapshots.leave(client, uid) }
+    }
+}

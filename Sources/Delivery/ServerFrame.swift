@@ -1,0 +1,23 @@
+package import WebSocketCodec
+
+/// A frame that this server made: whole and not masked.
+package struct ServerFrame {
+    package let opcode: Opcode
+    package let payload: UnsafeRawBufferPointer
+    package let whole: UnsafeRawBufferPointer
+
+    /// Nil at the end of the bytes.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 2, let opcode = Opcode(rawValue: bytes[0] & 0x0F) else { return nil }
+        self.opcode = opcode
+        var start = 2
+        var count = Int(bytes[1])
+        if count >= 126 {
+            let width = count == 126 ? 2 : 8
+            start += width
+            count = bytes[2..<2 + width].reduce(0) { $0 << 8 | Int($1) }
+        }
+        payload = UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+        whole = UnsafeRawBufferPointer(rebasing: bytes[..<(start + count)])
+    }
+}
