@@ -99,7 +99,7 @@ private final class FormState {
     init(_ fields: [Field]) {
         self.fields = fields
         texts = fields.map { TextField($0.text) }
-        // What is known already, such as a user's name, is not asked for first.
+        // Fields that are filled in already, such as the user's name, come later.
         focus = fields.firstIndex { $0.text.isEmpty || $0.kind == .date } ?? 0
     }
 

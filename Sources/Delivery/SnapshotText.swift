@@ -12,7 +12,7 @@ package struct SnapshotText: Hashable, Sendable {
 
     package var content: Content
     package var isPretty = false
-    /// What stands before and behind the text.
+    /// The bytes before and after the text.
     package var head: [UInt8] = []
     package var tail: [UInt8] = []
     /// Whether the hash of the value is wanted, too (``NodeHash``). Costs one more pass over the rows.

@@ -1,6 +1,6 @@
 import Bytes
 
-/// Undoes percent-encoding (RFC 3986 2.1) in a part of a query or path. A `%` without two hexadecimal digits behind it
+/// Undoes percent-encoding (RFC 3986 2.1) in a part of a query or path. A `%` without two hexadecimal digits after it
 /// stands for itself: clients send such values (rest.md 1), and what reads the value decides.
 struct PercentDecoder {
     private let bytes: UnsafeRawBufferPointer

@@ -5,7 +5,7 @@ public struct Request: Sendable {
     private let head: RequestHead
     /// What the words in braces of the route stand for.
     var parameters: [String: String] = [:]
-    /// The body as it came; empty if there is none.
+    /// The body as it came; empty for a request without one.
     public let body: [UInt8]
 
     package init(_ head: RequestHead, body: [UInt8]) { (self.head, self.body) = (head, body) }
@@ -23,7 +23,7 @@ public struct Request: Sendable {
     /// have the word.
     public func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
-    /// The value of a parameter of the query, decoded; nil if there is none, or if it is not UTF-8.
+    /// The value of a parameter of the query, decoded; nil if it is absent or not UTF-8.
     public func query(_ name: String) -> String? {
         head.query.first { $0.name.elementsEqual(name.utf8) }.flatMap { String(validating: $0.value, as: UTF8.self) }
     }

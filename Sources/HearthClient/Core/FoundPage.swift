@@ -47,7 +47,7 @@ package struct FoundPage: Sendable {
 
     private init() {}
 
-    /// An object of the children, which has no order of its own; null if there are none.
+    /// The children as an object, without their order; null for an empty page.
     var object: CanonicalJSON {
         CanonicalJSON.null.setting(
             children.map { CanonicalJSON.Edit(path: Path.root.appending($0.key), value: $0.value) })
