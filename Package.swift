@@ -1,6 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The module in a folder. Names of modules are unique among all packages of a program, so each begins with `Hearth`, or
+/// `CHearth` if it is in C. Folders, and the lists in this file, go without that.
+func module(_ folder: String) -> String {
+    if folder.hasPrefix("Hearth") || folder == "hearth" { return folder }
+    return cFolders.contains(folder) ? "CHearth\(folder.dropFirst())" : "Hearth\(folder)"
+}
+
+let cFolders: Set = [
+    "CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit", "CFaults",
+]
+
 /// One room of the house. A room may use only rooms that stand above it in `rooms`, so the import direction is
 /// checked when the manifest is read.
 struct Room {
@@ -114,9 +125,8 @@ func programName(_ example: String) -> String {
     "hearth" + example.map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
 }
 
-let cRooms: Set = ["CLinux", "CConsole", "CBench", "CSQLite", "COpenSSL", "CZlib", "CCrypt", "CLibedit"]
 for (index, room) in rooms.enumerated() {
-    let above = Set(rooms[..<index].map(\.name)).union(cRooms)
+    let above = Set(rooms[..<index].map(\.name)).union(cFolders)
     precondition(above.isSuperset(of: room.uses), "\(room.name) imports a room that stands below it")
 }
 
@@ -128,19 +138,19 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func dependencies(_ names: [String]) -> [Target.Dependency] { names.map { .init(stringLiteral: $0) } }
+func dependencies(_ folders: [String]) -> [Target.Dependency] { folders.map { .init(stringLiteral: module($0)) } }
 
 let exampleTargets: [Target] =
     examples.map { name in
         .executableTarget(
-            name: name, dependencies: ["HearthClient", "ExampleKit"], path: "Examples/\(name)",
+            name: module(name), dependencies: dependencies(["HearthClient", "ExampleKit"]), path: "Examples/\(name)",
             exclude: ["README.md", "demo"] + (seedingExamples.contains(name) ? [] : ["seed.json"]),
             resources: seedingExamples.contains(name) ? [.embedInCode("seed.json")] : [],
             packageAccess: false, swiftSettings: settings)
     } + [
         .target(
-            name: "ExampleKit", dependencies: ["HearthClient"], path: "Examples/ExampleKit", packageAccess: false,
-            swiftSettings: settings),
+            name: module("ExampleKit"), dependencies: ["HearthClient"], path: "Examples/ExampleKit",
+            packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "ExampleTests",
             dependencies: dependencies(
@@ -158,12 +168,12 @@ let exampleTargets: [Target] =
 let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(
-        name: "ThreadsService",
-        dependencies: ["HearthClient", "HearthAdmin", "HearthHTTP", "JSONWebTokens", "ExampleKit"],
+        name: module("ThreadsService"),
+        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "JSONWebTokens", "ExampleKit"]),
         path: "Examples/Threads/Service",
         swiftSettings: settings),
     .executableTarget(
-        name: "Threads", dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
+        name: module("Threads"), dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
         swiftSettings: settings),
 ]
 
@@ -173,7 +183,7 @@ let smallExamples = [
 ]
 let smallTargets: [Target] = smallExamples.map { name, uses in
     .executableTarget(
-        name: name, dependencies: dependencies(uses), path: "Examples/\(name)", exclude: ["README.md"],
+        name: module(name), dependencies: dependencies(uses), path: "Examples/\(name)", exclude: ["README.md"],
         packageAccess: false, swiftSettings: settings)
 }
 
@@ -181,10 +191,11 @@ let smallTargets: [Target] = smallExamples.map { name, uses in
 /// rooms.
 let weatherTargets: [Target] = [
     .executableTarget(
-        name: "AccountsWeather", dependencies: ["HearthClient", "ExampleKit", "COpenSSL"],
+        name: module("AccountsWeather"), dependencies: dependencies(["HearthClient", "ExampleKit", "COpenSSL"]),
         path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
     .executableTarget(
-        name: "WeatherFeeder", dependencies: ["HearthClient", "HTTPCodec", "EventLoop", "ExampleKit"],
+        name: module("WeatherFeeder"),
+        dependencies: dependencies(["HearthClient", "HTTPCodec", "EventLoop", "ExampleKit"]),
         path: "Examples/AccountsWeather/Feeder", swiftSettings: settings),
 ]
 
@@ -197,44 +208,49 @@ let package = Package(
         .library(name: "HearthTesting", targets: ["HearthTesting"]),
         .library(name: "HearthFuzzing", targets: ["HearthFuzzing"]),
         .executable(name: "hearth", targets: ["hearth"]),
-        .executable(name: "hearth-threads-service", targets: ["ThreadsService"]),
-        .executable(name: "hearth-threads", targets: ["Threads"]),
-        .executable(name: "hearth-accounts-weather", targets: ["AccountsWeather"]),
-        .executable(name: "hearth-weather-feeder", targets: ["WeatherFeeder"]),
-    ] + (examples + smallExamples.map(\.0)).map { .executable(name: programName($0), targets: [$0]) },
+        .executable(name: "hearth-threads-service", targets: [module("ThreadsService")]),
+        .executable(name: "hearth-threads", targets: [module("Threads")]),
+        .executable(name: "hearth-accounts-weather", targets: [module("AccountsWeather")]),
+        .executable(name: "hearth-weather-feeder", targets: [module("WeatherFeeder")]),
+    ] + (examples + smallExamples.map(\.0)).map { .executable(name: programName($0), targets: [module($0)]) },
     targets: [
-        .target(name: "CLinux", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: module("CLinux"), path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
-            name: "CBench", cSettings: [.define("_GNU_SOURCE")], linkerSettings: [.linkedLibrary("sqlite3")]),
+            name: module("CBench"), path: "Sources/CBench", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         // The console's files in the program: a C compiler takes them in at no cost.
-        .target(name: "CConsole", exclude: ["assets"]),
-        .systemLibrary(name: "CSQLite"),
-        .systemLibrary(name: "COpenSSL"),
-        .systemLibrary(name: "CZlib"),
-        .systemLibrary(name: "CCrypt"),
-        .systemLibrary(name: "CLibedit"),
-        .target(name: "CFaults", path: "Tests/CFaults", cSettings: [.define("_GNU_SOURCE")]),
+        .target(name: module("CConsole"), path: "Sources/CConsole", exclude: ["assets"]),
+        .systemLibrary(name: module("CSQLite"), path: "Sources/CSQLite"),
+        .systemLibrary(name: module("COpenSSL"), path: "Sources/COpenSSL"),
+        .systemLibrary(name: module("CZlib"), path: "Sources/CZlib"),
+        .systemLibrary(name: module("CCrypt"), path: "Sources/CCrypt"),
+        .systemLibrary(name: module("CLibedit"), path: "Sources/CLibedit"),
+        .target(name: module("CFaults"), path: "Tests/CFaults", cSettings: [.define("_GNU_SOURCE")]),
         // Checks the texts of the repository, and so needs none of its modules.
         .testTarget(name: "TidyTests", swiftSettings: settings),
         .target(
-            name: "TestSupport",
-            dependencies: [
+            name: module("TestSupport"),
+            dependencies: dependencies([
                 "HTTPCodec", "System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
-            ],
+            ]),
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
-            dependencies: [
+            dependencies: dependencies([
                 "System", "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost",
                 "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
-            ],
+            ]),
             swiftSettings: settings),
     ]
         + smallTargets + exampleTargets + threadsTargets + weatherTargets
-        + rooms.map { .target(name: $0.name, dependencies: dependencies($0.uses), swiftSettings: settings) }
+        + rooms.map {
+            .target(
+                name: module($0.name), dependencies: dependencies($0.uses), path: "Sources/\($0.name)",
+                swiftSettings: settings)
+        }
         + rooms.compactMap { room in
             room.testsUse.map { extra in
                 .testTarget(

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// Notebooks and their notes: what the command line can do, and where the screen begins.

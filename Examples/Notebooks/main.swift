@@ -1,3 +1,3 @@
-import ExampleKit
+import HearthExampleKit
 
 await notebookProgram.run()

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// Places to study, and who is where: what the command line can do, and where the screen begins.

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// A list of things to do: what the command line can do, and where the screen begins.

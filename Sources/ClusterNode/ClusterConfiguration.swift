@@ -1,5 +1,5 @@
-package import EtcdGateway
-package import EventLoop
+package import HearthEtcdGateway
+package import HearthEventLoop
 
 /// How a server takes part in a cluster.
 package struct ClusterConfiguration: Sendable {

@@ -1,14 +1,14 @@
-import EtcdGateway
-import EtcdMessages
-import EventLoop
-import JSONWebTokens
-package import RealtimeDatabase
-import ReplicatedLog
-package import StorageErrors
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthJSONWebTokens
+package import HearthRealtimeDatabase
+import HearthReplicatedLog
+package import HearthStorageErrors
 import Synchronization
-package import DatabaseScheduler
-package import System
-package import TreeStorage
+package import HearthDatabaseScheduler
+package import HearthSystem
+package import HearthTreeStorage
 
 /// This process as a node of a cluster: its lease in etcd, its name, and the logs of its databases.
 package final class ClusterNode: Sendable {

@@ -1,6 +1,6 @@
-package import EtcdGateway
-package import EtcdMessages
-import ReplicatedLog
+package import HearthEtcdGateway
+package import HearthEtcdMessages
+import HearthReplicatedLog
 
 /// The members, nodes and databases of a cluster as etcd has them, for operators. Asks no node.
 package struct ClusterOverview: Sendable {

@@ -1,11 +1,11 @@
-import DatabaseScheduler
-import EtcdGateway
-import EtcdMessages
-import RealtimeDatabase
-import ReplicatedLog
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthRealtimeDatabase
+import HearthReplicatedLog
+import HearthStorageErrors
 import Synchronization
-import System
+import HearthSystem
 
 /// Carries out what ``ReplicatedLog`` decides for one database: a thread that decides, one that calls etcd, and
 /// one that watches it.

@@ -1,8 +1,8 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthStorageErrors
 import Synchronization
-import System
+import HearthSystem
 
 /// What the keeper of a log and the thread that commits to it tell each other.
 final class LogProgress: Sendable {

@@ -1,8 +1,8 @@
-import EtcdGateway
-import EtcdMessages
-import ReplicatedLog
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthReplicatedLog
 import Synchronization
-import System
+import HearthSystem
 
 /// The thread that watches the log of one database in etcd.
 final class LogWatcher: Sendable {

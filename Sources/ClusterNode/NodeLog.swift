@@ -1,8 +1,8 @@
-package import DatabaseScheduler
-package import RealtimeDatabase
-import ReplicatedLog
-package import StorageErrors
-import TreeStorage
+package import HearthDatabaseScheduler
+package import HearthRealtimeDatabase
+import HearthReplicatedLog
+package import HearthStorageErrors
+import HearthTreeStorage
 
 /// The commit log of a database that several nodes share: etcd orders the records, and each node keeps them in a
 /// file of its own (``LogFile``).

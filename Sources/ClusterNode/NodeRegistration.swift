@@ -1,7 +1,7 @@
-import EtcdGateway
-import EtcdMessages
-import ReplicatedLog
-import System
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthReplicatedLog
+import HearthSystem
 
 /// The lease of a node, the name that it holds with it, and the other nodes that run. Used by one thread, which
 /// waits for etcd.

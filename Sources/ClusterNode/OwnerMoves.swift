@@ -1,7 +1,7 @@
-package import EtcdGateway
-import EtcdMessages
-import ReplicatedLog
-import System
+package import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthReplicatedLog
+import HearthSystem
 
 /// Has other nodes take the writes of databases, for operators. Asks the owners through etcd, and waits for them.
 package final class OwnerMoves {

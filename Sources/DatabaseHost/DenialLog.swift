@@ -1,7 +1,7 @@
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-package import ServerLog
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+package import HearthServerLog
 import Synchronization
 
 /// The last requests that rules have denied, for administrators.

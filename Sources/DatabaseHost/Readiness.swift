@@ -1,7 +1,7 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 import Synchronization
-package import StorageErrors
-package import System
+package import HearthStorageErrors
+package import HearthSystem
 
 /// Whether the server takes all requests at the moment, for load balancers and monitors. Any thread.
 package final class Readiness: Sendable {

@@ -1,10 +1,10 @@
 import Glibc
-package import JSONTree
-import RealtimeDatabase
-package import SecurityRules
+package import HearthJSONTree
+import HearthRealtimeDatabase
+package import HearthSecurityRules
 import Synchronization
-package import System
-package import TreeStorage
+package import HearthSystem
+package import HearthTreeStorage
 
 /// The rules and settings of all databases: those of the server's files, except for databases that were given their
 /// own, which are in the data folder as `NAME.rules` and `NAME.settings`.

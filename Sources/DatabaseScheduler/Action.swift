@@ -1,5 +1,5 @@
-package import RealtimeDatabase
-package import StorageErrors
+package import HearthRealtimeDatabase
+package import HearthStorageErrors
 
 /// What a database wants done. Actions must be begun in the order in which they are given; those that have an answer
 /// get it as an ``Event``, any time later.

@@ -1,6 +1,6 @@
-import Bytes
-package import JSONTree
-package import RealtimeDatabase
+import HearthBytes
+package import HearthJSONTree
+package import HearthRealtimeDatabase
 
 /// All requests that cannot be processed yet.
 ///

@@ -1,4 +1,4 @@
-package import RealtimeDatabase
+package import HearthRealtimeDatabase
 
 /// Work for a thread that writes commit logs, which carries it out in order.
 package enum CommitJob: Sendable {

@@ -1,5 +1,5 @@
-package import RealtimeDatabase
-package import StorageErrors
+package import HearthRealtimeDatabase
+package import HearthStorageErrors
 
 /// Where the records of a database become durable, in one order. The committer's thread uses it, and calls may block.
 ///

@@ -1,6 +1,6 @@
-import Bytes
-import RealtimeDatabase
-import StorageErrors
+import HearthBytes
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// A log that several nodes append to: its records are applied in the order in which they arrive.
 extension DatabaseScheduler {

@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 
 /// Writes that other nodes make for clients of this one.
 extension DatabaseScheduler {

@@ -1,5 +1,5 @@
-import RealtimeDatabase
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// What the commit log reports, and the way back from its failures.
 extension DatabaseScheduler {

@@ -1,6 +1,6 @@
-import Bytes
-import RealtimeDatabase
-import StorageErrors
+import HearthBytes
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// When requests are processed: at once, in turns, and what is done in steps in between.
 extension DatabaseScheduler {

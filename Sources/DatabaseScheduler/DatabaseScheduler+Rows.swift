@@ -1,5 +1,5 @@
-import RealtimeDatabase
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// Changed rows on their way to the store.
 extension DatabaseScheduler {

@@ -1,6 +1,6 @@
-import Bytes
-package import RealtimeDatabase
-import StorageErrors
+import HearthBytes
+package import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// Decides when the requests of one database are processed, committed, applied, answered, refused and resumed.
 ///

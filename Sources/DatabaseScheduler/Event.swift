@@ -1,6 +1,6 @@
-package import RealtimeDatabase
-package import SecurityRules
-package import StorageErrors
+package import HearthRealtimeDatabase
+package import HearthSecurityRules
+package import HearthStorageErrors
 
 /// What happens to a database.
 package enum Event: Sendable {

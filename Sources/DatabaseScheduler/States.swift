@@ -1,5 +1,5 @@
-package import RealtimeDatabase
-import StorageErrors
+package import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// The way back from a commit that failed, or from memory that is half changed.
 enum Recovery {

@@ -1,5 +1,5 @@
-package import JSONTree
-package import RealtimeDatabase
+package import HearthJSONTree
+package import HearthRealtimeDatabase
 
 /// A large text on its way to the log, part by part: other records can be committed after each part.
 package struct TextParts: Sendable {

@@ -1,6 +1,6 @@
-import Bytes
-import JSONTree
-import RealtimeDatabase
+import HearthBytes
+import HearthJSONTree
+import HearthRealtimeDatabase
 
 /// How much of a thread's time clients have had while others waited. Whoever had the least is next, so a client that
 /// asks for little hardly notices others that ask for much.

@@ -1,9 +1,9 @@
-package import EventLoop
-import JSONTree
-package import RealtimeDatabase
-import SecurityRules
-import WebSocketCodec
-import WireProtocol
+package import HearthEventLoop
+import HearthJSONTree
+package import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops
 /// share.

@@ -1,6 +1,6 @@
-import JSONTree
-import WebSocketCodec
-import WireProtocol
+import HearthJSONTree
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// An array of frames and events, in which a large value is encoded once, however many messages contain it.
 ///

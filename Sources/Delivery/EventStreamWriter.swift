@@ -1,6 +1,6 @@
-import HTTPCodec
-package import JSONTree
-package import RealtimeDatabase
+import HearthHTTPCodec
+package import HearthJSONTree
+package import HearthRealtimeDatabase
 
 /// The events of a stream (rest.md 4). Values are shown as a read shows them without `format=export`, so
 /// priorities are no news.

@@ -1,5 +1,5 @@
-import JSONWebTokens
-package import SecurityRules
+import HearthJSONWebTokens
+package import HearthSecurityRules
 
 extension Explanation {
     /// What clients are told.

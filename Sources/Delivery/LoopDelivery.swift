@@ -1,6 +1,6 @@
-package import EventLoop
-import JSONTree
-package import RealtimeDatabase
+package import HearthEventLoop
+import HearthJSONTree
+package import HearthRealtimeDatabase
 
 /// What one event loop must send, in order: everything that databases had to say in one turn, encoded once.
 package struct LoopDelivery: Sendable {

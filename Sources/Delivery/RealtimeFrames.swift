@@ -1,5 +1,5 @@
-import WebSocketCodec
-import WireProtocol
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// Puts a message of the realtime protocol into a server's WebSocket frames.
 package enum RealtimeFrames {

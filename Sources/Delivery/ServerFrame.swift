@@ -1,4 +1,4 @@
-package import WebSocketCodec
+package import HearthWebSocketCodec
 
 /// A frame that this server made: whole and not masked.
 package struct ServerFrame {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Children in key order: those behind a key, or all, and so many of them at most.
 package struct ShallowRange: Hashable, Sendable {

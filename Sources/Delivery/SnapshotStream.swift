@@ -1,7 +1,7 @@
-package import RealtimeDatabase
+package import HearthRealtimeDatabase
 import Synchronization
-package import StorageErrors
-import System
+package import HearthStorageErrors
+import HearthSystem
 
 /// A large read on its way to one connection, shared by the thread that reads and the loop that sends.
 ///

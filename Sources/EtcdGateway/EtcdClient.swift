@@ -1,6 +1,6 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 import Glibc
-import System
+import HearthSystem
 
 /// Calls etcd for one thread, which waits for the replies. Keeps one connection, and goes on to another member when
 /// one fails.

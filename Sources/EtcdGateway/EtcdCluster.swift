@@ -1,7 +1,7 @@
-import EtcdMessages
-package import EventLoop
+import HearthEtcdMessages
+package import HearthEventLoop
 import Synchronization
-import System
+import HearthSystem
 
 /// The members of one etcd cluster, and how they are reached. Any thread; each thread that calls has an
 /// ``EtcdClient``.

@@ -1,7 +1,7 @@
-import EtcdMessages
-import EventLoop
-import HTTPCodec
-import System
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthSystem
 
 /// One HTTP/1.1 connection to a member, for a thread that waits: one request after the other.
 final class EtcdConnection {

@@ -1,5 +1,5 @@
-package import EtcdMessages
-package import System
+package import HearthEtcdMessages
+package import HearthSystem
 
 /// A watch that is open, on a connection of its own. For one thread; closed when it is released.
 package final class EtcdWatchStream {

@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// Decides what follows a failed attempt of a call: another member, a pause, or the end.
 ///

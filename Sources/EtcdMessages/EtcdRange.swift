@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Reads keys in bytewise order.
 package struct EtcdRange: EtcdCall, Hashable {

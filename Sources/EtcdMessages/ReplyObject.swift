@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// Reads the members of an object in a reply. etcd leaves out zero, false and empty values, and writes numbers of 64
 /// bits as strings.

@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// Writes the JSON text of a request. Numbers of 64 bits are written as strings, as etcd does.
 struct RequestBody {

@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 extension EventLoop {
     /// Makes a stream of a connected, non-blocking socket, which from now on belongs to the loop. Only on the loop's

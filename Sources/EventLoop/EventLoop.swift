@@ -1,7 +1,7 @@
-import CLinux
+import CHearthLinux
 import Glibc
 import Synchronization
-package import System
+package import HearthSystem
 
 /// One thread that waits for sockets, timers and work posted by other threads, and runs what they call for.
 ///

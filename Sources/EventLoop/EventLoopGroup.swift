@@ -1,5 +1,5 @@
-import CLinux
-package import System
+import CHearthLinux
+package import HearthSystem
 
 /// Several loops, started and ended together. A connection stays with the loop it was given to.
 package final class EventLoopGroup: Sendable {

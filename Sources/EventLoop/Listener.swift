@@ -1,7 +1,7 @@
-import CLinux
+import CHearthLinux
 import Glibc
 import Synchronization
-package import System
+package import HearthSystem
 
 /// A listening socket. One loop accepts and hands the connections to all loops of a group in turn.
 package final class Listener: @unchecked Sendable, Pollable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 import Glibc
 
 /// What is wrong with a file that should hold a certificate or a key, in words that need no knowledge of OpenSSL.

@@ -1,5 +1,5 @@
-import CLinux
-import System
+import CHearthLinux
+import HearthSystem
 
 /// What the system says about a descriptor.
 struct Readiness: OptionSet {

@@ -1,6 +1,6 @@
-import CLinux
+import CHearthLinux
 import Glibc
-package import System
+package import HearthSystem
 
 /// What the process does about signals.
 package enum Signals {

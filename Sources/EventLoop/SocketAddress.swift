@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// An IPv4 or IPv6 address with a port.

@@ -1,6 +1,6 @@
-import CLinux
+import CHearthLinux
 import Glibc
-import System
+import HearthSystem
 
 extension Stream {
     /// Closes gracefully: what is staged is sent, the peer is told of the end and given time to end too, all within

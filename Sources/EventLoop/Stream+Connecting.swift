@@ -1,6 +1,6 @@
-import CLinux
+import CHearthLinux
 import Glibc
-import System
+import HearthSystem
 
 /// What an outgoing connection needs until it is made.
 final class ConnectAttempt {

@@ -1,6 +1,6 @@
-import CLinux
+import CHearthLinux
 import Glibc
-import System
+import HearthSystem
 
 extension Stream: Pollable {
     func ready(_ readiness: Readiness) {

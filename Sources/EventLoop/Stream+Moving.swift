@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 extension Stream {
     /// What is left of a connection between two loops.

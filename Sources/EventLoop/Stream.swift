@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// One TCP connection, plain or TLS, owned by its loop. Everything here is for the loop's thread.

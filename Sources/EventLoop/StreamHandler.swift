@@ -1,4 +1,4 @@
-package import System
+package import HearthSystem
 
 /// What a connection does with its bytes. All calls come from the loop's thread, one at a time. Each of them may call
 /// anything on any stream of the loop, `abort` of its own included: no method of a stream calls a handler before it

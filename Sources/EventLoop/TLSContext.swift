@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 import Glibc
 import Synchronization
 

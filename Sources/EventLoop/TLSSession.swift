@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 import Glibc
 
 /// TLS over one socket: turns its records into bytes and bytes into records. Belongs to a stream.

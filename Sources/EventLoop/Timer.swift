@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// A deadline on a loop. Only the loop's thread may touch it; made by `EventLoop.makeTimer`.
 ///

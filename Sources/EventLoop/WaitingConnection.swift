@@ -1,5 +1,5 @@
 import Glibc
-package import System
+package import HearthSystem
 
 /// A connection for a thread that has nothing else to do: every call waits, for as long as the peer may take. With
 /// TLS from the start, or from some moment on.

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Finds the end of a body and hands out its bytes where they lie, for both roles (RFC 9112 6 and 7.1).
 struct BodyDecoder {

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// The byte classes of the grammar, and the scans over them.
 ///

@@ -1,5 +1,5 @@
 import HearthClient
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// Why a request of an administrator failed.
 public struct AdminError: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 
 /// How an ``Administrator`` or an ``IDTokenVerifier`` behaves. All options have defaults.

@@ -1,6 +1,6 @@
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// The security rules and the settings of databases (administration.md 1).
 extension Administrator {

@@ -1,7 +1,7 @@
-import HTTPCodec
+import HearthHTTPCodec
 public import HearthClient
-package import JSONWebTokens
-import System
+package import HearthJSONWebTokens
+import HearthSystem
 
 /// Users (accounts.md 4).
 extension Administrator {

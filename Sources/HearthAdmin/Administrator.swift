@@ -1,7 +1,7 @@
-package import EventLoop
+package import HearthEventLoop
 public import HearthClient
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// What a back end does with a server as its administrator: verify ID tokens, make custom tokens, manage users, read
 /// and replace rules, and read and write data that no rules restrict.

@@ -1,4 +1,4 @@
-import CBench
+import CHearthBench
 import Glibc
 
 /// The benchmarks: real sockets on 127.0.0.1, a server in a process of its own, and floors measured in the same run.

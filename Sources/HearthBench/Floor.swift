@@ -1,4 +1,4 @@
-import CBench
+import CHearthBench
 import Glibc
 
 /// A floor: the least that any server must do for the same load, as a process of its own.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Results for programs: one JSON object on one line for each.
 package enum JSONReport {

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// What deciding by common rules costs, in this process and without a server: nanoseconds per decision.
 struct RulesBenchmark {

@@ -1,5 +1,5 @@
-import CBench
-import CLinux
+import CHearthBench
+import CHearthLinux
 import Glibc
 
 /// What a load is put on.

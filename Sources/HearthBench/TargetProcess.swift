@@ -1,5 +1,5 @@
-import CBench
-import CLinux
+import CHearthBench
+import CHearthLinux
 import Glibc
 
 /// A target that runs as a child of this process, started from the same executable.

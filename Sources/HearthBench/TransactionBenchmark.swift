@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Transactions of many clients on one counter: how many go through, and how evenly.
 ///

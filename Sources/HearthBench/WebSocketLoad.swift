@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// Many WebSocket connections to one target, driven by one thread over bare epoll: one receive per ready connection and

@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// Opens WebSocket connections and waits for the target's first message on each.

@@ -1,5 +1,5 @@
-package import JSONTree
-import WireProtocol
+package import HearthJSONTree
+import HearthWireProtocol
 
 /// What a listen reports: one commit, as far as it concerns the place listened to.
 package enum Change: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import WireProtocol
+package import HearthWireProtocol
 
 /// For administrators, on a connection to where the server answers them (administration.md 2).
 extension Connection {

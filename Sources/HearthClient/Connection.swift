@@ -1,8 +1,8 @@
-package import EventLoop
-package import JSONTree
+package import HearthEventLoop
+package import HearthJSONTree
 import Synchronization
-import System
-package import WireProtocol
+import HearthSystem
+package import HearthWireProtocol
 
 /// One connection to a database, from the server's hello to its end. It does not come back by itself, and keeps nothing
 /// of what it was told.

@@ -1,6 +1,6 @@
-import EventLoop
-import JSONTree
-import WireProtocol
+import HearthEventLoop
+import HearthJSONTree
+import HearthWireProtocol
 
 /// What a connection knows, on its loop: its session and its listens.
 final class ConnectionCore: SessionOwner, @unchecked Sendable {

@@ -1,4 +1,4 @@
-package import EventLoop
+package import HearthEventLoop
 
 /// How a connection behaves.
 package struct ConnectionOptions: Sendable {

@@ -1,5 +1,5 @@
-import HTTPCodec
-package import JSONTree
+import HearthHTTPCodec
+package import HearthJSONTree
 
 /// Where a database is, as Firebase writes it (Protocol.md 2.2): `ws://host:port/path?ns=name`, and the same with
 /// `wss`, `http` and `https`.

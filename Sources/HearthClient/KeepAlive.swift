@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// Decides when a connection needs a sign of life and when the server's is missing. Holds no timer and no socket.
 ///

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// The listens of one connection: which of them a push concerns, and what part of it (Protocol.md 5). Does no I/O.
 struct ListenTable {

@@ -1,8 +1,8 @@
-import EventLoop
-import HTTPCodec
-import System
-import WebSocketCodec
-import WireProtocol
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthSystem
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// Who a socket belongs to. All calls come from the loop's thread.
 protocol MessageSocketOwner: AnyObject {

@@ -1,5 +1,5 @@
-import HTTPCodec
-import WebSocketCodec
+import HearthHTTPCodec
+import HearthWebSocketCodec
 
 /// The client's part of the WebSocket handshake, and the server's answer as it comes. Does no I/O.
 struct OpeningHandshake {

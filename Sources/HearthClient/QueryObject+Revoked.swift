@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 extension QueryObject {
     /// Whether the text with which a server revokes a listen means this query: an array with its object, whose members

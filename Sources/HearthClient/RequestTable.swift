@@ -1,4 +1,4 @@
-import WireProtocol
+import HearthWireProtocol
 
 /// The requests of one connection: gives them their numbers, holds back what would be too much at once, and finds the
 /// one that a response answers. Does no I/O.

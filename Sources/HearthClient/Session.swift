@@ -1,5 +1,5 @@
-import EventLoop
-import WireProtocol
+import HearthEventLoop
+import HearthWireProtocol
 
 /// Who a session belongs to. All calls come from the loop's thread.
 protocol SessionOwner: AnyObject {

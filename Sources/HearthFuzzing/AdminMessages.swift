@@ -1,6 +1,6 @@
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// Bodies of the action `admin`, one a line, of an administrator of a whole server. Those that can be read are the same
 /// when they are written again, and each is answered.

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// Bytes of an event stream: events are the same however they are split, and their data survives being written again.
 public func fuzzEventStreams(_ bytes: UnsafeRawBufferPointer) {

@@ -1,12 +1,12 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
-import Identity
-import ServerLog
-import TreeStorage
-import WebSocketCodec
-import WireProtocol
+import HearthIdentity
+import HearthServerLog
+import HearthTreeStorage
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// A whole server in development mode, in the process of the fuzzer, where everything is an administrator's who says
 /// so. It lives as long as the process: its threads run the code that is fuzzed.

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// Small, so that a fuzzer reaches them.
 let fuzzedLimits = HTTPLimits(headBytesMax: 512, headerCountMax: 8, bodyBytesMax: 256)

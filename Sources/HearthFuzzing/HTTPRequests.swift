@@ -1,5 +1,5 @@
-import HTTPCodec
-import WebSocketCodec
+import HearthHTTPCodec
+import HearthWebSocketCodec
 
 /// Bytes that a client sends to the HTTP port: requests are the same however they are split, survive being written
 /// again, and can be answered or upgraded.

@@ -1,5 +1,5 @@
-import HTTPCodec
-import WebSocketCodec
+import HearthHTTPCodec
+import HearthWebSocketCodec
 
 /// Bytes that a server sends to the client: responses are the same however they are split. A first byte `H` makes them
 /// the answers to HEAD.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The text of a value as a client sends it: what is read is canonical, so it reads back as itself, and taken apart and
 /// put together again it is the same. What an import makes of the text is the same value.

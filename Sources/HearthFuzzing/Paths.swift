@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The text of a path as a client sends it, plain and percent-encoded: its own text reads back as itself.
 public func fuzzPaths(_ bytes: UnsafeRawBufferPointer) {

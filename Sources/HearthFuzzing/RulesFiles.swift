@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// A rules file: what is accepted decides reads and writes without a trap, the same with and without an explanation.
 public func fuzzRulesFiles(_ bytes: UnsafeRawBufferPointer) {

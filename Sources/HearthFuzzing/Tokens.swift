@@ -1,6 +1,6 @@
-import Bytes
-import Identity
-import JSONWebTokens
+import HearthBytes
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// Tokens as clients send them, and the documents in which others publish their keys. Nothing is believed that the one
 /// known key has not signed; what is read of a token or a JSON text reads the same when it is written again.

@@ -1,4 +1,4 @@
-import WebSocketCodec
+import HearthWebSocketCodec
 
 /// Bytes of a WebSocket stream: events are the same however they are split, and messages survive being written again.
 /// The first byte sets up the connection: bit 0 the role, bit 1 compression, bit 2 without context takeover, bit 3

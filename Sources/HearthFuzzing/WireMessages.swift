@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// The frames of a client of the realtime protocol, one a line: what is joined and read holds only canonical values,
 /// and they can be sent on.

@@ -1,6 +1,6 @@
-import EventLoop
-import HTTPCodec
-import System
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthSystem
 
 /// One connection: requests are read one after the other and answered in order. While one is worked on, nothing more is
 /// read.

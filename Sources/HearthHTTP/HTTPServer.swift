@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 
 /// A server that answers requests over HTTP/1.1 by the handlers of a ``Router``.
 ///

@@ -1,4 +1,4 @@
-package import HTTPCodec
+package import HearthHTTPCodec
 
 /// A request with its whole body.
 public struct Request: Sendable {

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// An answer to a request.
 public struct Response: Sendable {

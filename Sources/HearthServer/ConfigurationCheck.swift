@@ -1,12 +1,12 @@
-import ClusterNode
-import DatabaseHost
-import EtcdGateway
-import EventLoop
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthEtcdGateway
+import HearthEventLoop
 import Glibc
-import Identity
-import SecurityRules
-import System
-import TreeStorage
+import HearthIdentity
+import HearthSecurityRules
+import HearthSystem
+import HearthTreeStorage
 
 /// Finds out what would keep a server from starting, or should be thought about, without changing anything: for
 /// `hearth serve --check`.

@@ -1,10 +1,10 @@
-import ClusterNode
-import DatabaseHost
-import EventLoop
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthEventLoop
 import Glibc
-import ServerLog
+import HearthServerLog
 import Synchronization
-package import System
+package import HearthSystem
 
 extension Server {
     /// Says from now on that the server is not ready, and takes all requests as before: `stop()` follows.

@@ -1,17 +1,17 @@
-import ClusterNode
-import DatabaseHost
-import DatabaseScheduler
-package import EventLoop
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthDatabaseScheduler
+package import HearthEventLoop
 import Glibc
-import Identity
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import ServerLog
+import HearthIdentity
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthServerLog
 import Synchronization
-import System
-import TreeStorage
-package import StorageErrors
+import HearthSystem
+import HearthTreeStorage
+package import HearthStorageErrors
 
 /// A running server: listener, event loops, database thread.
 package final class Server: Sendable {

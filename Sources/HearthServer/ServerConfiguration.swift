@@ -1,11 +1,11 @@
-package import ClusterNode
-package import DatabaseHost
-package import DatabaseScheduler
-package import Delivery
-package import EventLoop
-package import ServerLog
-import System
-package import TreeStorage
+package import HearthClusterNode
+package import HearthDatabaseHost
+package import HearthDatabaseScheduler
+package import HearthDelivery
+package import HearthEventLoop
+package import HearthServerLog
+import HearthSystem
+package import HearthTreeStorage
 
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {

@@ -1,6 +1,6 @@
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// What a line could go on with: commands, their subcommands, paths as the server knows them.
 struct Completer {

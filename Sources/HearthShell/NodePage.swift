@@ -1,5 +1,5 @@
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 
 /// A node in short, with some of its children (administration.md 2).
 struct NodePage {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The children of a node whose keys begin in a way, and how all of them go on: found with a bounded number of
 /// look-ups, however many children there are.

@@ -1,8 +1,8 @@
-package import EventLoop
+package import HearthEventLoop
 import Glibc
 import HearthClient
 import Synchronization
-package import System
+package import HearthSystem
 
 /// Runs a shell: commands from a terminal, a script, or the command line.
 package final class Shell: Sendable {

@@ -1,9 +1,9 @@
-package import EventLoop
+package import HearthEventLoop
 package import HearthClient
-import JSONTree
-import JSONWebTokens
-import System
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSystem
+import HearthWireProtocol
 
 /// Asks whoever sits in front of the shell.
 package protocol ShellPrompter: AnyObject, Sendable {

@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import HearthServer
-import Identity
-import ServerLog
+import HearthIdentity
+import HearthServerLog
 import Synchronization
-import TreeStorage
+import HearthTreeStorage
 
 /// A Hearth server in the process of a test: on a free port of loopback, with databases and accounts of its own, and
 /// with temporary files that are removed when it stops.

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// The first offset at which two byte strings differ, or the length of the shorter one when it is a prefix of the
 /// other.

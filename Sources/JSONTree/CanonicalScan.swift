@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Walking over canonical text. All functions take the whole text and offsets into it, copy nothing, and stay within
 /// the text even if it is damaged.

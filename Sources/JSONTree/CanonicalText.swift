@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Recognises a value whose text is its canonical form already, as that of nearly all values is that programs send:
 /// then it only needs to be copied.

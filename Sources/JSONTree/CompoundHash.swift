@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Comparing a large value with what a client has of it, part by part (Protocol.md 4.2), so that only differing parts
 /// are sent.

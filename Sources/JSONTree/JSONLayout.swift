@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Lays JSON text out: for people (rest.md 2), with two spaces of indentation, spaces around colons, arrays on one
 /// line and a line feed at the end; or without any white space.

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// How a value is shown over HTTP (rest.md 2). On the websocket and with `format=export` the canonical text itself
 /// is shown.

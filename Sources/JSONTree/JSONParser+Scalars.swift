@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 extension JSONParser {
     /// Reads a string, writes its canonical text with the quotes, and tells whether that text has escapes.

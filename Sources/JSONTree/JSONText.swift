@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// JSON string text: what is between the quotes, and the bytes it stands for.
 ///

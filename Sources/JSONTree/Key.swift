@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Why bytes are not a key (Protocol.md 9).
 package enum KeyError: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// The hash of a node that clients send along with listens and transactions (Protocol.md 8, "V1"): the Base64 text
 /// of a SHA-1 over a text of the node's own value, priority, and its children's keys and hashes. Nothing hashes to the

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Computes the hash of a node (``NodeHash``) that is too large to be in memory, from its parts in tree order.
 ///

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Why a text is not a path.
 package enum PathError: Error, Hashable, Sendable {

@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// A collection that has a limit, and what a write does to it.
 private struct LimitedCollection {

@@ -1,6 +1,6 @@
-package import JSONTree
-import SecurityRules
-import StorageErrors
+package import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Which children of a node are described, and how.
 package struct ChildrenPage: Sendable {

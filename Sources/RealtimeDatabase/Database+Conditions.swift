@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Pages of queries with conditions (Protocol.md 18.3).
 extension Database {

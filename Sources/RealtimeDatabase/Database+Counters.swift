@@ -1,6 +1,6 @@
-import JSONTree
-package import SecurityRules
-package import StorageErrors
+import HearthJSONTree
+package import HearthSecurityRules
+package import HearthStorageErrors
 
 /// Whether the totals of a counter are right.
 package struct CounterStatus: Sendable {

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// Asking the rules about a large write in steps, before its turn.
 extension Database {

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 extension Database {
     /// What one connection may owe at most: entries, and bytes of paths and values.

@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Children that expire (docs/using/additions.md 5). The entries of an expiry say when; an entry may be out of date,
 /// because its child has gone with what was above it, or was replaced: the child itself decides.

@@ -1,4 +1,4 @@
-package import StorageErrors
+package import HearthStorageErrors
 
 /// A database whose writes another node takes: it follows the log that the nodes share.
 extension Database {

@@ -1,6 +1,6 @@
-import JSONTree
-package import SecurityRules
-package import StorageErrors
+import HearthJSONTree
+package import HearthSecurityRules
+package import HearthStorageErrors
 
 /// A child whose places in indexes an assignment may change, and where it stood before.
 private struct IndexedChild {

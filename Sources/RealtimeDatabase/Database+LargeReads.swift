@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Values that are streamed from a snapshot of the store. A connection has at most ``largeReadsMax`` of them under way:
 /// they go out one after the other, and each keeps a snapshot open. Its next read has to wait until one of them ends,

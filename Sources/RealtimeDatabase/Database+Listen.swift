@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 extension Database {
     /// While writes are refused, values up to this many bytes are assembled in memory, and larger ones refused as well.

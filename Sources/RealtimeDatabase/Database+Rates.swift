@@ -1,7 +1,7 @@
-import Bytes
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthBytes
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Limits of rates (docs/using/additions.md 6). A request is counted when all else allows it; one that is refused costs
 /// nothing. Administrators are not limited.

@@ -1,5 +1,5 @@
-package import JSONTree
-import StorageErrors
+package import HearthJSONTree
+import HearthStorageErrors
 
 /// Listeners that come back: they are told what is now where something has changed, instead of all there is
 /// (Protocol.md 18.2).

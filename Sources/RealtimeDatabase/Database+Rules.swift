@@ -1,6 +1,6 @@
-import JSONTree
-package import SecurityRules
-import StorageErrors
+import HearthJSONTree
+package import HearthSecurityRules
+import HearthStorageErrors
 
 extension Database {
     /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.

@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Queries without an index, whose children are visited in steps between the requests of others.
 ///

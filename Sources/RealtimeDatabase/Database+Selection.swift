@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// What queries select of the tree.
 extension Database {

@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-package import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+package import HearthStorageErrors
 
 /// Rows that are ready to be written to the store: everything up to `sequence`.
 package struct FrozenRows: Sendable {

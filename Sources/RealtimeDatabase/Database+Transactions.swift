@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Compare-and-sets of several connections at one place take turns (``TransactionTurns``).
 extension Database {

@@ -1,6 +1,6 @@
-package import JSONTree
-import SecurityRules
-package import StorageErrors
+package import HearthJSONTree
+import HearthSecurityRules
+package import HearthStorageErrors
 
 /// Two children of a collection that share a value that must be unique.
 package struct UniqueDuplicate: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 extension Database {
     // MARK: Before the commit

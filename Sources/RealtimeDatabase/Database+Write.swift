@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 extension Database {
     /// Sets one place, after its precondition. Answers what is stored; nil if the request is refused and its answer

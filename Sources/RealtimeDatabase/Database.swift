@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-package import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+package import HearthStorageErrors
 
 /// One database: applies requests in order, keeps the tree's rows and the listeners, and says what to tell whom, and
 /// when.

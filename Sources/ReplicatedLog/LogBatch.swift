@@ -1,4 +1,4 @@
-package import RealtimeDatabase
+package import HearthRealtimeDatabase
 
 /// The records of one append, as a value in the store.
 ///

@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// The keys of one database in the store.
 ///

@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// The log of one database as the store has it, for operators.
 package struct LogOverview: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 
 /// Where a node's own files are: in which history, and after which operation.
 package struct LogPosition: Hashable, Sendable {

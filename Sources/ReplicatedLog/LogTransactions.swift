@@ -1,4 +1,4 @@
-import EtcdMessages
+import HearthEtcdMessages
 
 /// The transactions by which the log of one database is read and written. All of them may be repeated after an
 /// unknown outcome: either the comparison no longer holds after a success, or the same is written again.

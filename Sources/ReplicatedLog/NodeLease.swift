@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// The lease of a node: all keys of the node end with it. A pure value: events and times come in, actions go out.
 ///

@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// A node of the cluster that runs, as the others see it: the value of `/hearth/1/node/NAME`, which ends with the lease
 /// of the node.

@@ -1,4 +1,4 @@
-package import EtcdMessages
+package import HearthEtcdMessages
 
 /// The value of `/hearth/1/move/NAME`: somebody asks that another node take the writes of a database. The key ends with
 /// the lease of the asker. The owner removes it when it hands the log over, or says in it why it does not.

@@ -1,5 +1,5 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 
 /// Reading and watching what others append.
 extension ReplicatedLog {

@@ -1,5 +1,5 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 
 /// Handing the log over to another node, on request.
 ///

@@ -1,5 +1,5 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 
 /// Claiming the log, appending to it, and giving it up.
 extension ReplicatedLog {

@@ -1,5 +1,5 @@
-package import EtcdMessages
-package import RealtimeDatabase
+package import HearthEtcdMessages
+package import HearthRealtimeDatabase
 
 /// The replicated log of one database, at one node: who owns the log, what is appended, and what follows.
 ///

@@ -1,5 +1,5 @@
-import CSQLite
-package import StorageErrors
+import CHearthSQLite
+package import HearthStorageErrors
 
 extension Connection {
     /// Makes `row_checksum(value, …)` known to SQL: a number made of the types and bytes of its arguments, so that a

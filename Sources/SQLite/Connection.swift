@@ -1,6 +1,6 @@
-import CSQLite
+import CHearthSQLite
 import Glibc
-package import StorageErrors
+package import HearthStorageErrors
 
 /// One SQLite connection. It may move between threads but is used by one at a time, so SQLite's own locks are off.
 package final class Connection {

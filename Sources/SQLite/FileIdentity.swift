@@ -1,5 +1,5 @@
 import Glibc
-package import StorageErrors
+package import HearthStorageErrors
 
 /// The file that a name meant when it was opened, to notice when it means another one, or none.
 package struct FileIdentity: Hashable, Sendable {

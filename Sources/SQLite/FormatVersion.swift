@@ -1,4 +1,4 @@
-package import StorageErrors
+package import HearthStorageErrors
 
 extension Connection {
     /// The version of the file's format, which is SQLite's `user_version`: 0 for a new file, and for files that were

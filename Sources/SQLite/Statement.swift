@@ -1,5 +1,5 @@
-import CSQLite
-package import StorageErrors
+import CHearthSQLite
+package import HearthStorageErrors
 
 /// A prepared statement. Parameters count from 1, columns from 0.
 package final class Statement {

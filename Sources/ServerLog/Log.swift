@@ -1,7 +1,7 @@
 import Glibc
-import JSONWebTokens
+import HearthJSONWebTokens
 import Synchronization
-package import System
+package import HearthSystem
 
 /// The server's log: one line per event, written whole by one system call.
 ///

@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// What the process may have of descriptors.

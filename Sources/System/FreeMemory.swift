@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 
 /// When the allocator should return free memory to the system.
 ///

@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 
 /// The memory that this process may use.
 package enum Memory {

@@ -1,4 +1,4 @@
-import CLinux
+import CHearthLinux
 import Glibc
 
 /// Lets one thread wait for another. Not for event loops, which never wait.

@@ -1,8 +1,8 @@
-import CSQLite
+import CHearthSQLite
 import Glibc
-import SQLite
-import RealtimeDatabase
-package import StorageErrors
+import HearthSQLite
+import HearthRealtimeDatabase
+package import HearthStorageErrors
 
 /// The folder that holds everything: one pair of files per database, and a lock that keeps a second server out.
 package final class DataFolder: Sendable {

@@ -1,6 +1,6 @@
-package import RealtimeDatabase
-import SQLite
-package import StorageErrors
+package import HearthRealtimeDatabase
+import HearthSQLite
+package import HearthStorageErrors
 
 /// The commit log of one database: a SQLite file with one row per turn.
 ///

@@ -1,6 +1,6 @@
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// The tables of a commit log (``LogFile``), and files of earlier versions. The version is SQLite's `user_version`.
 ///

@@ -1,7 +1,7 @@
-package import JSONTree
-import RealtimeDatabase
-import SQLite
-package import StorageErrors
+package import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+package import HearthStorageErrors
 
 /// The parts of large texts in a commit log.
 ///

@@ -1,6 +1,6 @@
-package import RealtimeDatabase
-import SQLite
-package import StorageErrors
+package import HearthRealtimeDatabase
+import HearthSQLite
+package import HearthStorageErrors
 
 /// Reads a commit log while it is written. Used by one thread at a time.
 package final class LogReader: @unchecked Sendable {

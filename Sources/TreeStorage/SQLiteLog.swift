@@ -1,6 +1,6 @@
-package import DatabaseScheduler
-package import RealtimeDatabase
-package import StorageErrors
+package import HearthDatabaseScheduler
+package import HearthRealtimeDatabase
+package import HearthStorageErrors
 
 /// The commit log in a SQLite file of the data folder.
 package final class SQLiteLog: CommitLog {

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// A client's opening handshake (RFC 6455 section 4.1).
 package struct ClientHandshake: Sendable {

@@ -1,4 +1,4 @@
-import CZlib
+import CHearthZlib
 
 /// Compresses messages for permessage-deflate (RFC 7692 section 7.2.1).
 ///
@@ -100,7 +100,7 @@ package final class Deflater {
                     free.withUnsafeMutableBufferPointer { bytes, count in
                         stream.pointee.next_out = bytes.baseAddress?.advanced(by: count)
                         stream.pointee.avail_out = UInt32(room)
-                        _ = CZlib.deflate(stream, flush)
+                        _ = CHearthZlib.deflate(stream, flush)
                         count += room - Int(stream.pointee.avail_out)
                     }
                 }

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// The key of an opening handshake and its answer (RFC 6455 sections 4.1 and 4.2.2).
 enum HandshakeKey {

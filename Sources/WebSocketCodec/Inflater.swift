@@ -1,4 +1,4 @@
-import CZlib
+import CHearthZlib
 
 /// Decompresses the messages of one direction of one connection (RFC 7692 section 7.2.2).
 final class Inflater {
@@ -63,7 +63,7 @@ final class Inflater {
                 let size = min(room.count, Int(Int32.max))
                 stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 stream.pointee.avail_out = UInt32(size)
-                result = CZlib.inflate(stream, Z_SYNC_FLUSH)
+                result = CHearthZlib.inflate(stream, Z_SYNC_FLUSH)
                 switch result {
                 case Z_OK, Z_BUF_ERROR:
                     break

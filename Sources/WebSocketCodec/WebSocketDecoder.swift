@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Reads the frames of one connection (RFC 6455 section 5, RFC 7692 section 6): bytes go in as they were read, in any
 /// pieces, messages and control frames come out.

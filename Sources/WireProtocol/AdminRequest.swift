@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What an administrator asks of a server (administration.md 2): the body of the action `admin`.
 package enum AdminRequest: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension WireAssignment {
     /// Reads the object of an update as one text (``CanonicalJSON/childAssignments(of:)``) if all its keys are those of

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 extension ClientMessage {
     /// Reads one whole message (frames joined, Protocol.md 3.2). One pass over the envelope and one over the data;

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A message from a client to the server (Protocol.md 3.3, 4).
 package enum ClientMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Writes the messages of a client (Protocol.md 2, 3.3, 4) behind what already stands in a byte array. Values are
 /// canonical text and are copied as they are.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 extension CompoundHash.Parts {
     /// Reads `{"hs":["…",…],"ps":["a/b",…]}` (Protocol.md 4.2). Nil if it is something else: without it the client is

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The members of a body that requests and pushes share (Protocol.md 4, 5), each as far as it is there. A null is
 /// as good as nothing, except as data; a member of a wrong kind makes the whole body wrong, so that a condition is

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The outside of every message, whoever sends it: `{"t":"d","d":{…}}` (Protocol.md 3.3).
 struct MessageEnvelope {

@@ -1,5 +1,5 @@
-import Bytes
-import JSONTree
+import HearthBytes
+import HearthJSONTree
 
 /// How a message is cut into WebSocket frames (Protocol.md 3.2): one frame up to 16384 UTF-16 code units, otherwise a
 /// frame with the decimal number of chunks, then the chunks.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What the messages of both sides are made of.
 extension [UInt8] {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The set of a place in exactly the words that the SDKs use, read in one pass:
 ///

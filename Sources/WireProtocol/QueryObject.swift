@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// The query object of a request (Protocol.md 16.1), read, and as the client wrote it: a server that ends the listen
 /// names it in the same words.

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Puts the segments of a client's packets together again, in whatever order they come by long polling (wire-protocol
 /// 1.7): each is a slice of the Base64 text of a message.

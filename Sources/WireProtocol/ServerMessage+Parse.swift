@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension ServerMessage {
     /// Reads one whole message (frames joined, Protocol.md 3.2). The values of pushes come out canonical, whatever

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A message from the server to a client (Protocol.md 2, 5).
 package enum ServerMessage: Hashable, Sendable {

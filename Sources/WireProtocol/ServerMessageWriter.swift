@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) behind what already stands in a byte array.
 /// Values are canonical text and are copied as they are.

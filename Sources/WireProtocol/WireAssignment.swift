@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// One place and its new value, of a set or an update.
 package struct WireAssignment: Hashable, Sendable {

@@ -1,9 +1,9 @@
 import Glibc
 import HearthServer
 import HearthShell
-import Identity
-import System
-import TreeStorage
+import HearthIdentity
+import HearthSystem
+import HearthTreeStorage
 
 extension Command {
     static let admin = Command(

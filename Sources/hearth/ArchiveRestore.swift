@@ -1,13 +1,13 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
 import HearthServer
 import HearthShell
-import ServerLog
+import HearthServerLog
 import Synchronization
-import System
-import TreeStorage
+import HearthSystem
+import HearthTreeStorage
 
 /// `hearth restore --archive`: a whole database into a data folder, everything into a new data folder, or the value at
 /// one path into a running database.

@@ -1,7 +1,7 @@
 import Glibc
 import HearthServer
 import HearthShell
-import System
+import HearthSystem
 
 /// Why a command line is wrong: one line for people.
 struct UsageError: Error {

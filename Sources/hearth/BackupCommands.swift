@@ -1,8 +1,8 @@
 import Glibc
 import HearthServer
 import HearthShell
-import System
-import TreeStorage
+import HearthSystem
+import HearthTreeStorage
 
 extension Command {
     private static let folder = Arguments.Option(

@@ -1,6 +1,6 @@
 import HearthShell
-import Identity
-import TreeStorage
+import HearthIdentity
+import HearthTreeStorage
 
 extension Command {
     static let check = Command(

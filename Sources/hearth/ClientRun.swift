@@ -1,11 +1,11 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthAdmin
 import HearthClient
 import HearthShell
 import Synchronization
-import System
+import HearthSystem
 
 /// Runs a command against a server: makes the connection, waits for the command, turns errors into lines and exit
 /// codes.

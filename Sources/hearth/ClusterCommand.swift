@@ -1,5 +1,5 @@
-import ClusterNode
-import EtcdGateway
+import HearthClusterNode
+import HearthEtcdGateway
 import HearthShell
 
 extension Command {

@@ -1,7 +1,7 @@
 import HearthClient
 import HearthShell
 import HearthServer
-import System
+import HearthSystem
 
 extension Command {
     static let console = Command(

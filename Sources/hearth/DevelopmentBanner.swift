@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import HearthServer
-import Identity
-import TreeStorage
+import HearthIdentity
+import HearthTreeStorage
 
 /// What `hearth serve --dev` shows when it is ready: where everything is, and lines to paste.
 struct DevelopmentBanner {

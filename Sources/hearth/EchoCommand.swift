@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import HearthServer
 import HearthShell
-import System
+import HearthSystem
 
 extension Command {
     static let echo = Command(

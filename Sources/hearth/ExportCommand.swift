@@ -1,6 +1,6 @@
 import HearthClient
 import HearthShell
-import JSONTree
+import HearthJSONTree
 
 extension Command {
     static let export = Command(

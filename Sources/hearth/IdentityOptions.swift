@@ -1,6 +1,6 @@
 import HearthServer
-import Identity
-import System
+import HearthIdentity
+import HearthSystem
 
 extension IdentityConfiguration {
     /// What the options of `hearth serve` say about accounts.

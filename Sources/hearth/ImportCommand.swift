@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
 import HearthShell
-import JSONTree
+import HearthJSONTree
 
 extension Command {
     static let importing = Command(

@@ -1,9 +1,9 @@
 import Glibc
 import HearthServer
 import HearthShell
-import JSONTree
-import System
-import WireProtocol
+import HearthJSONTree
+import HearthSystem
+import HearthWireProtocol
 
 /// JSON given on the command line, or on standard input where the word is `-`.
 struct InputText {

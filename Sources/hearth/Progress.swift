@@ -1,7 +1,7 @@
 import Glibc
 import HearthShell
 import Synchronization
-import System
+import HearthSystem
 
 /// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
 /// nothing where standard error is no terminal.

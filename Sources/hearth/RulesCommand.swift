@@ -1,8 +1,8 @@
 import HearthServer
 import HearthShell
-import JSONTree
-import SecurityRules
-import System
+import HearthJSONTree
+import HearthSecurityRules
+import HearthSystem
 
 extension Command {
     static let rules = Command(

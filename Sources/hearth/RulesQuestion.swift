@@ -1,10 +1,10 @@
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
 import HearthShell
-import JSONTree
-import JSONWebTokens
-import SecurityRules
-import System
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSecurityRules
+import HearthSystem
 
 /// What `hearth rules explain` asks: would this operation be allowed, and why?
 struct RulesQuestion {

@@ -2,7 +2,7 @@ import Glibc
 import HearthAdmin
 import HearthClient
 import HearthShell
-import SecurityRules
+import HearthSecurityRules
 
 /// The rules and settings of a server beside those of a file: `hearth rules pull`, `push` and `diff`.
 struct RulesSync {

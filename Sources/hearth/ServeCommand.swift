@@ -1,15 +1,15 @@
-import ClusterNode
-import DatabaseHost
-import DatabaseScheduler
-import Delivery
-import EtcdGateway
-import EventLoop
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEtcdGateway
+import HearthEventLoop
 import HearthServer
 import HearthShell
-import Identity
-import ServerLog
-import System
-import TreeStorage
+import HearthIdentity
+import HearthServerLog
+import HearthSystem
+import HearthTreeStorage
 
 extension Command {
     static let serve = Command(

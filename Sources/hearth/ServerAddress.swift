@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import HearthServer
-import JSONTree
+import HearthJSONTree
 import HearthShell
-import System
+import HearthSystem
 
 /// The options that say which database a command talks to, where in it, and as whom.
 struct ServerAddress {

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthServer
 import HearthShell
-import System
+import HearthSystem
 
 /// Runs commands of the shell in this process, with a loop and a session of their own.
 struct ShellRun {

@@ -1,5 +1,5 @@
-import Bytes
-import TestSupport
+import HearthBytes
+import HearthTestSupport
 import Testing
 
 struct HexadecimalTests {

@@ -1,12 +1,12 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import RealtimeDatabase
+import HearthRealtimeDatabase
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
-@testable import ClusterNode
+@testable import HearthClusterNode
 
 @Suite("Copies of databases between nodes", .timeLimit(.minutes(2)))
 struct CopyTests {

@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import ClusterNode
+@testable import HearthClusterNode
 
 @Suite("A link between nodes")
 struct LinkSessionTests {

@@ -1,10 +1,10 @@
-import DatabaseScheduler
-import JSONTree
-import RealtimeDatabase
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthStorageErrors
 import Testing
 
-@testable import ClusterNode
+@testable import HearthClusterNode
 
 @Suite("What a node's log has, of what etcd has") struct LogProgressTests {
     private static func record(_ number: UInt64, _ text: String = "1") -> LogRecord {

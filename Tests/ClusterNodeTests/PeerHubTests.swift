@@ -1,13 +1,13 @@
-import EventLoop
-import JSONTree
-import RealtimeDatabase
-import ReplicatedLog
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthReplicatedLog
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
-@testable import ClusterNode
+@testable import HearthClusterNode
 
 @Suite("Links between nodes", .timeLimit(.minutes(2)))
 struct PeerHubTests {

@@ -1,12 +1,12 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import ClusterNode
+@testable import HearthClusterNode
 
 @Suite("What nodes tell each other")
 struct PeerMessageTests {
@@ -16,7 +16,7 @@ struct PeerMessageTests {
 
     private static let path: Path = "a/b c/ü"
 
-    private static let operations: [RealtimeDatabase.Operation] = [
+    private static let operations: [HearthRealtimeDatabase.Operation] = [
         .set(WriteTarget(path: path), value("1")),
         .set(WriteTarget(path: path, isPriority: true), value("2", true), expecting: [], echoes: true),
         .set(WriteTarget(path: .root), value("{\"a\":1}"), expecting: Array("hash".utf8)),

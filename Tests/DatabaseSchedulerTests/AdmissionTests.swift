@@ -1,9 +1,9 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import DatabaseScheduler
+@testable import HearthDatabaseScheduler
 
 @Suite("admission")
 struct AdmissionTests {

@@ -1,10 +1,10 @@
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import DatabaseScheduler
+@testable import HearthDatabaseScheduler
 
 /// The rules are asked about a large write in steps, so that others do not wait for all of its children.
 @Suite("The rules of a large write")

@@ -1,9 +1,9 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import DatabaseScheduler
+@testable import HearthDatabaseScheduler
 
 /// Records on their way to the log have a bound, so that nobody waits for all that somebody else sends.
 @Suite("Records that the log does not have yet")

@@ -1,4 +1,4 @@
-import EtcdGateway
+import HearthEtcdGateway
 import Testing
 
 @Suite("Addresses of etcd") struct AddressTests {

@@ -1,10 +1,10 @@
-import EtcdMessages
-import EventLoop
-import System
-import TestSupport
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthSystem
+import HearthTestSupport
 import Testing
 
-@testable import EtcdGateway
+@testable import HearthEtcdGateway
 
 @Suite("The client of etcd") struct ClientTests {
     private typealias Member = ScriptedMember

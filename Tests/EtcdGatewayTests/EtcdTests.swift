@@ -1,10 +1,10 @@
-import EtcdMessages
-import EventLoop
-import System
-import TestSupport
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthSystem
+import HearthTestSupport
 import Testing
 
-@testable import EtcdGateway
+@testable import HearthEtcdGateway
 
 /// The distribution's etcd must understand what is sent, and be understood.
 @Suite("A real etcd", .enabled(if: EtcdServers.isInstalled, "etcd is not installed"), .serialized)

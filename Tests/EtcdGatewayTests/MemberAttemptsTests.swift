@@ -1,5 +1,5 @@
-import EtcdGateway
-import EtcdMessages
+import HearthEtcdGateway
+import HearthEtcdMessages
 import Testing
 
 @Suite("Attempts at members") struct MemberAttemptsTests {

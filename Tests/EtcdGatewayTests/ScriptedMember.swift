@@ -2,9 +2,9 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import EtcdGateway
-@testable import EventLoop
-@testable import System
+@testable import HearthEtcdGateway
+@testable import HearthEventLoop
+@testable import HearthSystem
 
 /// A member of etcd that says what a test wants: for each connection a list of answers, one for each request.
 final class ScriptedMember: Sendable {

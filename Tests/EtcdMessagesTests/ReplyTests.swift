@@ -1,5 +1,5 @@
-import EtcdMessages
-import TestSupport
+import HearthEtcdMessages
+import HearthTestSupport
 import Testing
 
 /// Replies as etcd 3.4.23 gave them.

@@ -1,4 +1,4 @@
-import EtcdMessages
+import HearthEtcdMessages
 import Testing
 
 /// The texts are requests that etcd 3.4.23 was seen to understand: it ignores members that it does not know, so a

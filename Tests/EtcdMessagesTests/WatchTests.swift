@@ -1,5 +1,5 @@
-import EtcdMessages
-import TestSupport
+import HearthEtcdMessages
+import HearthTestSupport
 import Testing
 
 @Suite("Watches") struct WatchTests {

@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("Connecting")

@@ -1,5 +1,5 @@
-import EventLoop
-import TestSupport
+import HearthEventLoop
+import HearthTestSupport
 import Testing
 
 @Suite("An outbound queue")

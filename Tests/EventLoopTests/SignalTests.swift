@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Signals")

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import Testing
 
 @Suite("A socket address")

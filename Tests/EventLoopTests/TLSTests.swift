@@ -1,7 +1,7 @@
-import COpenSSL
-import EventLoop
+import CHearthOpenSSL
+import HearthEventLoop
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("TLS")

@@ -1,6 +1,6 @@
-import EventLoop
-import System
-import TestSupport
+import HearthEventLoop
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("Timers")

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("scripts/example", .timeLimit(.minutes(15)))

@@ -1,5 +1,5 @@
-import HTTPCodec
-import TestSupport
+import HearthHTTPCodec
+import HearthTestSupport
 import Testing
 
 @Suite("Event streams")

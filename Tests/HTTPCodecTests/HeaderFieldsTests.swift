@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 import Testing
 
 @Suite("Header fields")

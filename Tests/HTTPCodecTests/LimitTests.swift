@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 import Testing
 
 /// Each limit is reached exactly and then crossed by one.

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 import Testing
 
 /// What two recipients could read differently is refused, and nothing behind it is read.

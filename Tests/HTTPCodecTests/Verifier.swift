@@ -1,5 +1,5 @@
-import HTTPCodec
-import TestSupport
+import HearthHTTPCodec
+import HearthTestSupport
 import Testing
 
 /// Feeds one stream whole, byte by byte and at random splits, and expects the same transcript each time: a line for

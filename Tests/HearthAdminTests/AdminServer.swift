@@ -1,12 +1,12 @@
-import EventLoop
+import HearthEventLoop
 import HearthAdmin
 import HearthClient
 import HearthServer
-import Identity
-import ServerLog
-import System
-import TestSupport
-import TreeStorage
+import HearthIdentity
+import HearthServerLog
+import HearthSystem
+import HearthTestSupport
+import HearthTreeStorage
 
 /// A server on loopback with an empty folder, in production with a listener for administrators, or in development mode.
 final class AdminServer: Sendable {

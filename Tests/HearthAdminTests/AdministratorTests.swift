@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("An administrator in Swift", .timeLimit(.minutes(15)))

@@ -1,9 +1,9 @@
-import Bytes
+import HearthBytes
 import HearthAdmin
 import HearthClient
-import JSONWebTokens
-import System
-import TestSupport
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("ID tokens and custom tokens of back ends", .timeLimit(.minutes(15)))

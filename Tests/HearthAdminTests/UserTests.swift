@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Users, as administrators see them", .timeLimit(.minutes(15)))

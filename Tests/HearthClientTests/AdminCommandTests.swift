@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("The command for administrators' keys", .timeLimit(.minutes(15)))

@@ -1,7 +1,7 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Changes on their way to a reader", .timeLimit(.minutes(15)))

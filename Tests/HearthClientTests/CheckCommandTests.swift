@@ -1,6 +1,6 @@
 import Glibc
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("hearth check", .timeLimit(.minutes(15)))

@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// Needs a real etcd; the nodes are processes.

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 /// Three nodes and three members of etcd, each a process, while some of them are killed and paused.

@@ -1,6 +1,6 @@
 import Glibc
 import HearthClient
-import JSONTree
+import HearthJSONTree
 import Testing
 
 @Suite("The program's commands", .timeLimit(.minutes(15)))

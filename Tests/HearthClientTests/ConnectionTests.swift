@@ -1,10 +1,10 @@
-import EventLoop
+import HearthEventLoop
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
 import Testing
-import WebSocketCodec
-import WireProtocol
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 @Suite("A connection and what the server may do to it", .timeLimit(.minutes(15)))
 struct ConnectionTests {

@@ -1,9 +1,9 @@
 import HearthClient
 import HearthServer
-import JSONTree
+import HearthJSONTree
 import Synchronization
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @Suite("Transactions of many clients", .timeLimit(.minutes(15)))
 struct ContentionTests {

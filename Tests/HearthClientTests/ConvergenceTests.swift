@@ -1,11 +1,11 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 /// Many clients at once on a server in a process of its own, which is killed in between: transactions, updates,
 /// listeners with and without queries. `HEARTH_CONVERGENCE_ROUNDS` says how often it is killed (2 times if it is not

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// A server in a process of its own, killed again and again while it is written to.

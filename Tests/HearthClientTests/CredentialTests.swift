@@ -1,10 +1,10 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Credentials of commands", .timeLimit(.minutes(15)))

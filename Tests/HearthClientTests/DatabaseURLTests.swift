@@ -1,5 +1,5 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Testing
 
 @Suite("URLs of databases")

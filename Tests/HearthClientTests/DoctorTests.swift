@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("hearth doctor and hearth serve --check", .timeLimit(.minutes(15)))

@@ -1,10 +1,10 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import HearthServer
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("Clients and a real server", .timeLimit(.minutes(15)))
 struct EndToEndTests {

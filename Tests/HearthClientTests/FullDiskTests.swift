@@ -1,6 +1,6 @@
 import HearthClient
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
 /// A server whose files may not grow any more, which is how a full disk looks to it.

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("What is generated from the table of options", .timeLimit(.minutes(15)))

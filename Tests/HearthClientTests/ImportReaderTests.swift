@@ -1,8 +1,8 @@
 import HearthClient
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("The writes of an import")
 struct ImportReaderTests {

@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("The folder of a new server", .timeLimit(.minutes(15)))

@@ -1,5 +1,5 @@
 @testable import HearthClient
-import System
+import HearthSystem
 import Testing
 
 @Suite("Signs of life")

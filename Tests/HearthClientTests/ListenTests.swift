@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("Listens and what the server pushes", .timeLimit(.minutes(15)))
 struct ListenTests {

@@ -1,6 +1,6 @@
 import Glibc
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("What commands say when something is wrong", .timeLimit(.minutes(15)))
@@ -9,7 +9,7 @@ struct MessageTests {
 
     @Test("a URL with the wrong scheme, and a certificate of a private authority")
     func schemes() async throws {
-        let certificate = TestSupport.TestCertificate()
+        let certificate = HearthTestSupport.TestCertificate()
         let secure = try await ServerProcess(
             folder.path + "/secure", isDevelopment: true, "--tls-cert", certificate.certificateFile, "--tls-key",
             certificate.keyFile)

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// As in the systemd unit: the server runs as a user of its own, and its administrator is root.

@@ -1,8 +1,8 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("Requests of a connection")
 struct RequestTableTests {

@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// Clients that drop and come back to a server in a process of its own, which is killed under them.

@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("The command for security rules", .timeLimit(.minutes(15)))

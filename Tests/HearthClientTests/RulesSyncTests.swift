@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Rules of a server and of a file", .timeLimit(.minutes(15)))

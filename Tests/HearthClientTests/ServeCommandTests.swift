@@ -1,7 +1,7 @@
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("The program's server", .timeLimit(.minutes(15)))

@@ -1,7 +1,7 @@
 import Glibc
 import HearthClient
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 /// What clients see of a server that the system ends, as a service manager does: by SIGTERM to its process.

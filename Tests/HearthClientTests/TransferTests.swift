@@ -1,13 +1,13 @@
 import Glibc
 import HearthClient
 import HearthServer
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
-import WireProtocol
+import HearthTreeStorage
+import HearthWireProtocol
 
 @Suite("Export, import, backup and restore", .timeLimit(.minutes(15)))
 struct TransferTests {

@@ -1,9 +1,9 @@
-import Bytes
-import EventLoop
-import HTTPCodec
+import HearthBytes
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("The command for users", .timeLimit(.minutes(15)))

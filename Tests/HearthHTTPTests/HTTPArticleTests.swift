@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
 import HearthHTTP
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("The article about HTTP")

@@ -1,5 +1,5 @@
 import HearthHTTP
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("An HTTP server of a service", .timeLimit(.minutes(15)))

@@ -1,5 +1,5 @@
 import HearthHTTP
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("A service over HTTP", .timeLimit(.minutes(15)))

@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import HearthHTTP
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// A server on a free port, and a loop for its clients. Both end with the test.

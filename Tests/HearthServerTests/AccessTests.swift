@@ -1,11 +1,11 @@
-import Bytes
-import EventLoop
+import HearthBytes
+import HearthEventLoop
 import Glibc
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Who may do what") struct AccessTests {

@@ -1,9 +1,9 @@
-import Bytes
-import Identity
-import JSONTree
-import JSONWebTokens
-import System
-import TestSupport
+import HearthBytes
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

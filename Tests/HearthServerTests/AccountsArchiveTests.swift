@@ -1,7 +1,7 @@
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

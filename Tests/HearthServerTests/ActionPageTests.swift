@@ -1,8 +1,8 @@
 @testable import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("The pages behind the links of mails (accounts.md 7)") struct ActionPageTests {

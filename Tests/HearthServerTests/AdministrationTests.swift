@@ -1,14 +1,14 @@
-import DatabaseHost
-import EventLoop
-import Bytes
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthBytes
 import Glibc
 import HearthServer
-import JSONWebTokens
-import Identity
-import JSONTree
-import ServerLog
-import System
-import TestSupport
+import HearthJSONWebTokens
+import HearthIdentity
+import HearthJSONTree
+import HearthServerLog
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("Messages of administrators, answered")

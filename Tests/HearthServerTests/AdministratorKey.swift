@@ -1,6 +1,6 @@
-import Identity
-import JSONWebTokens
-import System
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSystem
 import Testing
 
 /// A service account whose key a server believes.

@@ -1,12 +1,12 @@
-import EventLoop
-import HTTPCodec
-import Identity
-import JSONWebTokens
-import TestSupport
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer
-@testable import ServerLog
+@testable import HearthServerLog
 
 @Suite("The audit trail") struct AuditTrailTests {
     /// Events of a server's log, without their times; ids and keys are left out.

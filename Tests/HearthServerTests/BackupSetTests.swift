@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

@@ -1,9 +1,9 @@
-import EventLoop
-import HTTPCodec
-import JSONTree
-import TestSupport
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

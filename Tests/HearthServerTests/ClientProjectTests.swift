@@ -1,8 +1,8 @@
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Any project that a client names, in development mode (accounts.md 3)", .timeLimit(.minutes(15)))

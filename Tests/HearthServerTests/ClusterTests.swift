@@ -1,9 +1,9 @@
-import ClusterNode
-import EtcdGateway
-import HTTPCodec
+import HearthClusterNode
+import HearthEtcdGateway
+import HearthHTTPCodec
 import HearthServer
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite(

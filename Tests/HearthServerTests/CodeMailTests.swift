@@ -1,13 +1,13 @@
 import Glibc
-import Identity
+import HearthIdentity
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import EventLoop
-@testable import System
+@testable import HearthEventLoop
+@testable import HearthSystem
 @testable import HearthServer
-@testable import ServerLog
+@testable import HearthServerLog
 
 /// Where a command leaves mails.
 struct MailBox {

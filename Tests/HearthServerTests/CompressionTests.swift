@@ -1,6 +1,6 @@
-import System
+import HearthSystem
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 @testable import HearthServer
 

@@ -1,11 +1,11 @@
-import ClusterNode
-import DatabaseHost
-import EtcdGateway
-import EventLoop
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthEtcdGateway
+import HearthEventLoop
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

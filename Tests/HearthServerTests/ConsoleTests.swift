@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
-import JSONWebTokens
-import System
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

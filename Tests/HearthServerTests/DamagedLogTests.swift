@@ -1,8 +1,8 @@
-import EtcdGateway
-import EtcdMessages
+import HearthEtcdGateway
+import HearthEtcdMessages
 import HearthServer
-import ReplicatedLog
-import TestSupport
+import HearthReplicatedLog
+import HearthTestSupport
 import Testing
 
 extension ClusterTests {

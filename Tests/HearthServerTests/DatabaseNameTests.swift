@@ -1,9 +1,9 @@
-import DatabaseHost
-import EventLoop
-import HTTPCodec
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

@@ -1,12 +1,12 @@
-import EventLoop
-import JSONTree
-import TestSupport
+import HearthEventLoop
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("What a loop is handed")
 struct DeliveryBuilderTests {

@@ -1,8 +1,8 @@
-import EventLoop
-import HTTPCodec
-import ServerLog
-import System
-import TestSupport
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthServerLog
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

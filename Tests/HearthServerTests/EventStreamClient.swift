@@ -1,9 +1,9 @@
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @testable import HearthServer
 

@@ -1,10 +1,10 @@
-import DatabaseHost
-import HTTPCodec
+import HearthDatabaseHost
+import HearthHTTPCodec
 import HearthServer
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @Suite("Event streams") struct EventStreamTests {
     @Test("a stream begins with the value and is told of each change (rest.md 4)")

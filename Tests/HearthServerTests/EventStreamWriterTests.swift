@@ -1,9 +1,9 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
 
 @Suite("The events of a stream") struct EventStreamWriterTests {

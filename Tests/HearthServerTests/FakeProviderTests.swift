@@ -1,7 +1,7 @@
-import Bytes
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthBytes
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Fake credentials of providers, in development mode (accounts.md 15)") struct FakeProviderTests {

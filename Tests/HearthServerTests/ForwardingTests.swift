@@ -1,9 +1,9 @@
-import ClusterNode
-import EtcdGateway
-import EventLoop
-import HTTPCodec
+import HearthClusterNode
+import HearthEtcdGateway
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthServer
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// Three nodes that reach each other: clients may write at any of them.

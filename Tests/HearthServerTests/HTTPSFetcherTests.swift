@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 @testable import HearthServer
-import JSONWebTokens
+import HearthJSONWebTokens
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 struct HTTPSFetcherTests {

@@ -1,9 +1,9 @@
-import Bytes
+import HearthBytes
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Administrators in production, and what they bring along") struct IdentityAdministrationTests {

@@ -1,11 +1,11 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import ServerLog
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthServerLog
+import HearthTestSupport
 import Testing
 
 /// A server with accounts, and a client that asks its endpoints.

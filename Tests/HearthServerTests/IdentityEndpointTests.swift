@@ -1,9 +1,9 @@
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Endpoints about accounts") struct IdentityEndpointTests {

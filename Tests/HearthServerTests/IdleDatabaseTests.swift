@@ -1,15 +1,15 @@
-import DatabaseScheduler
+import HearthDatabaseScheduler
 import Glibc
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import SQLite
-import System
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
-@testable import DatabaseHost
+@testable import HearthDatabaseHost
 @testable import HearthServer
 
 /// A server that closes databases as soon as nobody uses them.
@@ -134,10 +134,10 @@ struct IdleDatabaseTests {
         let data = try DataFolder(path: data, durability: .process)
         _ = try data.open("a", newEpoch: 1)
         let connection = ConnectionID(loop: 0, kind: .realtime, serial: 1)
-        func request(_ number: Int64, _ operation: RealtimeDatabase.Operation) -> Request {
+        func request(_ number: Int64, _ operation: HearthRealtimeDatabase.Operation) -> Request {
             Request(connection: connection, number: number, operation: operation)
         }
-        let read = RealtimeDatabase.Operation.get(.root, query: nil, needsIndex: false)
+        let read = HearthRealtimeDatabase.Operation.get(.root, query: nil, needsIndex: false)
         var databases = ClosedDatabases()
         var isHeld = databases.hold([request(1, read)], of: 7)
         #expect(!isHeld)

@@ -1,13 +1,13 @@
-import Delivery
-import EventLoop
-import JSONTree
-import TestSupport
+import HearthDelivery
+import HearthEventLoop
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
-@testable import DatabaseHost
+@testable import HearthDatabaseHost
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Large reads are shared out") struct LargeReadShareTests {
     /// 8 MB in many rows: more than waits in sockets.

@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

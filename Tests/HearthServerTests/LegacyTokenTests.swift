@@ -1,9 +1,9 @@
 import Glibc
 import HearthServer
-import JSONTree
-import JSONWebTokens
-import System
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("Old SDKs, with their tokens and secrets (Protocol.md 19.3)") struct LegacyTokenTests {

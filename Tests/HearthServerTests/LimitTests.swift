@@ -1,15 +1,15 @@
-import DatabaseScheduler
-import EventLoop
-import JSONTree
-import System
-import TestSupport
+import HearthDatabaseScheduler
+import HearthEventLoop
+import HearthJSONTree
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
-@testable import Delivery
-@testable import DatabaseHost
+@testable import HearthDelivery
+@testable import HearthDatabaseHost
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("The limits of a server") struct LimitTests {
     private func connect(to server: RealtimeTestServer, _ name: String = "example") throws -> RealtimePeer {

@@ -1,11 +1,11 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer
-@testable import ServerLog
+@testable import HearthServerLog
 
 @Suite("The log")
 struct LogTests {

@@ -1,11 +1,11 @@
-import EventLoop
-import JSONTree
-import TestSupport
+import HearthEventLoop
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Long polling")
 struct LongPollTests {

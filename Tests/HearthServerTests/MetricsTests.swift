@@ -1,9 +1,9 @@
-import EventLoop
-import HTTPCodec
-import System
-import TestSupport
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

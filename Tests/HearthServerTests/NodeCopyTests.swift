@@ -1,9 +1,9 @@
-import EtcdGateway
-import EtcdMessages
-import EventLoop
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthEventLoop
 import HearthServer
-import ReplicatedLog
-import TestSupport
+import HearthReplicatedLog
+import HearthTestSupport
 import Testing
 
 extension ClusterTests {

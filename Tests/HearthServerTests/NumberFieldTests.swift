@@ -1,8 +1,8 @@
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
-import Identity
-import TestSupport
+import HearthIdentity
+import HearthTestSupport
 import Testing
 
 /// Numbers at and beyond all limits, in every place of a request that is read as a number. A trap would end the process

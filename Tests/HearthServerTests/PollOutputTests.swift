@@ -1,8 +1,8 @@
-import RealtimeDatabase
-import TestSupport
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
 
 @Suite("Output of long polling")

@@ -1,6 +1,6 @@
-import Bytes
+import HearthBytes
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 /// A client that uses long polling. Each poll goes out on the connection that it is given, so the test decides which of
 /// them come when, and by the listener's turns, to which loop.

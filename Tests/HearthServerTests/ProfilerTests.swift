@@ -1,11 +1,11 @@
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import System
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthTestSupport
 import Testing
 
-@testable import DatabaseHost
+@testable import HearthDatabaseHost
 @testable import HearthServer
 
 @Suite("What a profile tells of one request")

@@ -1,18 +1,18 @@
-import Bytes
-import DatabaseHost
-import DatabaseScheduler
-import Delivery
-import EventLoop
-import HTTPCodec
-import JSONTree
-import System
-import TestSupport
+import HearthBytes
+import HearthDatabaseHost
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthSystem
+import HearthTestSupport
 import Testing
-import TreeStorage
-import WireProtocol
+import HearthTreeStorage
+import HearthWireProtocol
 
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("The protocol documents")
 struct ProtocolDocumentTests {

@@ -1,8 +1,8 @@
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Setting up providers over the API (accounts.md 13)") struct ProviderConfigurationTests {

@@ -1,4 +1,4 @@
-import DatabaseScheduler
+import HearthDatabaseScheduler
 import Testing
 
 @testable import HearthServer

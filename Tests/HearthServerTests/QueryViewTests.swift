@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import TreeStorage
-import WireProtocol
+import HearthTreeStorage
+import HearthWireProtocol
 
 @testable import HearthServer
 

@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
 import Testing
 

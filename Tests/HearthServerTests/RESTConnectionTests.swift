@@ -1,7 +1,7 @@
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @Suite("HTTP connections") struct RESTConnectionTests {
     @Test("requests that come at once are answered in order")

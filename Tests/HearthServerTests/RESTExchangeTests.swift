@@ -1,7 +1,7 @@
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

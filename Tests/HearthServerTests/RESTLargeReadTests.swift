@@ -1,9 +1,9 @@
-import HTTPCodec
-import JSONTree
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
 
 @Suite("Large values over REST") struct RESTLargeReadTests {

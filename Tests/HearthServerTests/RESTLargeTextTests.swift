@@ -1,10 +1,10 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import Delivery
-@testable import DatabaseHost
+@testable import HearthDelivery
+@testable import HearthDatabaseHost
 @testable import HearthServer
 
 @Suite("Text of large values from rows") struct RESTLargeTextTests {

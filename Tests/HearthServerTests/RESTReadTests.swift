@@ -1,10 +1,10 @@
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
 
 @Suite("REST reads") struct RESTReadTests {

@@ -1,11 +1,11 @@
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
 
 @Suite("REST responses") struct RESTResponseTests {

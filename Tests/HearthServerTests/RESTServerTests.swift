@@ -1,8 +1,8 @@
-import DatabaseHost
+import HearthDatabaseHost
 import HearthServer
-import JSONTree
-import System
-import TestSupport
+import HearthJSONTree
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("REST over a connection") struct RESTServerTests {

@@ -1,10 +1,10 @@
-import HTTPCodec
-import System
-@testable import DatabaseHost
+import HearthHTTPCodec
+import HearthSystem
+@testable import HearthDatabaseHost
 @testable import HearthServer
-import RealtimeDatabase
+import HearthRealtimeDatabase
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
 @Suite("Readiness")
 struct ReadinessTests {

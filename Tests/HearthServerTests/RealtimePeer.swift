@@ -1,6 +1,6 @@
 import Glibc
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 /// The client's end of a realtime connection, over a blocking socket: frames go out and come in as they are on the
 /// wire. Waiting ends after a minute.

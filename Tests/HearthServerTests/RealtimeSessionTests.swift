@@ -1,11 +1,11 @@
-import JSONTree
+import HearthJSONTree
 import Testing
-import TreeStorage
-import StorageErrors
+import HearthTreeStorage
+import HearthStorageErrors
 
-@testable import Delivery
+@testable import HearthDelivery
 @testable import HearthServer
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("A realtime session")
 struct RealtimeSessionTests {

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthServer
-import ServerLog
-import System
+import HearthServerLog
+import HearthSystem
 import Testing
 
 /// A server of a test's own on loopback, ended with it, with a data folder that goes too.

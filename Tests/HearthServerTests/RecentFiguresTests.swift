@@ -1,7 +1,7 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 import Testing
 
-@testable import DatabaseHost
+@testable import HearthDatabaseHost
 @testable import HearthServer
 
 /// The console's charts begin with the last hour, also if nobody looked at them.

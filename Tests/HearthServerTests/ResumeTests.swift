@@ -1,9 +1,9 @@
-import DatabaseScheduler
+import HearthDatabaseScheduler
 import Glibc
-import HTTPCodec
-import TestSupport
+import HearthHTTPCodec
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 @testable import HearthServer
 

@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 import HearthServer

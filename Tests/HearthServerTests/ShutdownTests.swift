@@ -1,14 +1,14 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import ServerLog
-import System
-@testable import Delivery
+import HearthServerLog
+import HearthSystem
+@testable import HearthDelivery
 @testable import HearthServer
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("A server that stops", .timeLimit(.minutes(15)))
 struct ShutdownTests {

@@ -1,9 +1,9 @@
 import Glibc
 import HearthServer
-import Identity
-import JSONWebTokens
-import System
-import TestSupport
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 /// An identity provider that takes connections and says nothing.

@@ -1,14 +1,14 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-@testable import DatabaseHost
+@testable import HearthDatabaseHost
 @testable import HearthServer
-import Identity
-import RealtimeDatabase
-import SecurityRules
+import HearthIdentity
+import HearthRealtimeDatabase
+import HearthSecurityRules
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 /// A server whose files fail, vanish or were damaged before it started.
 @Suite("A server with broken storage", .timeLimit(.minutes(15)))

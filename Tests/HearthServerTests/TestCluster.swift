@@ -1,12 +1,12 @@
-import EventLoop
-import ClusterNode
-import EtcdGateway
-import EtcdMessages
+import HearthEventLoop
+import HearthClusterNode
+import HearthEtcdGateway
+import HearthEtcdMessages
 import Glibc
 import HearthServer
-import ReplicatedLog
-import System
-import TestSupport
+import HearthReplicatedLog
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 /// Three nodes of a cluster in this process, with a real etcd.

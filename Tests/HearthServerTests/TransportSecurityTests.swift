@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthServer

@@ -1,5 +1,5 @@
-import EventLoop
-import Identity
+import HearthEventLoop
+import HearthIdentity
 import Testing
 
 @testable import HearthServer

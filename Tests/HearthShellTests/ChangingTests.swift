@@ -1,7 +1,7 @@
 import Glibc
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

@@ -1,8 +1,8 @@
 import HearthServer
-import JSONTree
-import JSONWebTokens
-import ServerLog
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthServerLog
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

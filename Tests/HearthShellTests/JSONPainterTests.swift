@@ -1,6 +1,6 @@
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

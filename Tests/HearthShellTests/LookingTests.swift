@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
 @testable import HearthShell

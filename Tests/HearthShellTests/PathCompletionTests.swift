@@ -1,8 +1,8 @@
-import JSONTree
-import JSONWebTokens
-import TestSupport
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @testable import HearthShell
 

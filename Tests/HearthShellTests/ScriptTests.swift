@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthServer
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

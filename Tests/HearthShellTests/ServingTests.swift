@@ -1,11 +1,11 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import HearthServer
-import Identity
-import JSONTree
-import JSONWebTokens
-import ServerLog
-import TestSupport
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthServerLog
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

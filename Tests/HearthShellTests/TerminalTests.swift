@@ -1,7 +1,7 @@
 import Glibc
 import HearthClient
 import HearthServer
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

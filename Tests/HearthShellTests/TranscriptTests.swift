@@ -1,6 +1,6 @@
 import Glibc
 import HearthServer
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

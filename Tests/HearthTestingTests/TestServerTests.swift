@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
 import HearthTesting
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// The code of the article "Testing your app" stands in these tests word for word.

@@ -1,7 +1,7 @@
-import Bytes
-import Identity
-import JSONWebTokens
-import TestSupport
+import HearthBytes
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 struct PasswordTests {

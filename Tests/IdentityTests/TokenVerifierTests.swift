@@ -1,7 +1,7 @@
 import Glibc
-import Identity
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 struct TokenVerifierTests {

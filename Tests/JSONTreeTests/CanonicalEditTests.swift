@@ -1,5 +1,5 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
 @Suite("Reading and editing canonical text") struct CanonicalEditTests {

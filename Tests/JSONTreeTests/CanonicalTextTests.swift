@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import JSONTree
+@testable import HearthJSONTree
 
 @Suite("Recognising canonical text")
 struct CanonicalTextTests {

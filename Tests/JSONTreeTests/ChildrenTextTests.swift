@@ -1,5 +1,5 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
 /// Texts of children, as updates of very many are read.

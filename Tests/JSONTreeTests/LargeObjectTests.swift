@@ -1,5 +1,5 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
 /// Objects of thousands of members, which are put in order beside the output.

@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import JSONTree
+@testable import HearthJSONTree
 
 @Suite("Index of members") struct MemberIndexTests {
     @Test("finds the children that a walk finds, and no others", arguments: Array(1...6) as [UInt64])

@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import JSONTree
+@testable import HearthJSONTree
 
 @Suite("The children of a node") struct NodeChildrenTests {
     private func key(_ number: Int) throws -> Key { try Key(validating: "k\(number)") }

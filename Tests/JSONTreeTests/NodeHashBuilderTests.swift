@@ -1,5 +1,5 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
 @Suite("Hashes of nodes in parts") struct NodeHashBuilderTests {

@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import JSONTree
+@testable import HearthJSONTree
 
 @Suite("Sorted chunks") struct SortedChunksTests {
     private func place(_ number: Int) -> IndexPlace {

@@ -1,6 +1,6 @@
-import Bytes
-import JSONWebTokens
-import TestSupport
+import HearthBytes
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 struct JSONWebTokenTests {

@@ -1,5 +1,5 @@
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 struct KeyTests {

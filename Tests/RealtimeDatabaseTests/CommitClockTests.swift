@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 import Testing
 
 @Suite("the clock of commits")

@@ -1,9 +1,9 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Indexes of several values")
 struct CompositeIndexTests {
@@ -44,7 +44,7 @@ struct CompositeIndexTests {
         return try json(#"{"a":\#(value(&random)),"b":\#(value(&random)),"c":{"d":\#(value(&random))},"there":1}"#)
     }
 
-    private static func run(_ operations: [RealtimeDatabase.Operation], on database: Database) -> [Output] {
+    private static func run(_ operations: [HearthRealtimeDatabase.Operation], on database: Database) -> [Output] {
         let requests = operations.enumerated().map { number, operation in
             Request(
                 connection: DatabaseBench.reader, number: Int64(number), principal: .administrator,
@@ -119,7 +119,7 @@ struct CompositeIndexTests {
         for step in 0..<40 {
             let key = try Key(validating: "k\(Int.random(in: 0..<70, using: &random))")
             let path = ("l" as Path).appending(key)
-            let write: RealtimeDatabase.Operation =
+            let write: HearthRealtimeDatabase.Operation =
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0: .set(WriteTarget(path: path), IncomingValue(json: .null))
                 case 1:

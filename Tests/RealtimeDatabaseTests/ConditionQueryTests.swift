@@ -1,9 +1,9 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("queries with conditions (Protocol.md 18.3)")
 struct ConditionQueryTests {
@@ -284,7 +284,7 @@ struct ConditionQueryTests {
             """
         bench.database.setRules(try RulesProgram(parsing: Array(rules.utf8)), now: 0)
         let ann = try Principal(auth: Array(#"{"uid":"ann"}"#.utf8))
-        func outputs(_ operation: RealtimeDatabase.Operation, _ principal: Principal) -> [Output] {
+        func outputs(_ operation: HearthRealtimeDatabase.Operation, _ principal: Principal) -> [Output] {
             let request = Request(
                 connection: DatabaseBench.reader, number: 1, principal: principal, operation: operation)
             _ = bench.database.process([request], now: 0)

@@ -1,10 +1,10 @@
-import DatabaseScheduler
-import JSONTree
-import StorageErrors
-import TestSupport
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Following the log of another node")
 struct DatabaseFollowTests {

@@ -1,10 +1,10 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
-import StorageErrors
+@testable import HearthRealtimeDatabase
+import HearthStorageErrors
 
 @Suite("the limits of a database")
 struct DatabaseLimitTests {

@@ -1,10 +1,10 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("a database with rules")
 struct DatabaseRulesTests {

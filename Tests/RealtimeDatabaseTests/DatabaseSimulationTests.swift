@@ -1,9 +1,9 @@
-import DatabaseScheduler
-import JSONTree
-import TestSupport
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Sessions with random operations on a database whose threads, log and store delay, fail and come back: the production
 /// scheduler runs it, every answer is compared with a model, every listener with what is durable.

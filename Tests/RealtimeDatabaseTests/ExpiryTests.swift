@@ -1,10 +1,10 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("children that expire")
 struct ExpiryTests {

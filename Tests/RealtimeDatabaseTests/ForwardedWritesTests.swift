@@ -1,9 +1,9 @@
-import JSONTree
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Writes that another node makes")
 struct ForwardedWritesTests {

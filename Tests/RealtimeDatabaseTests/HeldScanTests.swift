@@ -1,9 +1,9 @@
-import JSONTree
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("What a scan has found, while its request waits for a turn")
 struct HeldScanTests {

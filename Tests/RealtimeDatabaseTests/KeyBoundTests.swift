@@ -1,9 +1,9 @@
-import JSONTree
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Children whose rows are all below them, in the store alone, lie within the same bounds as any others.
 @Suite("bounds between keys")

@@ -1,9 +1,9 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
-import StorageErrors
+@testable import HearthRealtimeDatabase
+import HearthStorageErrors
 
 @Suite("a log record")
 struct LogRecordTests {

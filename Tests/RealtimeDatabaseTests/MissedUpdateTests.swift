@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// What a listener is sent that comes back to `/l`, having what was there after the first write.
 @Suite("an update of what was missed")

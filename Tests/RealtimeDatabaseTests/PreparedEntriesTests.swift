@@ -1,9 +1,9 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("the index entries of a large value")
 struct PreparedEntriesTests {

@@ -1,9 +1,9 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("Telling many queries of one commit")
 struct QueryTellingTests {

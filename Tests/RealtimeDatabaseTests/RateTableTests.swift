@@ -1,8 +1,8 @@
-import SecurityRules
-import TestSupport
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("The table of rates")
 struct RateTableTests {

@@ -1,9 +1,9 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Listeners that drop and come back on a database whose log lags behind, fails, loses its end, is cut and is replaced
 /// by an older copy: each has the present state whenever it is told that it has, and is sent nothing but that.

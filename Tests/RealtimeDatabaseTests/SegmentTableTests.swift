@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 @Suite("a segment table")
 struct SegmentTableTests {

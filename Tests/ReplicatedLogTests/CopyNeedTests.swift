@@ -1,7 +1,7 @@
-import EtcdMessages
+import HearthEtcdMessages
 import Testing
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 @Suite("A node whose files cannot follow the log") struct CopyNeedTests {
     /// Brings a node with files up to a position to a log with the numbers 11 to 20, of history 7.

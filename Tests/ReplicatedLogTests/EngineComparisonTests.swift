@@ -1,7 +1,7 @@
-import EtcdGateway
-import EtcdMessages
-import EventLoop
-import TestSupport
+import HearthEtcdGateway
+import HearthEtcdMessages
+import HearthEventLoop
+import HearthTestSupport
 import Testing
 
 /// What the simulation proves is worth something only if its engine behaves like etcd.

@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 
 /// Something that goes wrong at some time.
 struct Fault: CustomStringConvertible {

@@ -1,9 +1,9 @@
-import EtcdMessages
-import RealtimeDatabase
-import TestSupport
+import HearthEtcdMessages
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 @Suite("Values of the replicated log") struct LogValueTests {
     private static let id = AppendID(term: 12, number: 3)

@@ -1,8 +1,8 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 import Testing
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 /// Who owns a log that two nodes want, in all orders of events.
 @Suite("Ownership") struct OwnershipTests {

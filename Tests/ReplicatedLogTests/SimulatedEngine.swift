@@ -1,4 +1,4 @@
-import EtcdMessages
+import HearthEtcdMessages
 
 /// The part of etcd that the log uses, without a network: keys with revisions, transactions, leases and changes.
 struct SimulatedEngine {

@@ -1,6 +1,6 @@
-import EtcdMessages
-import RealtimeDatabase
-import ReplicatedLog
+import HearthEtcdMessages
+import HearthRealtimeDatabase
+import HearthReplicatedLog
 
 /// A node that runs: its lease, its log, and the thin host of both. Ended and made anew when the process ends.
 struct SimulatedNode {

@@ -1,8 +1,8 @@
-import EtcdMessages
-import RealtimeDatabase
-import TestSupport
+import HearthEtcdMessages
+import HearthRealtimeDatabase
+import HearthTestSupport
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 /// What happens at the nodes.
 extension Simulation {

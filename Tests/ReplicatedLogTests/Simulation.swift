@@ -1,8 +1,8 @@
-import EtcdMessages
-import RealtimeDatabase
-import TestSupport
+import HearthEtcdMessages
+import HearthRealtimeDatabase
+import HearthTestSupport
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 /// Nodes and an engine under faults, checked against what the engine has really taken. Deterministic: the same seed and
 /// faults give the same run.

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// What must hold whatever the engine, the network, the clocks and the nodes do, as long as the engine keeps what it has

@@ -1,7 +1,7 @@
-import EtcdMessages
-import RealtimeDatabase
+import HearthEtcdMessages
+import HearthRealtimeDatabase
 
-@testable import ReplicatedLog
+@testable import HearthReplicatedLog
 
 /// Two nodes that both want to own one log, and an engine. A value, so that every order of events can be tried.
 struct TwoNodes {

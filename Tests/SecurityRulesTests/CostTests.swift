@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// A decision ends, however much its rules would have to look at.
 @Suite("What a decision may cost", .timeLimit(.minutes(15)))

@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// One operation and whether it is allowed. Operations are `read PATH`, or `PATH=VALUE` as often as needed.
 struct DecisionCase: Sendable, CustomTestStringConvertible {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 @Suite("The rules in deploy/rules")
 struct ExampleTests {

@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 @Suite("Explanations, test files and coverage")
 struct ExplanationTests {

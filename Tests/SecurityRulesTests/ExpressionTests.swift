@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// What an expression comes to as the `.write` of `/rooms/$room/$id` when ann writes to `/rooms/r1/7`.
 private func outcome(_ expression: String, auth: String? = ExpressionTests.ann) throws -> String {

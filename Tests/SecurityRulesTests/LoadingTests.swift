@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// What reading a file says: `ok`, or the message with its place.
 private func reading(_ file: String) -> String {

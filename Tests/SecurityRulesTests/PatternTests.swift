@@ -1,7 +1,7 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 private func compile(_ pattern: String, ignoresCase: Bool = false) throws(Mistake) -> Pattern {
     let text = Array(pattern.utf8)

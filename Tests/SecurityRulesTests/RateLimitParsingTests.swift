@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 @Suite("Rates in a settings file")
 struct RateLimitParsingTests {

@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// Random small trees over few keys.
 private struct Trees {

@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// What reading a file says: a summary of it, or the message with its place.
 private func reading(_ file: String) -> String {

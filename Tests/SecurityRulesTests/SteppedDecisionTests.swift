@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// Large writes are decided in steps, between which the database does other things.
 @Suite("A write that is decided in steps")

@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// A program whose rules are given by path, as `/rooms/$room .write` to an expression.
 func program(_ rules: String) throws(RulesError) -> RulesProgram {

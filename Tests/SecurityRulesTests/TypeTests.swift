@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// What the checker says of an expression below `/$id`: `ok`, or the message.
 private func checking(_ expression: String, _ kind: RuleKind = .write) -> String {

@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 import Testing
 
 /// Memory goes back to the system soon after the process has grown, and otherwise seldom.

@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 import Testing
 
 @Suite("Histograms")

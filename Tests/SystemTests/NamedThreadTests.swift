@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 import Testing
 
 @Suite("Threads")

@@ -1,5 +1,5 @@
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("A semaphore")

@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 import Testing
 
 @Suite("A time in RFC 3339") struct TimestampTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 @Suite("A worker")

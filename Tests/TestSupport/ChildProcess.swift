@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-package import System
+package import HearthSystem
 
 /// A process that a test has started. A thread waits for its end and collects it at once: the library that runs the
 /// tests watches for ended processes too, and spins as long as one is left uncollected.

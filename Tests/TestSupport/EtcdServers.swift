@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 
 /// Members of a real etcd on loopback, for one test. Their files go with it.
 package final class EtcdServers: Sendable {

@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// Why a test stopped waiting.
 package struct WaitedInVain: Error, CustomStringConvertible {

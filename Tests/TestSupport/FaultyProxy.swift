@@ -1,4 +1,4 @@
-package import EventLoop
+package import HearthEventLoop
 import Synchronization
 
 /// Stands between clients and a server and damages their connections, by seed: it hands bytes on in pieces of any size

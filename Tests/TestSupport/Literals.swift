@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension CanonicalJSON: ExpressibleByStringLiteral {
     /// `text` must be canonical.

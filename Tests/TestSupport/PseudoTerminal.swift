@@ -1,7 +1,7 @@
-import CLinux
+import CHearthLinux
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 
 /// A program on a terminal of its own, with somebody in front of it who types, and waits until something is shown.
 ///

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A query at its most naive: children in an array, sorted by the words of Protocol.md 7.5, 16.2, filtered, cut.
 package struct QueryModel: Equatable {

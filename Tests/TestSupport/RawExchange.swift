@@ -1,5 +1,5 @@
-package import EventLoop
-import HTTPCodec
+package import HearthEventLoop
+import HearthHTTPCodec
 import Synchronization
 
 /// Bytes that a client sends on a connection of its own, and all that comes back until the server ends it.

@@ -1,4 +1,4 @@
-import CFaults
+import CHearthFaults
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// A self-signed certificate with its key, made for one test, in files that go with it.
 package final class TestCertificate: Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// A key pair on P-256, which signs as other issuers do.
 package final class TestCurveKey {

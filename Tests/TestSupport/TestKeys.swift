@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Key pairs that are made once for all tests.
 package enum TestKeys {

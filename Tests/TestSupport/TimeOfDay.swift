@@ -1,4 +1,4 @@
-import CFaults
+import CHearthFaults
 
 /// The system's clock of the time of day, as the calling thread sees it.
 package enum TimeOfDay {

@@ -19,6 +19,12 @@ import Testing
     /// Modules of the toolchain. Foundation is not among them: it would cost start-up time, memory and speed.
     private static let toolchain: Set = ["Glibc", "Synchronization", "Observation"]
 
+    /// The folder of a module, which goes without the prefix.
+    private static func folder(_ module: String) -> String {
+        let short = String(module.replacing(#/^(C?)Hearth/#) { $0.1 })
+        return rooms[module] == nil && module.hasPrefix("CHearth") || rooms[short] != nil ? short : module
+    }
+
     @Test("of a room are rooms that it declares, and all that it declares are imported", arguments: rooms.keys.sorted())
     func declared(room: String) {
         let declared = Self.rooms[room] ?? []
@@ -27,9 +33,10 @@ import Testing
         #expect(!files.isEmpty)
         for file in files {
             for (place, line) in file.numbered {
-                guard line.has("import "), let name = line.wholeMatch(of: Self.imports).map({ String($0.1) }) else {
+                guard line.has("import "), let module = line.wholeMatch(of: Self.imports).map({ String($0.1) }) else {
                     continue
                 }
+                let name = Self.folder(module)
                 guard !Self.toolchain.contains(name) else { continue }
                 imported.insert(name)
                 #expect(declared.contains(name), "\(place): the manifest does not say that \(room) uses \(name)")

@@ -1,13 +1,13 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
+@testable import HearthTreeStorage
 
 @Suite("an archive")
 struct ArchiveTests {

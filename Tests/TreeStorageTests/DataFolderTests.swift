@@ -1,10 +1,10 @@
 import Glibc
-import RealtimeDatabase
-import TestSupport
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 @Suite("a data folder")
 struct DataFolderTests {

@@ -1,11 +1,11 @@
-import JSONTree
-import RealtimeDatabase
-import SQLite
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
+@testable import HearthTreeStorage
 
 @Suite("formats of files")
 struct FormatVersionTests {

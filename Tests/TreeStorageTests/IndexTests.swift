@@ -1,11 +1,11 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 import Testing
-import StorageErrors
+import HearthStorageErrors
 
-@testable import RealtimeDatabase
-@testable import TreeStorage
+@testable import HearthRealtimeDatabase
+@testable import HearthTreeStorage
 
 /// The entries of indexes, on disk and in front of it, compared with what the tree says.
 @Suite("Index entries")

@@ -1,12 +1,12 @@
 import Glibc
-import JSONTree
-import SQLite
-import TestSupport
+import HearthJSONTree
+import HearthSQLite
+import HearthTestSupport
 import Testing
 
-@testable import RealtimeDatabase
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthRealtimeDatabase
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 @Suite("a log file")
 struct LogFileTests {

@@ -1,11 +1,11 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
+@testable import HearthTreeStorage
 
 @Suite("A copy of a database for another node") struct NodeCopyTests {
     private static let epoch: UInt64 = 77

@@ -1,12 +1,12 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
+import HearthJSONTree
+import HearthRealtimeDatabase
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 /// What a restore, a backup and a new folder leave when they do not come to their end.
 @Suite("a restore that does not come to its end")

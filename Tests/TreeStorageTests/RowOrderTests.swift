@@ -1,9 +1,9 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
+@testable import HearthTreeStorage
 
 @Suite("The order of rows")
 struct RowOrderTests {

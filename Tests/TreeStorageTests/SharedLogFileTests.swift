@@ -1,10 +1,10 @@
-import JSONTree
-import RealtimeDatabase
-import StorageErrors
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
+@testable import HearthTreeStorage
 
 @Suite("A log file of a log that several nodes share") struct SharedLogFileTests {
     private static func record(_ number: UInt64) -> LogRecord {

@@ -1,11 +1,11 @@
-import JSONTree
-import RealtimeDatabase
+import HearthJSONTree
+import HearthRealtimeDatabase
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 @Suite("a database on disk")
 struct StorageCrashTests {

@@ -1,13 +1,13 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
-import SQLite
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 @Suite("a damaged tree file")
 struct TreeDamageTests {

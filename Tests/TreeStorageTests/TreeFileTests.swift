@@ -1,11 +1,11 @@
-import JSONTree
-import RealtimeDatabase
-import SQLite
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 @Suite("a tree file")
 struct TreeFileTests {

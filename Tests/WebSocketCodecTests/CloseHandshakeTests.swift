@@ -1,5 +1,5 @@
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 @Suite("Closing handshake")
 struct CloseHandshakeTests {

@@ -1,6 +1,6 @@
-import TestSupport
+import HearthTestSupport
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 /// Both roles against each other: what one writes at random, the other reads.
 @Suite("Conversations")

@@ -1,6 +1,6 @@
-import TestSupport
+import HearthTestSupport
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 extension Deflater {
     /// The compressed payload of a message.

@@ -1,6 +1,6 @@
-import TestSupport
+import HearthTestSupport
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 @Suite("Frames")
 struct FrameTests {

@@ -1,5 +1,5 @@
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 /// The request of RFC 6455 section 1.3, changed by `changes`; nil as a value takes a field away.
 private func requestFields(_ changes: [String: String?] = [:]) -> [String: String] {

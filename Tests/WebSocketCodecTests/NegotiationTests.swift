@@ -1,5 +1,5 @@
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 @Suite("Negotiation of permessage-deflate")
 struct NegotiationTests {

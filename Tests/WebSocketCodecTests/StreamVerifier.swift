@@ -1,6 +1,6 @@
-import TestSupport
+import HearthTestSupport
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 /// An event of the decoder with bytes of its own.
 enum Received: Equatable {

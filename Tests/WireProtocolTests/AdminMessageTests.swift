@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 import Testing
 
-@testable import WireProtocol
+@testable import HearthWireProtocol
 
 @Suite("Messages of administrators")
 struct AdminMessageTests {

@@ -1,8 +1,8 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
 
-@testable import WireProtocol
+@testable import HearthWireProtocol
 
 /// Updates that are read as one text, if they can be.
 @Suite("Updates of very many children") struct ChildrenUpdateTests {

@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("Lists of queries, as SDKs 1.x write them")
 struct QueryListTests {

@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 /// The members of messages that tell of positions (Protocol.md 18.2).
 @Suite("positions in messages")

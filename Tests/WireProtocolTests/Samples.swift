@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 extension String {
     /// Calls `body` with the UTF-8 bytes.

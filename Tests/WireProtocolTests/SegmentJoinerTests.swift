@@ -1,7 +1,7 @@
-import Bytes
-import TestSupport
+import HearthBytes
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("Segments of long polling")
 struct SegmentJoinerTests {

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// Accounts that only their owner can read, and the weather: what the command line can do, and where the screen begins.
 let accountsProgram = Program(

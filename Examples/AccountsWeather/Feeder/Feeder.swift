@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
 
 /// Reads forecasts and writes them to the database.

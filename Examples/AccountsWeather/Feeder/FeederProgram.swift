@@ -1,5 +1,5 @@
-import EventLoop
-import ExampleKit
+import HearthEventLoop
+import HearthExampleKit
 
 /// The feeder: once, or again and again.
 let feederProgram = Program(

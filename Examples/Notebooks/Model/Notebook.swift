@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// A notebook as it is in the database.

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// What the operator has prepared.

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// Somebody's stay at a place, as it is in the database.
 struct Activity: Codable, Hashable {

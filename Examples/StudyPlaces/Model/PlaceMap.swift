@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// A map in characters: north is up, distances are the same in both directions, and everything is on it.

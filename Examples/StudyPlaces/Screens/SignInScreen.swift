@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// Asks for a provider and what it says about the user, unless somebody is signed in already.

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// Threads and their messages: what the command line can do, and where the screen begins.
 let threadsProgram = Program(

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// The service, until it is asked to end.
 let serviceProgram = Program(

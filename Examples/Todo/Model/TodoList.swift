@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// What one user has to do.

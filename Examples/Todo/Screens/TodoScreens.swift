@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
 /// The list of whoever is signed in, until they make room for somebody else.

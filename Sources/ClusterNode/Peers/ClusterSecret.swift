@@ -1,5 +1,5 @@
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// What the nodes of a cluster share, so that each knows that it talks to another one.
 package struct ClusterSecret: Sendable {

@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import System
+import HearthSystem
 
 /// The end of a connection at a node that wants a copy of a database. For a thread that waits.
 final class CopyReceiver {

@@ -1,5 +1,5 @@
-import EventLoop
-import System
+import HearthEventLoop
+import HearthSystem
 
 /// Sends copies of databases to other nodes: at most a few at a time, and not so fast that clients notice. On the
 /// thread of the links' loop.

@@ -1,6 +1,6 @@
 import Glibc
-import StorageErrors
-import TreeStorage
+import HearthStorageErrors
+import HearthTreeStorage
 
 /// A copy of a database for another node: an open file without a name, which goes with this object.
 final class OutgoingCopy: Sendable {

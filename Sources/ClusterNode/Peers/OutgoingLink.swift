@@ -1,6 +1,6 @@
-import JSONWebTokens
-import RealtimeDatabase
-import System
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// This node's end of a link to the node that takes the writes of some databases.
 final class OutgoingLink {

@@ -1,5 +1,5 @@
-import EventLoop
-import System
+import HearthEventLoop
+import HearthSystem
 
 /// A connection between two nodes: the handshake, then frames with codes. On the thread of its loop.
 ///

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// How two nodes begin to talk: each proves that it has the cluster's secret, which is not sent.
 ///

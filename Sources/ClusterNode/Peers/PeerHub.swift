@@ -1,7 +1,7 @@
-import EventLoop
-import RealtimeDatabase
-import ReplicatedLog
-import System
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthReplicatedLog
+import HearthSystem
 
 /// The thread of a node's links to other nodes, and its listener for theirs.
 final class PeerHub: Sendable {

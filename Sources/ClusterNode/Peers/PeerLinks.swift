@@ -1,8 +1,8 @@
-import EventLoop
-import RealtimeDatabase
-import ReplicatedLog
-import StorageErrors
-import System
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthReplicatedLog
+import HearthStorageErrors
+import HearthSystem
 
 /// What links between nodes have for the databases of this node.
 struct PeerDelegate: Sendable {
@@ -307,7 +307,7 @@ final class PeerLinks: @unchecked Sendable {
 
     /// What this node calls a connection; nil if there is nothing to do for it.
     private func alias(
-        of key: IncomingLink.Key, _ operation: RealtimeDatabase.Operation, _ link: IncomingLink
+        of key: IncomingLink.Key, _ operation: HearthRealtimeDatabase.Operation, _ link: IncomingLink
     ) -> ConnectionID? {
         if let alias = link.aliases[key] {
             if case .disconnect = operation { forget(alias) }

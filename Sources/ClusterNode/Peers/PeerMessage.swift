@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 
 /// What nodes tell each other over a link (LinkSession.swift).
 ///

@@ -1,7 +1,7 @@
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// The replies to writes, as bytes.
 ///

@@ -1,5 +1,5 @@
-import JSONTree
-import RealtimeDatabase
+import HearthJSONTree
+import HearthRealtimeDatabase
 
 /// The requests that have to reach the owner of a database, as bytes.
 ///
@@ -14,7 +14,7 @@ import RealtimeDatabase
 /// ```
 extension MessageWriter {
     /// - precondition: the operation must reach the owner.
-    mutating func add(_ operation: RealtimeDatabase.Operation) {
+    mutating func add(_ operation: HearthRealtimeDatabase.Operation) {
         switch operation {
         case .set(let target, let value, let expected, let echoes):
             add(byte: 0)
@@ -50,7 +50,7 @@ extension MessageWriter {
 }
 
 extension MessageReader {
-    mutating func operation() throws(MalformedMessage) -> RealtimeDatabase.Operation {
+    mutating func operation() throws(MalformedMessage) -> HearthRealtimeDatabase.Operation {
         switch try byte() {
         case 0:
             let flags = try byte()

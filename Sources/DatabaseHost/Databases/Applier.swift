@@ -1,9 +1,9 @@
-import DatabaseScheduler
-import Delivery
-import RealtimeDatabase
-import System
-import TreeStorage
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The thread that writes changed rows to tree files, behind the commit log.
 final class Applier: Sendable {

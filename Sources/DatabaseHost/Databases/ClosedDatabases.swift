@@ -1,6 +1,6 @@
-import RealtimeDatabase
-import StorageErrors
-import TreeStorage
+import HearthRealtimeDatabase
+import HearthStorageErrors
+import HearthTreeStorage
 
 /// The databases that were open, and were closed because nobody used them. The next request opens them again; requests
 /// that come while the files are being closed wait for the end of that.

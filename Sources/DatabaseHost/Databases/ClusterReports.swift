@@ -1,5 +1,5 @@
-package import ClusterNode
-package import ServerLog
+package import HearthClusterNode
+package import HearthServerLog
 
 extension Readiness {
     /// Tells operators, and `/readyz`, of the cluster.

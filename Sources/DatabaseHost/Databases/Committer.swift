@@ -1,8 +1,8 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import System
-import TreeStorage
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The thread that writes commit logs (``CommitGroup``).
 final class Committer: Sendable {

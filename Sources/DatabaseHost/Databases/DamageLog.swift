@@ -1,7 +1,7 @@
-import RealtimeDatabase
-import ServerLog
+import HearthRealtimeDatabase
+import HearthServerLog
 import Synchronization
-import StorageErrors
+import HearthStorageErrors
 
 /// Names damaged rows in the server's log, each of them once. Any thread.
 final class DamageLog: Sendable {

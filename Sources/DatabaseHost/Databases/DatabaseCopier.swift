@@ -1,10 +1,10 @@
-import ClusterNode
+import HearthClusterNode
 import Glibc
-import ServerLog
-import StorageErrors
+import HearthServerLog
+import HearthStorageErrors
 import Synchronization
-import System
-import TreeStorage
+import HearthSystem
+import HearthTreeStorage
 
 /// A database that was given up, with what there is to close.
 struct AbandonedDatabase: Sendable {

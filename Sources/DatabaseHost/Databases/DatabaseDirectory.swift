@@ -1,6 +1,6 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 import Synchronization
-import TreeStorage
+import HearthTreeStorage
 
 /// Which database a name means. A name has a number while a connection uses it, and for good once the database has
 /// files or the configuration names it; the database itself is opened by its thread.

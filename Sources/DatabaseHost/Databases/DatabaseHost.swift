@@ -1,11 +1,11 @@
-import ClusterNode
-import DatabaseScheduler
-import Delivery
-import EventLoop
-import RealtimeDatabase
-import SecurityRules
-import ServerLog
-import System
+import HearthClusterNode
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthServerLog
+import HearthSystem
 
 /// What all databases of a process share: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {

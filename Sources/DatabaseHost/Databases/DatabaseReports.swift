@@ -1,7 +1,7 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import ServerLog
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
 
 extension DatabaseHost {
     /// Tells operators, and `/readyz`, of a database.

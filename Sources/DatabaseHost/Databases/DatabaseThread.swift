@@ -1,14 +1,14 @@
-package import ClusterNode
-package import DatabaseScheduler
-package import Delivery
-package import EventLoop
-package import RealtimeDatabase
-import SecurityRules
-package import ServerLog
+package import HearthClusterNode
+package import HearthDatabaseScheduler
+package import HearthDelivery
+package import HearthEventLoop
+package import HearthRealtimeDatabase
+import HearthSecurityRules
+package import HearthServerLog
 import Synchronization
-package import System
-package import TreeStorage
-import StorageErrors
+package import HearthSystem
+package import HearthTreeStorage
+import HearthStorageErrors
 
 /// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
 ///

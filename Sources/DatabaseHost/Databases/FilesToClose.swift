@@ -1,6 +1,6 @@
-import StorageErrors
+import HearthStorageErrors
 import Synchronization
-import TreeStorage
+import HearthTreeStorage
 
 /// The files of a database on their way to the thread that closes them: SQLite copies its write-ahead files when the
 /// last connection ends, which takes a while.

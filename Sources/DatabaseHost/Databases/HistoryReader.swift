@@ -1,9 +1,9 @@
-import DatabaseScheduler
-import JSONTree
-import RealtimeDatabase
-import System
-import TreeStorage
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The thread that reads commit logs for listeners that resume: what waits for one database is read in one pass.
 final class HistoryReader: Sendable {

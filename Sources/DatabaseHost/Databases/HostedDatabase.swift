@@ -1,11 +1,11 @@
-import ClusterNode
-import DatabaseScheduler
-import Delivery
-import RealtimeDatabase
-import ServerLog
-import System
-import TreeStorage
-import StorageErrors
+import HearthClusterNode
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler
 /// wants done to the other threads.

@@ -1,11 +1,11 @@
-import ClusterNode
-import DatabaseScheduler
-import Delivery
-package import RealtimeDatabase
-import ServerLog
-import System
-import TreeStorage
-import StorageErrors
+import HearthClusterNode
+import HearthDatabaseScheduler
+import HearthDelivery
+package import HearthRealtimeDatabase
+import HearthServerLog
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The databases that are open, on their thread.
 package final class HostedDatabases {

@@ -1,6 +1,6 @@
-import JSONTree
-import RealtimeDatabase
-import ServerLog
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
 
 extension Log {
     /// Names the children that share values which the settings want unique.

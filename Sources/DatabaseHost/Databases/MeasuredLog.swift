@@ -1,7 +1,7 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import StorageErrors
-import System
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthStorageErrors
+import HearthSystem
 
 /// A commit log whose appends are measured.
 final class MeasuredLog: CommitLog {

@@ -1,8 +1,8 @@
-import RealtimeDatabase
-import ServerLog
-import StorageErrors
-import System
-import TreeStorage
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
+import HearthSystem
+import HearthTreeStorage
 
 /// The thread that opens the files of databases, or makes them: the databases that are open go on meanwhile.
 final class Opener: Sendable {

@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 
 /// The databases whose files are being opened, and what waits for each of them.
 struct OpeningDatabases {

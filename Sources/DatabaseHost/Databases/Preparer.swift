@@ -1,6 +1,6 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import System
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// The thread that makes the rows of large values before their requests' turns, so that the database thread does not
 /// have to look through them.

@@ -1,7 +1,7 @@
-import DatabaseScheduler
-import Delivery
-import RealtimeDatabase
-import System
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// A database that has no files, because nothing was ever written to it: it says that there is nothing, and knows who
 /// listens. Reading from a database that does not exist leaves nothing behind.

@@ -1,6 +1,6 @@
-import Delivery
-import WebSocketCodec
-import WireProtocol
+import HearthDelivery
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// Cuts a message that is never whole in memory into the frames of the realtime protocol (Protocol.md 3.2): measured
 /// in a first pass, because the number of frames comes first, and written in a second.

@@ -1,5 +1,5 @@
-import JSONTree
-import RealtimeDatabase
+import HearthJSONTree
+import HearthRealtimeDatabase
 
 /// Whoever is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments,
 /// nil for the node itself.

@@ -1,8 +1,8 @@
-import Delivery
-import JSONTree
-import RealtimeDatabase
-import TreeStorage
-import StorageErrors
+import HearthDelivery
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// One large read on a reading thread: sends the value in the form that its connection wants, as fast as the peer takes
 /// it.

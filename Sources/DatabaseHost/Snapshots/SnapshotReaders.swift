@@ -1,9 +1,9 @@
-package import Delivery
-import RealtimeDatabase
+package import HearthDelivery
+import HearthRealtimeDatabase
 import Synchronization
-import System
-import TreeStorage
-import StorageErrors
+import HearthSystem
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The threads that stream large reads from snapshots of the tree files. Each read has a thread while it lasts; reads
 /// beyond that many wait, with their snapshot open, and reads beyond the limit of open snapshots are refused. Threads

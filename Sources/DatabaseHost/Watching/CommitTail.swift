@@ -1,8 +1,8 @@
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import System
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthWireProtocol
 
 /// Tells the watchers of a database what was committed, once it is durable. It exists only while there are watchers;
 /// without it, a turn costs one check. On the databases' thread.

@@ -1,9 +1,9 @@
-package import DatabaseScheduler
-import JSONTree
-package import JSONWebTokens
-package import RealtimeDatabase
-import SecurityRules
-package import StorageErrors
+package import HearthDatabaseScheduler
+import HearthJSONTree
+package import HearthJSONWebTokens
+package import HearthRealtimeDatabase
+import HearthSecurityRules
+package import HearthStorageErrors
 
 /// What an open database says of itself.
 package struct DatabaseFigures: Sendable {

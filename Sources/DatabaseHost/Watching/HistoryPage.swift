@@ -1,8 +1,8 @@
-import JSONWebTokens
-package import JSONTree
-import RealtimeDatabase
-package import TreeStorage
-package import StorageErrors
+import HearthJSONWebTokens
+package import HearthJSONTree
+import HearthRealtimeDatabase
+package import HearthTreeStorage
+package import HearthStorageErrors
 
 /// What was committed at, above and below a place, the newest first.
 package struct HistoryPage: Sendable {

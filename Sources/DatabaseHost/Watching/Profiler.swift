@@ -1,9 +1,9 @@
-import Delivery
-import JSONWebTokens
-import JSONTree
-import RealtimeDatabase
-import System
-import WireProtocol
+import HearthDelivery
+import HearthJSONWebTokens
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthWireProtocol
 
 /// Sums up what is asked of a database for those who watch: equal requests since the last time become one line. While
 /// nobody watches, there is none, and a request costs one look for it. On the databases' thread.

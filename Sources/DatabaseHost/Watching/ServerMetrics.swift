@@ -1,6 +1,6 @@
-package import RealtimeDatabase
+package import HearthRealtimeDatabase
 import Synchronization
-package import System
+package import HearthSystem
 
 /// What threads other than the event loops count for ``MetricsPage``. Any thread: whatever is counted once per request
 /// is atomic; the rest is counted once per commit or more rarely, under a lock.

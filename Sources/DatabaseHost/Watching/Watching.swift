@@ -1,6 +1,6 @@
-import Delivery
-import EventLoop
-import RealtimeDatabase
+import HearthDelivery
+import HearthEventLoop
+import HearthRealtimeDatabase
 
 /// What administrators may have a connection told of, in pushes.
 package enum Watched: Hashable, Sendable {

@@ -1,8 +1,8 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// HTTP requests to one server, one connection for each.
 final class HTTPRequests: Sendable {

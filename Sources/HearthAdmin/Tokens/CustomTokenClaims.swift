@@ -1,6 +1,6 @@
 import HearthClient
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// The claims of a custom token (accounts.md 11).
 struct CustomTokenClaims {

@@ -1,5 +1,5 @@
 public import HearthClient
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// A verified ID token.
 public struct DecodedIDToken: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import HTTPCodec
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// Verifies the ID tokens that users show to a back end. It needs no key, only the server's public keys, which are
 /// fetched when they are first needed and kept for an hour.

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// A user to be created. All members can be left out.
 public struct NewUser: Hashable, Sendable {

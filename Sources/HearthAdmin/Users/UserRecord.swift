@@ -1,5 +1,5 @@
 public import HearthClient
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// A user as administrators see it.
 public struct UserRecord: Identifiable, Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import EventLoop
+package import HearthEventLoop
 
 /// What a program shows to say who it is: a token that somebody gave it, or a key, for which it gets tokens.
 package enum Credential: Sendable {

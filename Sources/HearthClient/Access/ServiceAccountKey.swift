@@ -1,7 +1,7 @@
-package import EventLoop
-import HTTPCodec
-package import JSONWebTokens
-import System
+package import HearthEventLoop
+import HearthHTTPCodec
+package import HearthJSONWebTokens
+import HearthSystem
 
 /// The key of an administrator's program, as `hearth admin create-key` writes it: a file in Google's format for service
 /// accounts (accounts.md 11). Whoever has it gets access tokens from the server that the file names.

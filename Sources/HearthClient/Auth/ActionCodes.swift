@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// What a link in a mail is to do behind the account's part.
 public struct ActionCodeSettings: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
-import System
+import HearthSystem
 
 /// Who uses the program: signing up, in and out, at a server's endpoints for accounts.
 ///

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
 
 /// Who is signed in, and who is told of it. Any thread.

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// Something that proves who a user is: made by ``EmailAuthProvider``, ``OAuthProvider`` and the others, used by
 /// ``Auth/signIn(with:)``, ``User/link(with:)`` and ``User/reauthenticate(with:)``.

@@ -1,5 +1,5 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import Synchronization
 
 /// Asks a server's endpoints about accounts (accounts.md 1), one connection for each question.

@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// Who is signed in.
 struct SavedSession: Sendable {

@@ -1,7 +1,7 @@
-import EventLoop
-import JSONTree
-import System
-import WireProtocol
+import HearthEventLoop
+import HearthJSONTree
+import HearthSystem
+import HearthWireProtocol
 
 /// What is kept on disk. Values are saved a moment after they changed, writes at once.
 extension DatabaseCore {

@@ -1,6 +1,6 @@
-import JSONTree
-import System
-import WireProtocol
+import HearthJSONTree
+import HearthSystem
+import HearthWireProtocol
 
 extension DatabaseCore {
     typealias WriteCompletion = (Result<Void, DatabaseError>) -> Void

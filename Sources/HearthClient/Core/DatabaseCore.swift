@@ -1,8 +1,8 @@
-import EventLoop
-import JSONTree
+import HearthEventLoop
+import HearthJSONTree
 import Synchronization
-import System
-import WireProtocol
+import HearthSystem
+import HearthWireProtocol
 
 /// A database as its clients see it, on its loop: the sync tree, the connection, and what waits for it.
 ///

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Children for which conditions hold, in the order of the query (Protocol.md 18.3).
 package struct FoundPage: Sendable {

@@ -1,6 +1,6 @@
-import EventLoop
-import System
-import WireProtocol
+import HearthEventLoop
+import HearthSystem
+import HearthWireProtocol
 
 /// Keeps a database connected: connects, signs in, and does so again after a pause when the connection is lost. Lives
 /// on the database's loop.

@@ -1,4 +1,4 @@
-import WireProtocol
+import HearthWireProtocol
 
 /// What was asked of the server and is not answered, across connections. Sent in the order of the numbers; what was
 /// sent to a connection that ended is sent again to the next one, except transactions.

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// A change that depends on the value that is there: made here on what is known, sent with the hash of that, and made
 /// again on what the server has if that was something else.

@@ -1,5 +1,5 @@
-import EventLoop
-import System
+import HearthEventLoop
+import HearthSystem
 
 /// Calls that wait for the server: each is told when an attempt to connect fails for good, and when its time is over.
 /// Lives on the database's loop.

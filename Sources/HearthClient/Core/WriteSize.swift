@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// How much can be written at once: a server ends the connection when a message is larger, so a write of more would be
 /// sent again for ever (Protocol.md 9).

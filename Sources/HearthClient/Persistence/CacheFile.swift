@@ -1,8 +1,8 @@
 import Glibc
-import JSONTree
-import SQLite
-import StorageErrors
-import WireProtocol
+import HearthJSONTree
+import HearthSQLite
+import HearthStorageErrors
+import HearthWireProtocol
 
 /// What a client keeps on disk: the values that it was told, and its writes that the server has not answered. A SQLite
 /// file, open in one process at a time, used by one thread.
@@ -10,7 +10,7 @@ import WireProtocol
 /// What is written survives the end of the process. After a power loss the last seconds may be missing. What cannot be
 /// written, because the disk is full, is not kept; the client goes on without it.
 final class CacheFile {
-    private let file: SQLite.Connection
+    private let file: HearthSQLite.Connection
     private let bytesMax: Int
     /// Writes that were answered and are still there: made again by the next process, they would undo what came behind
     /// them. Tried again with everything that is written.
@@ -29,7 +29,7 @@ final class CacheFile {
         if new >= 0 { Glibc.close(new) }
         let owner: String
         do throws(StorageError) {
-            file = try SQLite.Connection(path: path, mode: .readWrite)
+            file = try HearthSQLite.Connection(path: path, mode: .readWrite)
             owner = try Self.setUp(file, for: database)
         } catch {
             throw .cache("\(path) cannot be used: \(error.message)")
@@ -39,7 +39,7 @@ final class CacheFile {
     }
 
     /// Makes the tables of a new file, and answers whose file it is.
-    private static func setUp(_ file: SQLite.Connection, for database: String) throws(StorageError) -> String {
+    private static func setUp(_ file: HearthSQLite.Connection, for database: String) throws(StorageError) -> String {
         // A database that was closed may still be saving.
         try file.execute(
             """
@@ -233,7 +233,7 @@ final class CacheFile {
 
     /// Does something with the file. Nil after an error.
     @discardableResult
-    private func attempt<Result>(_ work: (SQLite.Connection) throws(StorageError) -> Result) -> Result? {
+    private func attempt<Result>(_ work: (HearthSQLite.Connection) throws(StorageError) -> Result) -> Result? {
         do throws(StorageError) { return try work(file) } catch { return nil }
     }
 

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The value at a place at one moment. It does not change, and may be handed to any task.
 ///

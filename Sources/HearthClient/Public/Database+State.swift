@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 
 extension Database {
     /// Whether there is a connection, and if not, why.

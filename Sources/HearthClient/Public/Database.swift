@@ -1,8 +1,8 @@
-import EventLoop
-import JSONTree
+import HearthEventLoop
+import HearthJSONTree
 import Synchronization
-import System
-import WireProtocol
+import HearthSystem
+import HearthWireProtocol
 
 /// A database on a server, seen by one client: one connection, which comes back by itself, and everything that is
 /// observed or written here.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What a query asks of each child.
 ///

@@ -1,6 +1,6 @@
-import Bytes
-import JSONTree
-import JSONWebTokens
+import HearthBytes
+import HearthJSONTree
+import HearthJSONWebTokens
 
 /// Turns values of the database into `Decodable` ones.
 ///
@@ -148,7 +148,7 @@ public struct DatabaseDecoder: Sendable {
         func contains(_ key: Key) -> Bool { !level(key).node.isNull }
 
         private func level(_ key: some CodingKey) -> Level {
-            let child = (try? JSONTree.Key(validating: key.stringValue)).map { node.child($0) }
+            let child = (try? HearthJSONTree.Key(validating: key.stringValue)).map { node.child($0) }
             return Level(node: child ?? .null, codingPath: codingPath + [key], context: context)
         }
 

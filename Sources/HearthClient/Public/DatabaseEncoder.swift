@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// Turns `Encodable` values into database values.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Events as a sequence. Each loop over it observes on its own, from its beginning to its end; a cancelled task ends
 /// its loop without an error.

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 extension DatabaseQueryable {
     // MARK: Conditions

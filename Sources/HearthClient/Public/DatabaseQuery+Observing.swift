@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// What an observer is told about.
 public enum DataEventType: Hashable, Sendable, CaseIterable {

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// What can be observed and read: a place, or what a query selects of its children.
 public protocol DatabaseQueryable: Sendable {

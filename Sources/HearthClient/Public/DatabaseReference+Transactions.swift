@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import WireProtocol
+import HearthWireProtocol
 
 /// A transaction changes a value that nobody else changed in between: it is made on what is known here, and made again
 /// when the server has something else, up to 25 times. So the block may run several times and does nothing but compute;

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// Told once how a write ended: nil, or why it did not happen.
 public typealias WriteCompletion = @Sendable (DatabaseError?, DatabaseReference) -> Void

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
 /// through it.

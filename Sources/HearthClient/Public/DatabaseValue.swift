@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A JSON value of the database, as it is read and written.
 ///

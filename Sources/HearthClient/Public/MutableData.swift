@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// The value that a transaction changes, with its priorities. What the transaction does not touch stays as it is.
 ///

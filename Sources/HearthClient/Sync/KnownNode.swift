@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What is known of a place: everything, or some of its children, each of them whole.
 struct KnownNode: Equatable {

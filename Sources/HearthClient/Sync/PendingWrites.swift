@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A write that the server has not settled yet, as this client guesses its result: server values are estimated.
 struct PendingWrite: Equatable {

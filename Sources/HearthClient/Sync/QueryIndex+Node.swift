@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 extension QueryIndex {
     /// The place of a child in this index; nil if there is no such child.

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// One query at one place, and everybody who observes it: what they have been told, and what a change means to them.
 final class QueryView {

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// Something that an observer is to be told.
 struct SyncEvent: Equatable {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A place of the sync tree that somebody observes, or that lies above such a place.
 final class SyncPlace {

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// Which listens the server should have, and what each of them stands for.
 extension SyncTree {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What observers see of what the server said and of the writes under way, and what they are told of it.
 extension SyncTree {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Which writes concern a place: a trie of the paths that they set.
 ///

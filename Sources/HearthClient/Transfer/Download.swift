@@ -1,5 +1,5 @@
-package import EventLoop
-import HTTPCodec
+package import HearthEventLoop
+import HearthHTTPCodec
 
 /// The answer to an HTTP request, whose body is handed on as it comes.
 package enum Download {

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// What the body of an HTTP answer says is wrong.
 enum ErrorBody {

@@ -1,5 +1,5 @@
-package import EventLoop
-package import HTTPCodec
+package import HearthEventLoop
+package import HearthHTTPCodec
 
 /// One HTTP request: what is asked, of whom.
 package struct HTTPCall: Sendable {

@@ -1,5 +1,5 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 
 /// What becomes of the answer to an HTTP request. Called on the loop's thread.
 protocol ResponseReader: SendableMetatype {

@@ -1,5 +1,5 @@
-package import JSONTree
-package import WireProtocol
+package import HearthJSONTree
+package import HearthWireProtocol
 
 /// Gathers pieces of a JSON text into writes of a size that suits the server. Pure.
 ///

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Why an import stopped.
 package enum ImportFailure: Error, Sendable {

@@ -1,5 +1,5 @@
-package import JSONTree
-import WireProtocol
+package import HearthJSONTree
+import HearthWireProtocol
 
 /// Writes a JSON text to a place over a connection as it comes, many writes in flight. Memory is bounded by those and a
 /// piece of the text.

@@ -1,6 +1,6 @@
-import EventLoop
-import Identity
-import System
+import HearthEventLoop
+import HearthIdentity
+import HearthSystem
 
 /// Where a server answers administrators, as programs on its machine reach it. It is kept in the data folder, so that
 /// `hearth admin create-key` can say where tokens are to be had.

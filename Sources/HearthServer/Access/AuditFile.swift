@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import System
+import HearthSystem
 
 /// The file of the audit trail: lines of JSON, only ever appended to, which its owner alone may read. Any thread.
 final class AuditFile: Sendable {

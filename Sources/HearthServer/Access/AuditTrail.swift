@@ -1,7 +1,7 @@
-import Identity
-import ServerLog
+import HearthIdentity
+import HearthServerLog
 import Synchronization
-import System
+import HearthSystem
 
 /// Something that an operator wants to look up after an attack: who got in, who tried, and who changed what decides
 /// about it. Its fields hold no password, token or code.

@@ -1,7 +1,7 @@
-import EventLoop
-import Identity
-import RealtimeDatabase
-import System
+import HearthEventLoop
+import HearthIdentity
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// Whom a credential has turned out to be. Whoever is somebody for a while keeps it.
 final class Authentication: Sendable {

@@ -1,10 +1,10 @@
-import Identity
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import SecurityRules
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSecurityRules
 import Synchronization
-import System
+import HearthSystem
 
 /// Finds out whose a credential is.
 struct Authenticator: Sendable {

@@ -1,5 +1,5 @@
-import HTTPCodec
-import WireProtocol
+import HearthHTTPCodec
+import HearthWireProtocol
 
 /// What somebody shows to say who they are (Protocol.md 19).
 struct Credential: Equatable, Sendable {

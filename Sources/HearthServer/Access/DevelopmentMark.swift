@@ -1,5 +1,5 @@
 import Glibc
-import System
+import HearthSystem
 
 /// The file `development` in a data folder that a server in development mode has written to: anybody could plant
 /// accounts, rules and data there, so a server in production does not take the folder without being told to.

@@ -1,8 +1,8 @@
-import Identity
-import JSONWebTokens
-import RealtimeDatabase
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
 import Synchronization
-import System
+import HearthSystem
 
 /// Whether users of an earlier process still have their accounts and tokens, by what a database has kept of them: what
 /// rules see as `auth`.

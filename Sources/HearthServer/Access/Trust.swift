@@ -1,7 +1,7 @@
-import Identity
-import JSONWebTokens
-import System
-import TreeStorage
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSystem
+import HearthTreeStorage
 
 /// The keys of a server, and whom it believes: what the database and the accounts share.
 struct Trust: Sendable {

@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// The value of an `Origin` header (RFC 6454 section 6.1), or the origin of a URL: `scheme://host[:port]`. Names are in
 /// lower case.

@@ -1,12 +1,12 @@
-import Delivery
-import EventLoop
-import HTTPCodec
-import Identity
-import JSONWebTokens
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import System
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthSystem
 
 /// A request that administrators make over HTTP, made over a realtime connection: the places of `Route` that are
 /// theirs.

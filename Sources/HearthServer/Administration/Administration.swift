@@ -1,15 +1,15 @@
-import DatabaseHost
-import EventLoop
-import Identity
-import JSONWebTokens
-import JSONTree
-import RealtimeDatabase
-import ServerLog
-import StorageErrors
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
 import Synchronization
-import System
-import TreeStorage
-import WireProtocol
+import HearthSystem
+import HearthTreeStorage
+import HearthWireProtocol
 
 /// Answers what administrators ask about the server and one of its databases. Whatever waits, waits on other threads.
 struct Administration: Sendable {

@@ -1,7 +1,7 @@
-import Bytes
+import HearthBytes
 import Glibc
-import JSONWebTokens
-import TreeStorage
+import HearthJSONWebTokens
+import HearthTreeStorage
 
 /// The copies of databases that administrators had the server make, as they see them. Its calls wait for the disk.
 struct BackupFiles: Sendable {

@@ -1,8 +1,8 @@
-import EventLoop
-import JSONWebTokens
-import JSONTree
-import RealtimeDatabase
-import System
+import HearthEventLoop
+import HearthJSONWebTokens
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// Where a session came from.
 struct SessionOrigin {

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
 
 /// Questions that all loops answer.

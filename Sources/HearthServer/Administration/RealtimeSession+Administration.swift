@@ -1,11 +1,11 @@
-import DatabaseHost
-import EventLoop
-import Identity
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import System
-import WireProtocol
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthWireProtocol
 
 /// What comes of an administrator's request: JSON text, or why not.
 typealias AdminAnswer = Result<[UInt8], AdminRefusal>

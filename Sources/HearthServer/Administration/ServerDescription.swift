@@ -1,12 +1,12 @@
-import ClusterNode
-import DatabaseHost
-import DatabaseScheduler
-import Delivery
-import EventLoop
-import Identity
-import JSONWebTokens
-import ServerLog
-import TreeStorage
+import HearthClusterNode
+import HearthDatabaseHost
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEventLoop
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthServerLog
+import HearthTreeStorage
 
 extension Services {
     /// How the server was started, for administrators. No secrets.

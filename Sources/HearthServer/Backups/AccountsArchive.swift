@@ -1,7 +1,7 @@
 import Glibc
-import Identity
-import System
-package import TreeStorage
+import HearthIdentity
+import HearthSystem
+package import HearthTreeStorage
 
 /// The part of an archive that belongs to no database: copies of the accounts, keys, rules and settings of a data
 /// folder, made after they have changed. `DIR/.accounts/hearth-TIME`, each a ``BackupSet`` without databases.

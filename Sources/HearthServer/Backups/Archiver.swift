@@ -1,8 +1,8 @@
-import RealtimeDatabase
-import ServerLog
+import HearthRealtimeDatabase
+import HearthServerLog
 import Synchronization
-import System
-package import TreeStorage
+import HearthSystem
+package import HearthTreeStorage
 
 /// The thread that keeps an archive of all databases: every few seconds it copies what their logs have to another
 /// folder (``TreeStorage/DatabaseArchive``), and the accounts, keys, rules and settings if they have changed

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// `manifest.json` of a backup set: which files belong to it, with their sizes and checksums.
 struct BackupManifest: Equatable, Sendable {

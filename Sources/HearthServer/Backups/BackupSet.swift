@@ -1,10 +1,10 @@
 import Glibc
-import Identity
-import JSONWebTokens
-import RealtimeDatabase
-import System
-package import TreeStorage
-import StorageErrors
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSystem
+package import HearthTreeStorage
+import HearthStorageErrors
 
 /// A folder with copies of everything that a data folder holds: `hearth-TIME` with a backup of every database
 /// (`NAME.backup`), the accounts, the keys, the rules and a manifest. It gets its name when it is whole and on disk.

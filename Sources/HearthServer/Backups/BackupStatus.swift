@@ -1,5 +1,5 @@
-import JSONWebTokens
-package import System
+import HearthJSONWebTokens
+package import HearthSystem
 
 /// What the last successful `hearth backup --to` says of itself to the server of the data folder: `backup-status.json`.
 package struct BackupStatus: Equatable, Sendable {

@@ -1,7 +1,7 @@
-import Bytes
+import HearthBytes
 import Glibc
-import JSONWebTokens
-import TreeStorage
+import HearthJSONWebTokens
+import HearthTreeStorage
 
 /// The size and the SHA-256 of a file. Flat memory.
 struct FileDigest {

@@ -1,7 +1,7 @@
-import DatabaseHost
-import EventLoop
+import HearthDatabaseHost
+import HearthEventLoop
 import Synchronization
-import System
+import HearthSystem
 
 /// A client as far as its address tells: an IPv4 address, or the network of an IPv6 address. Its connections share what
 /// a client may use of the server. Any thread.

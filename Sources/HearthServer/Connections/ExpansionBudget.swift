@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// How much compressed messages may expand beyond what text does, in bytes: an allowance that is used up and comes back
 /// with time.

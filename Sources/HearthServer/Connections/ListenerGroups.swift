@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 
 /// A connection that may be a member of groups.
 protocol GroupMember: AnyObject {

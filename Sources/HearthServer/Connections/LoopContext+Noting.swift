@@ -1,9 +1,9 @@
-import DatabaseHost
-import EventLoop
-import JSONTree
-import RealtimeDatabase
-import ServerLog
-import System
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthSystem
 
 /// What operators are told of requests.
 extension LoopContext {

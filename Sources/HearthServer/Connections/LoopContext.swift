@@ -1,13 +1,13 @@
-import DatabaseHost
-import Delivery
-import EventLoop
-import Identity
-import JSONTree
-import RealtimeDatabase
-import System
-import WebSocketCodec
-import WireProtocol
-import StorageErrors
+import HearthDatabaseHost
+import HearthDelivery
+import HearthEventLoop
+import HearthIdentity
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthWebSocketCodec
+import HearthWireProtocol
+import HearthStorageErrors
 
 /// What one event loop knows: its connections, the groups they are members of, and the requests of this turn. Used on
 /// that loop only.

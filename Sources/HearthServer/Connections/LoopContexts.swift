@@ -1,10 +1,10 @@
-import DatabaseHost
-import Delivery
-import EventLoop
-import Identity
-import RealtimeDatabase
+import HearthDatabaseHost
+import HearthDelivery
+import HearthEventLoop
+import HearthIdentity
+import HearthRealtimeDatabase
 import Synchronization
-import System
+import HearthSystem
 
 /// The contexts of all loops. They are made after the database thread, which delivers to them.
 final class LoopContexts: Sendable {

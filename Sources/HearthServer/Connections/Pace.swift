@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// How long a peer may take to send what it has begun: each byte takes its time at the least rate, and beyond that the
 /// peer has some patience to use up. Bytes that come faster give it back.

@@ -1,5 +1,5 @@
-import EventLoop
-import System
+import HearthEventLoop
+import HearthSystem
 
 /// A message of which a part has come: memory for the part is claimed, and the rest has to come at a least pace.
 ///

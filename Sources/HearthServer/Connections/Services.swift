@@ -1,12 +1,12 @@
-import DatabaseHost
-import EventLoop
-import JSONWebTokens
-import Identity
-import SecurityRules
-import ServerLog
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthJSONWebTokens
+import HearthIdentity
+import HearthSecurityRules
+import HearthServerLog
 import Synchronization
-import System
-import TreeStorage
+import HearthSystem
+import HearthTreeStorage
 
 /// What connections of all loops share.
 final class Services: Sendable {

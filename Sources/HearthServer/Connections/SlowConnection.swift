@@ -1,6 +1,6 @@
-import EventLoop
-import RealtimeDatabase
-import ServerLog
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthServerLog
 
 /// A connection that does not take all that is sent to it.
 struct SlowConnection {

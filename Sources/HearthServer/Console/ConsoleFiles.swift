@@ -1,9 +1,9 @@
-import Bytes
-import CConsole
-import CZlib
-import JSONWebTokens
+import HearthBytes
+import CHearthConsole
+import CHearthZlib
+import HearthJSONWebTokens
 import Synchronization
-import System
+import HearthSystem
 
 /// The files of the console: those in the program, or, while somebody works on them, those of a folder.
 final class ConsoleFiles: Sendable {

@@ -1,8 +1,8 @@
-package import EventLoop
+package import HearthEventLoop
 import Glibc
-import HTTPCodec
-package import System
-import WebSocketCodec
+import HearthHTTPCodec
+package import HearthSystem
+import HearthWebSocketCodec
 
 /// A WebSocket endpoint that sends every message back, compressed if the client wants that. Conformance suites test the
 /// codec through it.

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 
 /// The parts of an `https:` address. Plain `http:` is taken for this machine alone: elsewhere nobody could tell who
 /// answers.

@@ -1,8 +1,8 @@
-package import EventLoop
-import HTTPCodec
-package import JSONWebTokens
+package import HearthEventLoop
+import HearthHTTPCodec
+package import HearthJSONWebTokens
 import Synchronization
-import System
+import HearthSystem
 
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.
 ///

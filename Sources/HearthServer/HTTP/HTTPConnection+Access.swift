@@ -1,7 +1,7 @@
-import EventLoop
-import HTTPCodec
-import RealtimeDatabase
-import ServerLog
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthRealtimeDatabase
+import HearthServerLog
 
 /// Who makes a request (rest.md 7).
 extension HTTPConnection {

@@ -1,7 +1,7 @@
-import DatabaseHost
-import EventLoop
-import HTTPCodec
-import RealtimeDatabase
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthRealtimeDatabase
 
 /// What is decided about a request before its body is taken.
 extension HTTPConnection {

@@ -1,8 +1,8 @@
-import DatabaseHost
-import Delivery
-import EventLoop
-import HTTPCodec
-import RealtimeDatabase
+import HearthDatabaseHost
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthRealtimeDatabase
 
 /// Event streams (rest.md 4): the answer to a GET that never ends. Its body goes up to the end of the connection,
 /// without chunks, so that the same bytes go to all streams of a path.

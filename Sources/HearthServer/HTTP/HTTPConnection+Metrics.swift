@@ -1,5 +1,5 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 
 /// `/metrics`: for administrators, or for everybody who reaches the listener that answers nothing else.
 extension HTTPConnection {

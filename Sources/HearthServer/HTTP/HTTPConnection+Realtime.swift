@@ -1,11 +1,11 @@
-import DatabaseHost
-import Delivery
-import EventLoop
-import HTTPCodec
-import Identity
-import System
-import WebSocketCodec
-import WireProtocol
+import HearthDatabaseHost
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
+import HearthSystem
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 extension RequestHead {
     var isLongPoll: Bool { path.elementsEqual("/.lp".utf8) }

@@ -1,9 +1,9 @@
-import Delivery
-import EventLoop
-import HTTPCodec
-import RealtimeDatabase
-import ServerLog
-import StorageErrors
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
 
 /// A body that goes to the peer as fast as that takes it, so that what waits in the stream stays small.
 struct LargeBody {

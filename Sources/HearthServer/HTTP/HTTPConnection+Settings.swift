@@ -1,12 +1,12 @@
-import DatabaseHost
-import HTTPCodec
-import Identity
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import SecurityRules
-import ServerLog
-import System
+import HearthDatabaseHost
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthServerLog
+import HearthSystem
 
 /// `/.settings/….json`, for administrators (docs/rules.md 1).
 extension HTTPConnection {

@@ -1,12 +1,12 @@
-import DatabaseHost
-import Delivery
-import EventLoop
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import ServerLog
-import StorageErrors
-import System
+import HearthDatabaseHost
+import HearthDelivery
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthStorageErrors
+import HearthSystem
 
 /// One HTTP/1.1 connection: takes requests apart one after the other, answers them in order, and turns into a
 /// ``RealtimeSession`` when a client asks for the realtime endpoint. While a request is worked on, nothing more is

@@ -1,8 +1,8 @@
-import DatabaseHost
-import EventLoop
-import HTTPCodec
-import JSONTree
-import System
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthSystem
 
 /// One answer.
 struct HTTPResponse: Sendable {

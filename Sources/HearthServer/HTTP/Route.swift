@@ -1,4 +1,4 @@
-import HTTPCodec
+import HearthHTTPCodec
 
 /// What a listener answers.
 enum ListenerRole: Sendable {

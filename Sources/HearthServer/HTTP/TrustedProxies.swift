@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 
 /// The proxies in front of a server that are believed when they say for whom they ask (`X-Forwarded-For`).
 package struct TrustedProxies: Sendable {

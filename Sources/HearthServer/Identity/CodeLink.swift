@@ -1,4 +1,4 @@
-import Identity
+import HearthIdentity
 
 /// The link of a mail: to a page of this server, with the code (accounts.md 7).
 struct CodeLink {

@@ -1,8 +1,8 @@
-import Identity
-import JSONWebTokens
-import ServerLog
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthServerLog
 import Synchronization
-import System
+import HearthSystem
 
 /// A mail with a link, as RFC 5322 has it.
 struct CodeMail: Sendable {

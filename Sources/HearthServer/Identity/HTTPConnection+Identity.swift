@@ -1,6 +1,6 @@
-import EventLoop
-import HTTPCodec
-import Identity
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
 
 /// Requests about accounts: worked on by other threads, since they wait for the disk and for password hashes.
 extension HTTPConnection {

@@ -1,8 +1,8 @@
-import Bytes
-import HTTPCodec
-import Identity
-import JSONWebTokens
-import System
+import HearthBytes
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSystem
 
 /// The answers of the endpoints about accounts (accounts.md 1).
 extension HTTPResponse {

@@ -1,4 +1,4 @@
-package import Identity
+package import HearthIdentity
 
 /// How a server serves accounts.
 package struct IdentityConfiguration: Sendable {

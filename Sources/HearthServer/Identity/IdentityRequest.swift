@@ -1,7 +1,7 @@
-import EventLoop
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// One request about accounts, with what was read of its head.
 struct IdentityRequest: Sendable {

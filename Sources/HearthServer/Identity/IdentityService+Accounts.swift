@@ -1,6 +1,6 @@
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// What users do with their accounts, and administrators with those of others (accounts.md 4).
 extension IdentityService {

@@ -1,5 +1,5 @@
-import HTTPCodec
-import Identity
+import HearthHTTPCodec
+import HearthIdentity
 
 /// The pages behind the links of mails (accounts.md 7). Opening a link changes nothing, since programs that look
 /// through mails open links too: a button does. All pages are without scripts, in no frame, and tell nobody where the

@@ -1,7 +1,7 @@
-import HTTPCodec
-import Identity
-import JSONWebTokens
-import SecurityRules
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSecurityRules
 
 /// What only administrators may do (accounts.md 4).
 extension IdentityService {

@@ -1,4 +1,4 @@
-import Identity
+import HearthIdentity
 
 /// What is told to the audit trail.
 extension IdentityService {

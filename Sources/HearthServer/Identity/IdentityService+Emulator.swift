@@ -1,6 +1,6 @@
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// What tools and tests of apps ask of the official emulator (accounts.md 1), without a credential: in development
 /// mode only.

@@ -1,6 +1,6 @@
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// Signing in by way of another provider (accounts.md 4).
 extension IdentityService {

@@ -1,7 +1,7 @@
-import Bytes
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthBytes
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// Taking over users from elsewhere (accounts.md 14).
 extension IdentityService {

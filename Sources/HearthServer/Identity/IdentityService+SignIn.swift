@@ -1,6 +1,6 @@
-import HTTPCodec
-import Identity
-import JSONWebTokens
+import HearthHTTPCodec
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// Signing up and in (accounts.md 4).
 extension IdentityService {

@@ -1,11 +1,11 @@
-import EventLoop
-import HTTPCodec
-import Identity
-import RealtimeDatabase
-import ServerLog
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthIdentity
+import HearthRealtimeDatabase
+import HearthServerLog
 import Synchronization
-import TreeStorage
-import StorageErrors
+import HearthTreeStorage
+import HearthStorageErrors
 
 /// The endpoints about accounts (accounts.md 1). Its calls wait; they are made on ``IdentityWorkers``.
 final class IdentityService: Sendable {

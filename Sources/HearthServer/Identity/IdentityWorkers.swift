@@ -1,5 +1,5 @@
 import Synchronization
-import System
+import HearthSystem
 
 /// Threads for requests about accounts, which wait for the disk, hash passwords and ask other servers. Each request
 /// goes to the thread with the least to do; how much may wait is limited.

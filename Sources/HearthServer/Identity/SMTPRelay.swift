@@ -1,7 +1,7 @@
-import Bytes
-package import EventLoop
-import Identity
-import JSONWebTokens
+import HearthBytes
+package import HearthEventLoop
+import HearthIdentity
+import HearthJSONWebTokens
 
 /// Where mails are handed in, and by whom.
 package struct SMTPSettings: Sendable {

@@ -1,6 +1,6 @@
-import EventLoop
-import RealtimeDatabase
-import System
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthSystem
 
 /// What one event loop counts for ``MetricsPage``. On its thread; a copy goes to the page.
 struct LoopMetrics: Sendable {

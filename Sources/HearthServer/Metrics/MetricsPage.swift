@@ -1,12 +1,12 @@
-import DatabaseHost
-import EventLoop
-import DatabaseScheduler
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthDatabaseScheduler
 import Glibc
-import Identity
-import RealtimeDatabase
-import ServerLog
-import System
-import TreeStorage
+import HearthIdentity
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthSystem
+import HearthTreeStorage
 
 /// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each
 /// metric means; names are kept from version to version.

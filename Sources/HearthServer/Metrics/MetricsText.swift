@@ -1,4 +1,4 @@
-import System
+import HearthSystem
 
 /// Writes the Prometheus text format, version 0.0.4: families of samples, each with its help and type before it.
 struct MetricsText {

@@ -1,6 +1,6 @@
-import DatabaseHost
-import JSONWebTokens
-import System
+import HearthDatabaseHost
+import HearthJSONWebTokens
+import HearthSystem
 
 /// The figures of the last hour, for charts: a sample every ten seconds, a few hundred bytes each.
 struct RecentFigures {

@@ -1,7 +1,7 @@
-import DatabaseHost
-import Identity
-import JSONWebTokens
-import System
+import HearthDatabaseHost
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSystem
 
 /// What the server says of itself, for administrators.
 struct ServerFigures: Sendable {

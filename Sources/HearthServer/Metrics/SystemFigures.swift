@@ -1,5 +1,5 @@
 import Glibc
-import System
+import HearthSystem
 
 /// What the operating system says of the process and of the file system of the data folder. Asking costs system calls
 /// in proportion to the open descriptors, so it is done on the helper thread.

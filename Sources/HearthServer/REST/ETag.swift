@@ -1,5 +1,5 @@
-import HTTPCodec
-import JSONTree
+import HearthHTTPCodec
+import HearthJSONTree
 
 /// The tag of a value (rest.md 3): its V1 hash, and `null_etag` for nothing.
 struct ETag: Hashable, Sendable {

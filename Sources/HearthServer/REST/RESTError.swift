@@ -1,9 +1,9 @@
-import DatabaseHost
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import WireProtocol
-import StorageErrors
+import HearthDatabaseHost
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthWireProtocol
+import HearthStorageErrors
 
 /// Why a request is refused (rest.md 6), in Firebase's words where clients know them.
 struct RESTError: Error, Equatable {

@@ -1,9 +1,9 @@
-import Delivery
-import HTTPCodec
-import JSONTree
-import JSONWebTokens
-import RealtimeDatabase
-import SecurityRules
+import HearthDelivery
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSecurityRules
 
 /// Why an operation would be allowed or denied (administration.md 1).
 extension RESTExchange {

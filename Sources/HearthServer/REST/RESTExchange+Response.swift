@@ -1,7 +1,7 @@
-import Delivery
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
+import HearthDelivery
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
 
 extension RESTExchange {
     /// The response to what the database answers.

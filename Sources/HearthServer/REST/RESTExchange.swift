@@ -1,8 +1,8 @@
-import Delivery
-import HTTPCodec
-import JSONTree
-import RealtimeDatabase
-import WireProtocol
+import HearthDelivery
+import HearthHTTPCodec
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthWireProtocol
 
 /// One request for data on its way (rest.md 1): what it asks of the database, and how the reply becomes a
 /// response.

@@ -1,5 +1,5 @@
-import Delivery
-import JSONTree
+import HearthDelivery
+import HearthJSONTree
 
 /// The parameters that order and narrow what is read (rest.md 2), as they came.
 struct RESTFilters: Equatable {

@@ -1,6 +1,6 @@
-import HTTPCodec
-import JSONWebTokens
-import SecurityRules
+import HearthHTTPCodec
+import HearthJSONWebTokens
+import HearthSecurityRules
 
 /// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).
 struct RulesTestQuestion {

@@ -1,6 +1,6 @@
-import Delivery
-import RealtimeDatabase
-import StorageErrors
+import HearthDelivery
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// The values of one connection that are streamed from snapshots, one after the other, and what goes out behind each of
 /// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and what comes later may build on it.

@@ -1,9 +1,9 @@
-import ServerLog
-import System
-import EventLoop
-import HTTPCodec
-import RealtimeDatabase
-import WireProtocol
+import HearthServerLog
+import HearthSystem
+import HearthEventLoop
+import HearthHTTPCodec
+import HearthRealtimeDatabase
+import HearthWireProtocol
 
 /// Long polling that carries a session (long-polling.md 2): what the client says comes in segments on its polls, and
 /// what waits for it goes out as the answer to one. Polls come on any connections; these are moved to the loop of the

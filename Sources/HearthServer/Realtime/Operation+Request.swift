@@ -1,6 +1,6 @@
-import JSONTree
-import RealtimeDatabase
-import WireProtocol
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthWireProtocol
 
 extension Operation {
     /// What a request of the realtime protocol asks of the database.

@@ -1,5 +1,5 @@
-import Delivery
-import WebSocketCodec
+import HearthDelivery
+import HearthWebSocketCodec
 
 /// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
 /// (long-polling.md 2).

@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// The listeners of SDK 1.x with a list of queries (Protocol.md 16.3). They have no tag, so they get one here, below
 /// those of clients. Their pushes carry it, and such clients do not look at it.

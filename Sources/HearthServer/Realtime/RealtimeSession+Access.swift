@@ -1,10 +1,10 @@
-import DatabaseHost
-import EventLoop
-import JSONTree
-import RealtimeDatabase
-import ServerLog
-import WebSocketCodec
-import WireProtocol
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// Who the client is (Protocol.md 19). While that is being found out, none of its later requests is worked on.
 extension RealtimeSession {

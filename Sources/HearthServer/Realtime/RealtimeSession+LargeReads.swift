@@ -1,10 +1,10 @@
-import Delivery
-import EventLoop
-import JSONTree
-import RealtimeDatabase
-import ServerLog
-import WireProtocol
-import StorageErrors
+import HearthDelivery
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthWireProtocol
+import HearthStorageErrors
 
 extension RealtimeSession {
     /// A value too large for memory comes next, when those before it are done.

@@ -1,13 +1,13 @@
-import DatabaseHost
-import DatabaseScheduler
-import Delivery
-import EventLoop
-import JSONTree
-import RealtimeDatabase
-import System
-import WebSocketCodec
-import WireProtocol
-import StorageErrors
+import HearthDatabaseHost
+import HearthDatabaseScheduler
+import HearthDelivery
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSystem
+import HearthWebSocketCodec
+import HearthWireProtocol
+import HearthStorageErrors
 
 /// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
 /// requests to the database, and what comes back to the transport. Requests are worked off, and answered, in order.

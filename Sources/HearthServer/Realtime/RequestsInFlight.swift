@@ -1,4 +1,4 @@
-import RealtimeDatabase
+import HearthRealtimeDatabase
 
 /// How much a connection has asked for that is not answered: the number of its requests, and the bytes that they and
 /// their answers may take in memory.

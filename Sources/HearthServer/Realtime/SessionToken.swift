@@ -1,6 +1,6 @@
-import Bytes
-import RealtimeDatabase
-import WireProtocol
+import HearthBytes
+import HearthRealtimeDatabase
+import HearthWireProtocol
 
 /// Names a session to further connections of its client: tells where it lives, and cannot be guessed. Who knows it may
 /// end the session or take it over (Protocol.md 2).

@@ -1,9 +1,9 @@
-import Delivery
-import EventLoop
-import RealtimeDatabase
-import ServerLog
-import WebSocketCodec
-import WireProtocol
+import HearthDelivery
+import HearthEventLoop
+import HearthRealtimeDatabase
+import HearthServerLog
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// A WebSocket that carries a session, or stands by to take it over from long polling: takes frames apart and joins
 /// them to messages.

@@ -1,5 +1,5 @@
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 
 /// Commands about the shell itself.
 extension ShellCommand {

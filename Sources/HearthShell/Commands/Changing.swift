@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// Commands that change data.
 extension ShellCommand {

@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// Commands about the databases of a server.
 extension ShellCommand {

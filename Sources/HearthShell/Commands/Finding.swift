@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 extension ShellCommand {
     /// Children that one request asks for: the first page is short, so that it is there at once.

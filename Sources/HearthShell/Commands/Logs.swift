@@ -1,6 +1,6 @@
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 extension ShellCommand {
     static let logs = ShellCommand(

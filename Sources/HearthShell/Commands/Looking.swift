@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// Commands that look at data. None of them reads a whole subtree to show its top.
 extension ShellCommand {

@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 extension ShellCommand {
     static let profile = ShellCommand(

@@ -1,8 +1,8 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import SecurityRules
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSecurityRules
+import HearthWireProtocol
 
 /// Commands about the rules that are in force on the server.
 extension ShellCommand {

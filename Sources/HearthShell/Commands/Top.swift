@@ -1,8 +1,8 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 import Synchronization
-import WireProtocol
+import HearthWireProtocol
 
 extension ShellCommand {
     static let top = ShellCommand(

@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthWireProtocol
 
 /// Commands that move large values between files and the server.
 extension ShellCommand {

@@ -1,8 +1,8 @@
 import HearthClient
-import JSONTree
-import JSONWebTokens
-import System
-import WireProtocol
+import HearthJSONTree
+import HearthJSONWebTokens
+import HearthSystem
+import HearthWireProtocol
 
 /// Commands about accounts.
 extension ShellCommand {

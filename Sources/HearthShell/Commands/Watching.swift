@@ -1,6 +1,6 @@
 import HearthClient
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 extension ShellCommand {
     static let watch = ShellCommand(

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Conditions as people write them, as text of the protocol's (Protocol.md 18.3):
 ///

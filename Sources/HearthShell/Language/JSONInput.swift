@@ -1,5 +1,5 @@
-package import JSONTree
-package import WireProtocol
+package import HearthJSONTree
+package import HearthWireProtocol
 
 /// JSON that somebody has written, and what is said of its mistakes.
 package struct JSONInput: Sendable {

@@ -1,5 +1,5 @@
-import JSONTree
-package import WireProtocol
+import HearthJSONTree
+package import HearthWireProtocol
 
 /// The options that make a query of a path, on the command line and in the shell.
 package enum QueryWords {

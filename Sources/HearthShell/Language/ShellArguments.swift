@@ -1,5 +1,5 @@
-import JSONTree
-import WireProtocol
+import HearthJSONTree
+import HearthWireProtocol
 
 /// The words after a command, without its options.
 package struct ShellArguments {

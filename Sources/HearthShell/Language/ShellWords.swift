@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A word of a line.
 package struct Word: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// A JSON array that is written while its elements come, each on a line of its own.
 struct ArrayLines {

@@ -1,5 +1,5 @@
 package import HearthClient
-import JSONTree
+import HearthJSONTree
 
 /// A change as one line of text.
 package struct ChangeLine: Sendable {

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// Takes the control characters (C0, DEL and C1) out of text: a terminal takes them for commands, and what others have
 /// written may hold them, such as the names that users give themselves. The text may come in pieces, cut anywhere.

@@ -1,4 +1,4 @@
-import CLibedit
+import CHearthLibedit
 import Glibc
 
 /// Reads lines from a terminal with libedit: editing, history, completion.

@@ -1,5 +1,5 @@
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 
 /// How a part of the output looks on a terminal with colours.
 enum Style: String, CaseIterable {

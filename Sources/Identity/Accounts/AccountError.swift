@@ -1,4 +1,4 @@
-package import StorageErrors
+package import HearthStorageErrors
 
 /// Why a request about accounts is refused, in the words that clients know (accounts.md 5). All of them are answered
 /// with status 400.

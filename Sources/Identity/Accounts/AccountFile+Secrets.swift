@@ -1,4 +1,4 @@
-import SQLite
+import HearthSQLite
 
 /// What a refresh token stands for (accounts.md 6). The token itself is known to its client only.
 package struct RefreshGrant: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import SQLite
+import HearthSQLite
 
 /// The rows of users and of what they are linked to.
 extension AccountFile {

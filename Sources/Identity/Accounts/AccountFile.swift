@@ -1,6 +1,6 @@
 import Glibc
-import StorageErrors
-import SQLite
+import HearthStorageErrors
+import HearthSQLite
 
 /// The accounts of all realms, in one SQLite file. Who calls sees to transactions; one thread at a time uses it.
 ///

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// What addresses, numbers, passwords and claims have to look like.
 package enum AccountNames {

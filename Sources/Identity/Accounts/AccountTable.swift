@@ -1,5 +1,5 @@
-import SQLite
-import StorageErrors
+import HearthSQLite
+import HearthStorageErrors
 
 /// A table of accounts. Each row has a checksum of its other columns in `checksum`, so that what has changed on the
 /// disk is not taken for somebody's account.

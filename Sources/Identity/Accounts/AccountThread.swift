@@ -1,6 +1,6 @@
-import StorageErrors
+import HearthStorageErrors
 import Synchronization
-import System
+import HearthSystem
 
 /// The thread that owns the file of the accounts. What waits when it has time becomes one commit; answers are given
 /// when it is durable.

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// How administrators name users.
 package enum UserSelector: Sendable {

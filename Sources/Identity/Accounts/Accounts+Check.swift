@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-package import StorageErrors
+import HearthSQLite
+package import HearthStorageErrors
 
 extension Accounts {
     /// What ``check(folder:)`` has found.

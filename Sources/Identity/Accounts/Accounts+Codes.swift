@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// A code that is to be sent to somebody.
 package struct IssuedCode: Sendable {

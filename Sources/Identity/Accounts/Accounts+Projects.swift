@@ -1,6 +1,6 @@
-import JSONWebTokens
-import SQLite
-import System
+import HearthJSONWebTokens
+import HearthSQLite
+import HearthSystem
 
 /// The projects of clients, in development mode (accounts.md 3).
 extension Accounts {

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// What a new account is to be. What is nil is not set.
 package struct NewUser: Sendable {

@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// A user who has signed in.
 package struct SignIn: Sendable {

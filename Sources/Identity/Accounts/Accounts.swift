@@ -1,7 +1,7 @@
-import JSONWebTokens
-package import StorageErrors
+import HearthJSONWebTokens
+package import HearthStorageErrors
 import Synchronization
-import System
+import HearthSystem
 
 /// How accounts are served.
 package struct AccountOptions: Sendable {

@@ -1,6 +1,6 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 import Synchronization
-import System
+import HearthSystem
 
 /// Whose project a client of the accounts means, which names none (accounts.md 3). Any thread.
 ///

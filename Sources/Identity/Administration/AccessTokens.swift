@@ -1,5 +1,5 @@
-import Bytes
-package import JSONWebTokens
+import HearthBytes
+package import HearthJSONWebTokens
 
 /// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth
 /// 12.1).

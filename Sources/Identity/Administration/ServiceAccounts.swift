@@ -1,7 +1,7 @@
 import Glibc
-package import JSONWebTokens
+package import HearthJSONWebTokens
 import Synchronization
-import System
+import HearthSystem
 
 /// A key that administrators' programs hold: whoever has it may do everything.
 package struct ServiceAccountPublicKey: Sendable {

@@ -1,5 +1,5 @@
-import Bytes
-package import JSONWebTokens
+import HearthBytes
+package import HearthJSONWebTokens
 
 /// Facebook's access tokens, checked with its Graph API (accounts.md 4): first that the token was given to this
 /// application, then whose it is.

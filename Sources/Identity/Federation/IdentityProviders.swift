@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// The providers whose users may sign in here, by id (accounts.md 4).
 package struct IdentityProviders: Sendable {

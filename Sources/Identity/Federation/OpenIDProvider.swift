@@ -1,5 +1,5 @@
-import Bytes
-package import JSONWebTokens
+import HearthBytes
+package import HearthJSONWebTokens
 
 /// A provider that vouches for its users with ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): Google, Apple,
 /// Facebook's limited login, or any other.

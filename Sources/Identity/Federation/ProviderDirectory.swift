@@ -1,6 +1,6 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 import Synchronization
-import System
+import HearthSystem
 
 /// The providers whose users may sign in: those of the trust file, in all realms, and OpenID providers that
 /// administrators have set up in a realm, which are kept in a file of the data folder. Where both have an id, the trust

@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// A user of another provider, who has proved to be that (accounts.md 4).
 package struct ProviderIdentity: Sendable {

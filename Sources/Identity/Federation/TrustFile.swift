@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Whom a server believes besides itself, as its operator writes it down in JSON:
 ///

@@ -1,6 +1,6 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 import Synchronization
-package import System
+package import HearthSystem
 
 /// Why the keys could not be read or kept.
 package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {

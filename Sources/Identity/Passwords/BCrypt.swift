@@ -1,6 +1,6 @@
-import CCrypt
+import CHearthCrypt
 import Glibc
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// bcrypt by way of the system's libcrypt: for passwords that come from elsewhere.
 enum BCrypt {

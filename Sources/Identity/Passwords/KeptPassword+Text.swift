@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// `$SCHEME$PARAMETERS$SALT$HASH`: parameters as `name=value` between commas, bytes in Base64url.
 extension KeptPassword {

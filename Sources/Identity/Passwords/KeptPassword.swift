@@ -1,5 +1,5 @@
-import COpenSSL
-import JSONWebTokens
+import CHearthOpenSSL
+import HearthJSONWebTokens
 
 /// The hash of a password with everything that is needed to make it again.
 struct KeptPassword {

@@ -1,5 +1,5 @@
-import Bytes
-package import JSONWebTokens
+import HearthBytes
+package import HearthJSONWebTokens
 
 /// The hash of a password for an import elsewhere (accounts.md 14): the other direction of ``PasswordImport``.
 package struct PasswordExport: Sendable {

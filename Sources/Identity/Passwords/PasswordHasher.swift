@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Hashes passwords for keeping, and compares. Each call takes as long as the cost says, on purpose: not on an event
 /// loop.

@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// A token by which a backend signs somebody in (accounts.md 11): signed with a service account's key.
 package struct CustomToken: Sendable {

@@ -1,5 +1,5 @@
-import Bytes
-import JSONWebTokens
+import HearthBytes
+import HearthJSONWebTokens
 
 /// The secret by which a signed-in client gets its next ID token (accounts.md 6): random letters, which say nothing.
 /// The server keeps only their digest.

@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// Who shows a credential to the database, and what rules know of them (Protocol.md 19).
 package enum Caller: Sendable {

@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Somebody else whose users are believed: Firebase itself, or any OpenID Connect provider. Whoever is believed can
 /// speak for any `uid`.

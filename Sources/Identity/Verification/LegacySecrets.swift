@@ -1,5 +1,5 @@
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// The secrets of the first Firebase SDKs (Protocol.md 19.3). A secret is an administrator's credential, and makes the
 /// tokens of users: see ``LegacyToken``.

@@ -1,4 +1,4 @@
-package import JSONWebTokens
+package import HearthJSONWebTokens
 
 /// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a
 /// bearer. Any thread.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Why a text is not read as a ``JSONValue``.
 package enum JSONValueError: Error, Hashable, Sendable {

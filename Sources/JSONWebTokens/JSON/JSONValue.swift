@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Any JSON value, decoded: what tokens, keys and account requests hold. Such texts are small and read once, so ease
 /// comes before speed; data of the tree is ``CanonicalJSON``, which cannot hold a key like `google.com`.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// The small tools of OpenSSL. Whatever fails leaves nothing in the thread's error queue, which TLS reads.
 package enum Cryptography {

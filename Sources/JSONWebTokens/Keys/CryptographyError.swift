@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// Why a key could not be made or read. Names no part of the key.
 package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvertible {

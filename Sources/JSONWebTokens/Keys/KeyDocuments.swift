@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// The two documents in which public keys are published (accounts.md 6).
 package enum KeyDocuments {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// One key of OpenSSL.
 final class KeyHandle: @unchecked Sendable {

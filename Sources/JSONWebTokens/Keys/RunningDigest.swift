@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// SHA-256 of bytes that come in parts.
 package final class RunningDigest {

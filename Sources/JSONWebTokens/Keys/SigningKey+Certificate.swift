@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 extension SigningKey {
     /// A certificate by which the key vouches for itself (RFC 5280): a wrapping for the public key that readers of

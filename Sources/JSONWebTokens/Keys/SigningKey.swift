@@ -1,4 +1,4 @@
-import COpenSSL
+import CHearthOpenSSL
 
 /// An RSA key pair and its name, which the tokens that it signs carry (`kid`). Any thread.
 package final class SigningKey: Sendable {

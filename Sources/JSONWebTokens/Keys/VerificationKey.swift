@@ -1,5 +1,5 @@
-import Bytes
-import COpenSSL
+import HearthBytes
+import CHearthOpenSSL
 
 /// How a token is signed (RFC 7518, section 3.1). There are more; nobody who is believed here uses them.
 package enum SignatureAlgorithm: String, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// A signed set of claims, in the compact form of RFC 7515 and RFC 7519: header, claims and signature, each in
 /// Base64url, between dots.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What a connection wants to be written when it ends (Protocol.md 17): a sparse tree of values, with server values
 /// still to be resolved.

@@ -1,4 +1,4 @@
-import StorageErrors
+import HearthStorageErrors
 
 /// A write of a client of this node, for the node that takes the writes of the database.
 package struct ForwardedRequest: Sendable {

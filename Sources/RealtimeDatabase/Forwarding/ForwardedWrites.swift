@@ -1,4 +1,4 @@
-import StorageErrors
+import HearthStorageErrors
 
 /// The writes of this node's clients that another node makes, from their turn here until their answers.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The nodes that changed at and below a place, each with the number of its last change.
 ///

@@ -1,5 +1,5 @@
-package import JSONTree
-package import StorageErrors
+package import HearthJSONTree
+package import HearthStorageErrors
 
 /// What changed at some places after a number: the records of the log are read once, and of each change every place
 /// notes the paths that concern it.

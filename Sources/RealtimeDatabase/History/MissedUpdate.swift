@@ -1,5 +1,5 @@
-package import JSONTree
-import StorageErrors
+package import HearthJSONTree
+import HearthStorageErrors
 
 /// What brings a listener up to date that has its value as it was at some number: the present values of what changed
 /// since, and nothing else (Protocol.md 18.2). One object for all who need the same.

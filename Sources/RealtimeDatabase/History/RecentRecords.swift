@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The last records of a database, at least those that the log does not have yet.
 struct RecentRecords {

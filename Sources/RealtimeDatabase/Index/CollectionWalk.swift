@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// A walk through the collections of a pattern and their children, in tree order, that can stop anywhere and go on
 /// later. It sees data that is there when it gets to it.

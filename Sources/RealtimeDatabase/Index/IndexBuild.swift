@@ -1,4 +1,4 @@
-import SecurityRules
+import HearthSecurityRules
 
 /// The making of an index's entries for data that was there before it.
 struct IndexBuild {

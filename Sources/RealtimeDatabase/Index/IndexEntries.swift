@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// The entries of all indexes, in the order of their keys: those of the store, in front of them those of at most one
 /// large value that the store does not have yet, and in front of both what changed since.

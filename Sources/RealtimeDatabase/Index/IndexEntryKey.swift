@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What can be told from the key of an index entry (see `IndexEntries`) without anything else.
 package enum IndexEntryKey {

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// Which indexes the children of a place are in: a trie of patterns.
 struct IndexTrie {

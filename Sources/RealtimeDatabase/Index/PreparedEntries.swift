@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// The index entries of the collections in a large value, found in its text once. They can be made on any thread, so
 /// that the turn of the value takes no longer than that of a small one.

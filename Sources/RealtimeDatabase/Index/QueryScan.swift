@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// The places in a query's interval for which there is no index, found by a walk through all children that can stop
 /// anywhere and go on later, while commits go on.

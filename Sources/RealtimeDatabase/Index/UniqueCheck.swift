@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// Finds out whether a write would give two children of a collection a value that must be unique there.
 ///

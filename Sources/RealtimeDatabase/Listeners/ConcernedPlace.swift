@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A place with queries that a commit concerns, and what is to be known of the children that it changes.
 final class ConcernedPlace {

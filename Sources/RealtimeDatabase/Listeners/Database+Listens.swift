@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension Database {
     /// Something that a connection listens to.

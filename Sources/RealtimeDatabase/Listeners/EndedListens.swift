@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Where a connection listened and does not any more.
 ///

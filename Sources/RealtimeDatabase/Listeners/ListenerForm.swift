@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// How the listener of a query is told of it.
 package enum ListenerForm: Hashable, Sendable {

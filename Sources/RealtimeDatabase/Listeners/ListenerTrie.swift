@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Who listens where: a trie of path segments with the group of each path that has listeners.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The events that a commit means to those who listen to a query, from what it selected before and after.
 struct QueryEvents {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// One connection's listener of a query.
 struct QueryListener {

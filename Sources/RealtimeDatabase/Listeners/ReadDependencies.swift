@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Which listeners may be there only as long as certain places hold what they hold: those that the rules looked at when
 /// they allowed them.

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The listeners of one connection: plain ones, and queries, each by its name.
 ///

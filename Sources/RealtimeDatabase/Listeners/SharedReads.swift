@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What queries at one place read of the tree in one state, kept for the other queries there: each child is read once,
 /// each order is gone through once, and queries that select the same children share one value.

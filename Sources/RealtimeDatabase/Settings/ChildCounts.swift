@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// How many children collections with a limit have: counted when it is first asked, and kept up by every change.
 final class ChildCounts {

@@ -1,6 +1,6 @@
-import JSONTree
-import SecurityRules
-import StorageErrors
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
 
 /// The counting of what was there before a counter. Meanwhile writes keep up the totals of collections that are done,
 /// and what is known of the one that is being counted.

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// What a setting makes of a place in the commit of a write.
 struct DerivedValue {

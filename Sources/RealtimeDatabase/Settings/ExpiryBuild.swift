@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// Finding the children with a time that were there before a setting.
 struct ExpiryBuild {

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// What a write does to the totals that are kept beside the data: those that it changes, and those that stand in what
 /// it replaces.

@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// What clients have used of their rates, by the generic cell rate algorithm: for each client one number, the time at
 /// which all that it did would have been due at an even pace. Exact. Kept in memory alone.

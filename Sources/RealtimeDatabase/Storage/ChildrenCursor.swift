@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// Reads the rows below a place of which children are replaced by others: theirs, and those of a store that lie in no
 /// such child.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A store that holds nothing, for databases that have no files.
 package final class EmptyRowStore: RowStore {

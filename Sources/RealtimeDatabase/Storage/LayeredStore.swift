@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// A store, and in front of it at most one large value that the store does not have yet: its rows hide whatever the
 /// store has at its place and below. Of children of a place, each hides what is at its own.

@@ -1,6 +1,6 @@
-package import JSONTree
+package import HearthJSONTree
 // Whoever uses a database is told why its storage failed, wherever that is defined.
-package import StorageErrors
+package import HearthStorageErrors
 
 /// A row as the tree file holds it: the encoded path and the value stored there.
 package struct Row: Hashable, Sendable {

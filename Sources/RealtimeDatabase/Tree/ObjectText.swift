@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The text of an object, made of children in key order.
 struct ObjectText {

@@ -1,5 +1,5 @@
-package import JSONTree
-package import StorageErrors
+package import HearthJSONTree
+package import HearthStorageErrors
 
 /// The rows of a large value, found in its text once and not copied: the text, and where in it every few kilobytes a
 /// row begins.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Joins rows, given in key order, to the canonical text of the node they belong to.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// One node of the part of the tree that is in memory. See ``TreeRows`` for what its states mean.
 final class RowNode: SegmentKeyed {

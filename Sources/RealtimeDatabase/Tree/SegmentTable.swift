@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What a ``SegmentTable`` holds: an object that knows its own key segment.
 protocol SegmentKeyed: AnyObject, ByteOrdered {

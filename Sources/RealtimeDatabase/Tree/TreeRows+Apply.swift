@@ -1,5 +1,5 @@
-import JSONTree
-package import StorageErrors
+import HearthJSONTree
+package import HearthStorageErrors
 
 extension TreeRows {
     /// Ends the current generation and answers what a store must change to hold it, with the number to hand to

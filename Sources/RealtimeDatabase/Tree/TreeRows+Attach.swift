@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 /// Large values come into the tree as they are, in front of the store, which takes their rows over bit by bit.
 extension TreeRows {

@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 extension TreeRows {
     /// A child as a scan meets it.

@@ -1,5 +1,5 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
 extension TreeRows {
     /// Where a child stands in an index; nil if it is not there. `child` ends with `segment`. At most two look-ups; see

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What is in memory, and how it leaves: in steps, so that no request waits for the memory of others.
 ///

@@ -1,6 +1,6 @@
-import JSONTree
-package import SecurityRules
-import StorageErrors
+import HearthJSONTree
+package import HearthSecurityRules
+import HearthStorageErrors
 
 /// The tree as rules see it.
 extension TreeRows: RuleTree {

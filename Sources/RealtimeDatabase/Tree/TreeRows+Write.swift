@@ -1,5 +1,5 @@
-package import JSONTree
-package import StorageErrors
+package import HearthJSONTree
+package import HearthStorageErrors
 
 extension TreeRows {
     /// Replaces the value (and priority) at `path`; null removes it, and ancestors left empty vanish.

@@ -1,5 +1,5 @@
-package import JSONTree
-package import StorageErrors
+package import HearthJSONTree
+package import HearthStorageErrors
 
 /// The tree of one database: the rows of a store, and in front of them every row that changed or was used lately.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 extension CanonicalJSON {
     /// Whether a value comes into the tree as text, with rows that were made beforehand: it has so many bytes, or it

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What one commit changed, as it was written. This is what the log keeps and what plain listeners get.
 package enum Change: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What a principal was not allowed to do, for those who run the database.
 package struct DeniedRequest: Sendable {

@@ -1,5 +1,5 @@
-package import JSONTree
-package import StorageErrors
+package import HearthJSONTree
+package import HearthStorageErrors
 
 /// One row of the commit log: everything that one turn changed.
 ///

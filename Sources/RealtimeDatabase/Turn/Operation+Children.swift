@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension Operation {
     /// An update of very many children of one place as one text (``setChildren(_:_:)``); any other operation as it is.

@@ -1,6 +1,6 @@
-package import JSONTree
-package import SecurityRules
-package import StorageErrors
+package import HearthJSONTree
+package import HearthSecurityRules
+package import HearthStorageErrors
 
 /// The listeners of one path on all connections. Numbers are never used again within a process.
 package struct GroupID: Hashable, Sendable {

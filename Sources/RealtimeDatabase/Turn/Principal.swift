@@ -1,6 +1,6 @@
-package import JSONTree
-import SecurityRules
-package import StorageErrors
+package import HearthJSONTree
+import HearthSecurityRules
+package import HearthStorageErrors
 
 /// On whose behalf a request is made. All requests of a session share one.
 package final class Principal: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// How the rows of large values are made beforehand.
 package struct RowPreparation: Sendable {

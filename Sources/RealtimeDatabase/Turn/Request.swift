@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A connection of some event loop, for as long as the process runs: numbers are never used again.
 package struct ConnectionID: Hashable, Sendable {

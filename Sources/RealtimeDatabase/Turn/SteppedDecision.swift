@@ -1,5 +1,5 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
 /// What the rules say of a large write, found in steps before its turn. A commit that changes what they have looked at
 /// makes it obsolete.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A large text that the log has already, in parts that belong to nothing yet: the record that is made of it only
 /// refers to them.

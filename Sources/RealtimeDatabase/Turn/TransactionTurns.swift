@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Lets connections whose compare-and-sets meet at one place take turns, so that each retries while no other does.
 ///

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The large values that a turn has read, for its other requests that read the same: these share the bytes, and cost no
 /// further look at the rows. A value is good until the next change.

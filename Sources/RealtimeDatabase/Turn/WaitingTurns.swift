@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What a turn has to say, and what it was asked, in case its record does not reach the log.
 struct WaitingTurn {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Why an operation is allowed or denied: every rule that was asked, in order.
 package struct Explanation: Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What is asked for: a read or listen at a path, or the changes of one write. A priority that is assigned alone counts
 /// as a write of its node that carries no children.

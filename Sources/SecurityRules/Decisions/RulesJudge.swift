@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Decides operations by a program (docs/rules.md 2). One of them serves one thread; it keeps its memory, so a common
 /// decision allocates nothing.

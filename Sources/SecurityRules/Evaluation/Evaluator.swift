@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Runs compiled expressions at a place of the tree. Its buffers are kept, so a common rule runs without allocating.
 final class Evaluator {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What operators answer (docs/rules.md 3.4).
 extension Evaluator {

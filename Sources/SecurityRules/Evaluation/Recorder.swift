@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What the sub-expressions of a rule came to while it ran, for explanations and coverage.
 final class Recorder {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// Who asks: what the variable `auth` holds (docs/rules.md 3.1). Made once per sign-in; rules read it without copying.
 package final class RuleAuth: Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What a rule sees of the query of a read (docs/rules.md 3.1).
 package struct RuleQuery: Hashable, Sendable {

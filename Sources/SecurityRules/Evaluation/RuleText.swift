@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// A string at run time: bytes of an array that somebody else owns. Making one from a literal, a key, a claim or a
 /// stored string copies nothing.

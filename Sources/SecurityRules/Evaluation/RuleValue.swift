@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What an expression has for a value when it runs (docs/rules.md 3.4).
 enum RuleValue: Sendable {

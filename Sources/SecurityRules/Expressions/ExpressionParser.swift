@@ -1,4 +1,4 @@
-import Bytes
+import HearthBytes
 
 /// Reads one expression (docs/rules.md 3). Every mistake carries an offset into the text. Total: the depth of what it
 /// accepts is bounded.

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// The places whose children an `.indexOn` of the rules orders: keys, or wildcards that stand for any key.
 package struct IndexPattern: Hashable, Sendable {

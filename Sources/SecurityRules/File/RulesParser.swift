@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Reads a rules file into places, rules and code (docs/rules.md 1).
 struct RulesParser: PlaceFileParser {

@@ -1,5 +1,5 @@
-import Bytes
-import JSONTree
+import HearthBytes
+import HearthJSONTree
 
 /// Reads the text of a rules file step by step: JSON with comments, one trailing comma, and raw line breaks and tabs in
 /// strings (docs/rules.md 1).

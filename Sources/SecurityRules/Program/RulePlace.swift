@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// One node of the tree of rules (docs/rules.md 1).
 struct RulePlace: Sendable {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// The rules of a database, read, checked and compiled (docs/rules.md 1, 3, 3.3). Immutable: many may decide by it at
 /// once, each with a ``RulesJudge`` of its own.

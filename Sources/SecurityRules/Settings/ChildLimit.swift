@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// How many children the places of a pattern may have (docs/using/additions.md 4).
 package struct ChildLimit: Hashable, Sendable {

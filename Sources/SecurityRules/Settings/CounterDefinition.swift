@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A count or a sum that the server keeps beside the data (docs/using/additions.md 3).
 package struct CounterDefinition: Hashable, Sendable {

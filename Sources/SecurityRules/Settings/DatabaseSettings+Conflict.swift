@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 extension DatabaseSettings {
     /// Why the settings refuse a write of somebody who is no administrator; nil if they do not. For tools that have a

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// When the children of collections expire (docs/using/additions.md 5).
 package struct ExpiryDefinition: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// How often something may be done at the places of a pattern (docs/using/additions.md 6).
 package struct RateLimit: Hashable, Sendable {

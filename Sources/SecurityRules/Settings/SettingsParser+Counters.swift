@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// `.count` and `.sum` (docs/using/additions.md 3).
 extension SettingsParser {

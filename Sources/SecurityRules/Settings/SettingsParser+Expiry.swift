@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// `.expires` (docs/using/additions.md 5).
 extension SettingsParser {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Indexes of several values (docs/using/additions.md 7).
 extension SettingsParser {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// `.limit` (docs/using/additions.md 6).
 extension SettingsParser {

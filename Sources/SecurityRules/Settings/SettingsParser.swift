@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Reads a settings file (docs/using/additions.md 1).
 struct SettingsParser: PlaceFileParser {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What two children of a collection may not share (docs/using/additions.md 2).
 package enum UniqueValue {

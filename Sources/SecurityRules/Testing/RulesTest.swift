@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// One case of a test file: who does what, and whether the rules are to allow it.
 package struct RulesTest: Sendable {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Reads a file of cases.
 struct RulesTestParser {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A tree that is one value in memory: for tests of rules, and for tools that work without a server.
 package final class MemoryTree: RuleTree {

@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// A tree that notes the places it is asked for. It keeps few of them: of many neighbours, their parent.
 package final class NotingTree: RuleTree {

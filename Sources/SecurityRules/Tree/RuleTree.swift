@@ -1,4 +1,4 @@
-package import JSONTree
+package import HearthJSONTree
 
 /// What rules read: one state of a database. Places are encoded paths (`Path.encoded`).
 ///

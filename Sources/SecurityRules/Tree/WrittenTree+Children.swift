@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// What a write sets of the children of one place: at least one of them gets a value.
 struct WrittenChildren {

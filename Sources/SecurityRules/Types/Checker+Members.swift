@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// The methods of snapshots (docs/rules.md 3.2) and strings (docs/rules.md 3.2).
 private enum Method: String {

@@ -1,4 +1,4 @@
-import JSONTree
+import HearthJSONTree
 
 /// Checks the types of an expression (docs/rules.md 3.3) and compiles it: every sub-expression becomes an
 /// ``Instruction``.

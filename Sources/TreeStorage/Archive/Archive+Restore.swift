@@ -1,5 +1,5 @@
-import SQLite
-import StorageErrors
+import HearthSQLite
+import HearthStorageErrors
 
 extension ArchiveFolder {
     /// The moments that can be restored, without the gaps in between.

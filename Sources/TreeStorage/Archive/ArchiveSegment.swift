@@ -1,6 +1,6 @@
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// A range of a commit log in a file of its own: a SQLite file with the tables of the log (``LogFile``).
 ///

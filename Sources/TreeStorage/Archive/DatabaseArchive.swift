@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-import StorageErrors
+import HearthSQLite
+import HearthStorageErrors
 
 /// Keeps the archive of one database up to date: a copy now and then, and every commit since. Used on one thread,
 /// beside a server that writes to the database or without one.

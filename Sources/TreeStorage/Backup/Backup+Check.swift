@@ -1,8 +1,8 @@
 import Glibc
-import JSONTree
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 extension Backup {
     /// Looks at everything in a backup: the file's own structure, every row, every turn of the log and the numbers that

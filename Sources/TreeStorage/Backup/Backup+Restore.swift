@@ -1,7 +1,7 @@
 import Glibc
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 extension Backup {
     package struct Restored: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Glibc
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// A copy of one database in one file: a SQLite file with the tables of the tree file, and with the end of the commit
 /// log.

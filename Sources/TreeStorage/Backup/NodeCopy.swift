@@ -1,7 +1,7 @@
 import Glibc
-import RealtimeDatabase
-import SQLite
-package import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+package import HearthStorageErrors
 
 /// Copies of a database that one node of a cluster makes for another. Unlike a backup that is restored, such a copy
 /// continues the history of the log: it has the same epochs, and clients can resume from positions before it.

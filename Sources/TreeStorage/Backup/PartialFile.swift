@@ -1,6 +1,6 @@
 import Glibc
-import RealtimeDatabase
-package import StorageErrors
+import HearthRealtimeDatabase
+package import HearthStorageErrors
 
 /// A file that is written under another name, so that it is only under its own once it is whole and on disk. What was
 /// under that name stays until then.

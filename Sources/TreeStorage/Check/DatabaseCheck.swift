@@ -1,7 +1,7 @@
 import Glibc
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// Looks for damage in the files of a database, whether a server has them open or not. Changes nothing.
 package struct DatabaseCheck: Sendable {

@@ -1,7 +1,7 @@
-import JSONTree
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// Compares everything in the tables of a tree file with its checksums, and with the totals, which know of rows that
 /// are missing. Reads the whole file; flat memory.

@@ -1,7 +1,7 @@
-import RealtimeDatabase
-import SQLite
+import HearthRealtimeDatabase
+import HearthSQLite
 import Synchronization
-import StorageErrors
+import HearthStorageErrors
 
 /// A table of a tree file with a `key` and a `sequence`, and the table of its cleared ranges: deleting many rows is one
 /// line there, and the rows go in small steps later. Used on the applier's thread.

@@ -1,6 +1,6 @@
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// The table `meta` of a tree file: what it says of itself, each with a checksum.
 struct MetaTable {

@@ -1,4 +1,4 @@
-import SQLite
+import HearthSQLite
 
 /// The checksum that each row of a tree file carries, over its key, its sequence number and its value, so that bytes
 /// that changed on the disk are not taken for data.

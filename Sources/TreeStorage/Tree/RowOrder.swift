@@ -1,5 +1,5 @@
-import JSONTree
-import RealtimeDatabase
+import HearthJSONTree
+import HearthRealtimeDatabase
 
 /// Puts rows in key order. Keys of one tree begin alike, so what they share is left out, and the eight bytes behind it
 /// decide nearly always: most comparisons are of two integers.

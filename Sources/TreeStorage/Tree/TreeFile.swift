@@ -1,8 +1,8 @@
-import JSONTree
-package import RealtimeDatabase
-import SQLite
+import HearthJSONTree
+package import HearthRealtimeDatabase
+import HearthSQLite
 import Synchronization
-package import StorageErrors
+package import HearthStorageErrors
 
 /// The rows of one database in a SQLite file, and how far in the commit log they reach.
 ///

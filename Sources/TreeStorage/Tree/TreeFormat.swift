@@ -1,6 +1,6 @@
-import RealtimeDatabase
-import SQLite
-import StorageErrors
+import HearthRealtimeDatabase
+import HearthSQLite
+import HearthStorageErrors
 
 /// The tables of a tree file (``TreeFile``), and files of earlier versions, which had no checksums. The version is
 /// SQLite's `user_version`.

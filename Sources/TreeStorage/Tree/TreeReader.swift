@@ -1,7 +1,7 @@
-package import JSONTree
-package import RealtimeDatabase
-import SQLite
-package import StorageErrors
+package import HearthJSONTree
+package import HearthRealtimeDatabase
+import HearthSQLite
+package import HearthStorageErrors
 
 /// Reads the rows of a tree file. Used by one thread at a time.
 package final class TreeReader: RowStore, @unchecked Sendable {

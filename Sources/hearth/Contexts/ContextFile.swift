@@ -1,6 +1,6 @@
 import Glibc
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// Servers that somebody has given names, in a file of their own:
 /// `{"current":NAME,"contexts":{NAME:{"url":URL,"key":FILE,"ca":FILE,"database":NAME}}}`.

@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 import HearthServer
-import System
-import TreeStorage
+import HearthSystem
+import HearthTreeStorage
 
 /// Looks at an installation. Changes nothing, except that it writes and removes one small file to time the disk.
 struct Doctor {

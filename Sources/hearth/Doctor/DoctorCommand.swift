@@ -1,6 +1,6 @@
 import HearthServer
 import HearthShell
-import System
+import HearthSystem
 
 extension Command {
     static let doctor = Command(

@@ -1,6 +1,6 @@
 import Glibc
 import HearthServer
-import System
+import HearthSystem
 
 /// How long the disk takes to make a few kilobytes durable.
 struct SyncTimes {

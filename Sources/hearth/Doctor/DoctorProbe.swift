@@ -1,6 +1,6 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
-import HTTPCodec
+import HearthHTTPCodec
 
 /// Asks a server something, as a client on its own connection.
 struct DoctorProbe {

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import HearthServer
 import HearthShell
 

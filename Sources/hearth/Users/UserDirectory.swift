@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import HearthAdmin
 import HearthClient
 import HearthShell
-import JSONTree
-import JSONWebTokens
+import HearthJSONTree
+import HearthJSONWebTokens
 
 /// The commands about the accounts of a server. Each prints, and answers how the command ends.
 struct UserDirectory: Sendable {

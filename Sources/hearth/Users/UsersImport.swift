@@ -2,8 +2,8 @@ import Glibc
 import HearthAdmin
 import HearthServer
 import HearthShell
-import JSONWebTokens
-import System
+import HearthJSONWebTokens
+import HearthSystem
 
 /// Makes users of the JSON of `firebase auth:export`.
 struct UsersImport {

@@ -1,5 +1,5 @@
-import TestSupport
-import EventLoop
+import HearthTestSupport
+import HearthEventLoop
 
 /// A handler whose behaviour is given by the test, as closures.
 final class ScriptedHandler: StreamHandler {

@@ -1,5 +1,5 @@
-import EventLoop
-import TestSupport
+import HearthEventLoop
+import HearthTestSupport
 import Testing
 
 /// A group of loops with one listener on loopback, ended with the test.

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import Testing
 

@@ -1,10 +1,10 @@
-import ExampleKit
+import HearthExampleKit
 import Glibc
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import AccountsWeather
+@testable import HearthAccountsWeather
 
 @Suite("AccountsWeather: accounts", .timeLimit(.minutes(15)))
 @MainActor

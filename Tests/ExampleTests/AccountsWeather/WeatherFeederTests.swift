@@ -1,10 +1,10 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import AccountsWeather
-@testable import WeatherFeeder
+@testable import HearthAccountsWeather
+@testable import HearthWeatherFeeder
 
 @Suite("Weather feeder", .timeLimit(.minutes(15)))
 @MainActor

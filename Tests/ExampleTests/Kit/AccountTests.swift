@@ -1,6 +1,6 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Accounts of example programs", .timeLimit(.minutes(15)))

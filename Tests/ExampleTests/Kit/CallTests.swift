@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import ExampleKit
+@testable import HearthExampleKit
 
 @Suite("Calls of a program")
 @MainActor

@@ -1,9 +1,9 @@
 import HearthClient
 import Observation
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import ExampleKit
+@testable import HearthExampleKit
 
 @Suite("Screens", .timeLimit(.minutes(15)))
 @MainActor

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ExampleKit
+@testable import HearthExampleKit
 
 @Suite("Text on a terminal")
 struct TextTests {

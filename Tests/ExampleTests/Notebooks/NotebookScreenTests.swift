@@ -1,9 +1,9 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import Notebooks
+@testable import HearthNotebooks
 
 @Suite("Notebooks on a terminal", .timeLimit(.minutes(15)))
 struct NotebookScreenTests {

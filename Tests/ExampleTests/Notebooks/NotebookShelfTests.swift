@@ -1,8 +1,8 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 import Testing
 
-@testable import Notebooks
+@testable import HearthNotebooks
 
 @Suite("Notebooks", .timeLimit(.minutes(15)))
 @MainActor

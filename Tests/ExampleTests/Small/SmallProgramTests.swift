@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Small example programs", .timeLimit(.minutes(15)))

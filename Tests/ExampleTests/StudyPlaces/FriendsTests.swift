@@ -1,8 +1,8 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 import Testing
 
-@testable import StudyPlaces
+@testable import HearthStudyPlaces
 
 @Suite("Friends", .timeLimit(.minutes(15)))
 @MainActor

@@ -1,8 +1,8 @@
-import ExampleKit
-import TestSupport
+import HearthExampleKit
+import HearthTestSupport
 import Testing
 
-@testable import StudyPlaces
+@testable import HearthStudyPlaces
 
 @Suite("The map")
 struct PlaceMapTests {

@@ -1,7 +1,7 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 
-@testable import StudyPlaces
+@testable import HearthStudyPlaces
 
 extension ExampleServer {
     /// Somebody who has come with a token of a provider; the same one each time.

@@ -1,9 +1,9 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
-@testable import StudyPlaces
+@testable import HearthStudyPlaces
 
 @Suite("Study places on a terminal", .timeLimit(.minutes(15)))
 struct StudyPlacesScreenTests {

@@ -1,12 +1,12 @@
-import EventLoop
-import ExampleKit
+import HearthEventLoop
+import HearthExampleKit
 import HearthClient
 import HearthServer
-import Identity
-import ServerLog
-import System
-import TestSupport
-import TreeStorage
+import HearthIdentity
+import HearthServerLog
+import HearthSystem
+import HearthTestSupport
+import HearthTreeStorage
 
 /// A server with the rules and the seed of an example, on an empty folder.
 final class ExampleServer: Sendable {

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
 
 /// A way to a server on which things go wrong.

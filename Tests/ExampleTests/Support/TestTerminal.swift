@@ -1,7 +1,7 @@
-import ExampleKit
-import TestSupport
+import HearthExampleKit
+import HearthTestSupport
 
-@testable import ExampleKit
+@testable import HearthExampleKit
 
 /// A terminal in memory, with somebody in front of it.
 @MainActor

@@ -1,9 +1,9 @@
 import Glibc
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
-@testable import ExampleKit
+@testable import HearthExampleKit
 
 /// The requests in the README of the threads, made by curl as they are written there.
 @Suite("The README of the threads", .timeLimit(.minutes(15)), .enabled(if: access("/usr/bin/curl", X_OK) == 0))

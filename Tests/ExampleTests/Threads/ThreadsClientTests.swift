@@ -1,9 +1,9 @@
-import ExampleKit
-import JSONWebTokens
-import TestSupport
+import HearthExampleKit
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
-@testable import Threads
+@testable import HearthThreads
 
 @Suite("The client of the threads", .timeLimit(.minutes(15)))
 @MainActor

@@ -1,11 +1,11 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
-@testable import ThreadsService
+@testable import HearthThreadsService
 
 /// The service in front of a server with its rules, on an empty folder.
 final class ThreadsHouse: Sendable {

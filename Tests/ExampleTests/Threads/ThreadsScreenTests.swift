@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Threads on a terminal", .timeLimit(.minutes(15)))

@@ -1,11 +1,11 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
-import TestSupport
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
-@testable import ThreadsService
+@testable import HearthThreadsService
 
 @Suite("The service of the threads", .timeLimit(.minutes(15)))
 struct ThreadsServiceTests {

@@ -1,8 +1,8 @@
-import ExampleKit
+import HearthExampleKit
 import HearthClient
 import Testing
 
-@testable import Todo
+@testable import HearthTodo
 
 @Suite("To-do lists", .timeLimit(.minutes(15)))
 @MainActor

@@ -1,7 +1,7 @@
 import HearthClient
 import HearthServer
-import Identity
-import System
+import HearthIdentity
+import HearthSystem
 import Testing
 
 /// A server with accounts and owner-only rules, and its operator. Ends with the test.

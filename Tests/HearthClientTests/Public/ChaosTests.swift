@@ -1,7 +1,7 @@
 import HearthClient
 import HearthServer
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Clients behind a network that breaks", .timeLimit(.minutes(15)))

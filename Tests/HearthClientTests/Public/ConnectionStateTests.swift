@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import HearthServer
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("A database that cannot connect says so", .timeLimit(.minutes(15)))

@@ -1,5 +1,5 @@
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Values without wrapping", .timeLimit(.minutes(15)))

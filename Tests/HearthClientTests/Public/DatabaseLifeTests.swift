@@ -1,6 +1,6 @@
 import HearthClient
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("How long a database lives", .timeLimit(.minutes(15)))

@@ -1,5 +1,5 @@
 import HearthClient
-import JSONTree
+import HearthJSONTree
 import Testing
 
 @Suite("A database seen by clients", .timeLimit(.minutes(15)))

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import Synchronization
 import Testing
-import WebSocketCodec
+import HearthWebSocketCodec
 
 @Suite("A database and where its server is", .timeLimit(.minutes(15)))
 struct LinkTests {

@@ -1,5 +1,5 @@
 import HearthClient
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("A live list", .timeLimit(.minutes(15)))

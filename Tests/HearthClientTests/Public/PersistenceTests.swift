@@ -1,8 +1,8 @@
 import Glibc
 import HearthClient
 import HearthServer
-import SQLite
-import TestSupport
+import HearthSQLite
+import HearthTestSupport
 import Testing
 
 @Suite("A client that keeps things on disk", .timeLimit(.minutes(15)))
@@ -194,8 +194,8 @@ struct PersistenceTests {
     }
 
     /// The file itself, while nobody uses it.
-    private func file() throws -> SQLite.Connection {
-        try SQLite.Connection(path: "\(folder.path)/cache", mode: .readWrite)
+    private func file() throws -> HearthSQLite.Connection {
+        try HearthSQLite.Connection(path: "\(folder.path)/cache", mode: .readWrite)
     }
 
     @Test("a part that was saved long ago does not stand for what the whole had later")
@@ -254,7 +254,7 @@ struct PersistenceTests {
             return try Database(url: scripted.urlText, options: options)
         }
         try await open(isOnline: false).close()
-        try SQLite.Connection(path: "\(folder.path)/other", mode: .readWrite).execute(
+        try HearthSQLite.Connection(path: "\(folder.path)/other", mode: .readWrite).execute(
             "CREATE TRIGGER full BEFORE INSERT ON listens BEGIN SELECT RAISE(ABORT, 'no room'); END")
         let first = try open(isOnline: true)
         async let write: Void = first.reference(withPath: "x").setValue(1)

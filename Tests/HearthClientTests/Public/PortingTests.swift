@@ -1,4 +1,4 @@
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// The article about porting goes name by name; these tests look for each name in the sources.

@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import Synchronization
 import Testing

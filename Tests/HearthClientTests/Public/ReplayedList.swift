@@ -1,5 +1,5 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
 
 /// What somebody makes of the child events of a query, checked step by step: nothing is added twice, removed or changed

@@ -1,7 +1,7 @@
-import EventLoop
+import HearthEventLoop
 import Synchronization
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @testable import HearthClient
 

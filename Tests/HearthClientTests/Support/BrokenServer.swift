@@ -1,4 +1,4 @@
-import EventLoop
+import HearthEventLoop
 
 /// A server that answers anything with these bytes, and then ends the connection or says nothing more.
 final class BrokenServer: Sendable {

@@ -1,6 +1,6 @@
-import JSONTree
-import TestSupport
-import WireProtocol
+import HearthJSONTree
+import HearthTestSupport
+import HearthWireProtocol
 
 /// A write of the crash test: edits of units, at once. A unit is a place that holds leaves and nothing else.
 struct CrashWrite {

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 @testable import HearthClient
-import JSONTree
-import TestSupport
-import WireProtocol
+import HearthJSONTree
+import HearthTestSupport
+import HearthWireProtocol
 
 /// One connection that writes as fast as it is answered, until the server is gone, and knows what must be there
 /// afterwards.

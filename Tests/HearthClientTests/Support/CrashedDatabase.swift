@@ -1,7 +1,7 @@
 import HearthClient
-import JSONTree
+import HearthJSONTree
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// A database of the crash test, its writers, and what must be true of it after every crash.

@@ -1,8 +1,8 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import Synchronization
-import System
-import TestSupport
+import HearthSystem
+import HearthTestSupport
 import Testing
 
 /// The `hearth` program that was built with the tests, running.

@@ -1,5 +1,5 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import HearthClient
 
 /// A server for HTTP whose answers come when the test gives them.

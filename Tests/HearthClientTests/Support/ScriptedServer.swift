@@ -1,8 +1,8 @@
-import EventLoop
-import HTTPCodec
+import HearthEventLoop
+import HearthHTTPCodec
 import Synchronization
-import WebSocketCodec
-import WireProtocol
+import HearthWebSocketCodec
+import HearthWireProtocol
 
 /// A server that says what the test wants: the WebSocket part is real, the rest a script.
 final class ScriptedServer: Sendable {

@@ -1,12 +1,12 @@
-import EventLoop
+import HearthEventLoop
 import Glibc
 import HearthClient
 import HearthServer
-import JSONTree
-import ServerLog
+import HearthJSONTree
+import HearthServerLog
 import Synchronization
 import Testing
-import TreeStorage
+import HearthTreeStorage
 
 /// A folder that goes with the test.
 final class TestFolder: Sendable {

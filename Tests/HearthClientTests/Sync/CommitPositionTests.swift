@@ -1,7 +1,7 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("The position of what a listen knows")
 struct CommitPositionTests {

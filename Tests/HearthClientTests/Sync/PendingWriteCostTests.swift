@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @testable import HearthClient
 

@@ -1,8 +1,8 @@
 @testable import HearthClient
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 /// A server as simple as can be, and one client of it whose messages travel one after the other: what observers are
 /// told must at every step be what a query selects of the server's value with the client's writes on top.

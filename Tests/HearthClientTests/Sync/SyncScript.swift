@@ -1,7 +1,7 @@
 @testable import HearthClient
-import JSONTree
+import HearthJSONTree
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 /// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that
 /// comes of it, in order: events as `OBSERVER KIND …`, then listens.

@@ -1,8 +1,8 @@
 @testable import HearthClient
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 import Testing
-import WireProtocol
+import HearthWireProtocol
 
 @Suite("The sync tree")
 struct SyncTreeTests {

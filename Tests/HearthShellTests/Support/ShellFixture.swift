@@ -1,9 +1,9 @@
-import EventLoop
+import HearthEventLoop
 import HearthClient
 import HearthServer
-import ServerLog
+import HearthServerLog
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @testable import HearthShell

@@ -1,8 +1,8 @@
-import Identity
-import JSONWebTokens
-import SQLite
-import StorageErrors
-import TestSupport
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthSQLite
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
 @Suite("Rows of accounts that changed on the disk") struct AccountDamageTests {

@@ -1,9 +1,9 @@
-import SQLite
-import StorageErrors
-import TestSupport
+import HearthSQLite
+import HearthStorageErrors
+import HearthTestSupport
 import Testing
 
-@testable import Identity
+@testable import HearthIdentity
 
 @Suite("the format of the accounts' file")
 struct AccountFormatTests {

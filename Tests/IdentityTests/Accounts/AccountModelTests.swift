@@ -1,5 +1,5 @@
-import Identity
-import TestSupport
+import HearthIdentity
+import HearthTestSupport
 import Testing
 
 /// The accounts against a dictionary.

@@ -1,8 +1,8 @@
-import Identity
-import JSONTree
-import JSONWebTokens
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 /// Accounts in a folder of a test's own, with a clock that stands still.

@@ -1,9 +1,9 @@
 import Glibc
-import Identity
-import JSONTree
-import JSONWebTokens
+import HearthIdentity
+import HearthJSONTree
+import HearthJSONWebTokens
 import Synchronization
-import TestSupport
+import HearthTestSupport
 import Testing
 
 @Suite("Accounts") struct AccountsTests {

@@ -1,5 +1,5 @@
-import Identity
-import TestSupport
+import HearthIdentity
+import HearthTestSupport
 import Testing
 
 @Suite("What is learnt of the projects of clients, in development mode (accounts.md 3)") struct ClientProjectsTests {

@@ -1,6 +1,6 @@
-import Identity
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Sign-in by way of other providers (accounts.md 4)") struct FederatedSignInTests {

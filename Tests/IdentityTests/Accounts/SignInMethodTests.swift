@@ -1,6 +1,6 @@
-import Identity
-import JSONWebTokens
-import TestSupport
+import HearthIdentity
+import HearthJSONWebTokens
+import HearthTestSupport
 import Testing
 
 @Suite("Changes of how a user signs in") struct SignInMethodTests {

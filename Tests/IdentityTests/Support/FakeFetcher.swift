@@ -1,4 +1,4 @@
-import JSONWebTokens
+import HearthJSONWebTokens
 import Synchronization
 
 /// Other servers, as a table. Answers at once, or when it is told to.

@@ -1,5 +1,5 @@
-import Identity
-import TestSupport
+import HearthIdentity
+import HearthTestSupport
 
 /// A folder with a key of a server in it, which is the same for all tests: making one takes its time.
 struct KeyFolder {

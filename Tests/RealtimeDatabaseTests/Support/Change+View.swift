@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 extension Change {
     /// What a listener at `path` must get to see of a change, from the definition (Protocol.md 5.2); nil if it does not

@@ -1,7 +1,7 @@
-import JSONTree
-import StorageErrors
+import HearthJSONTree
+import HearthStorageErrors
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Counts the rows that are read.
 final class CountingStore: RowStore {

@@ -1,7 +1,7 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// A database, and the words for what it says.
 struct DatabaseBench {

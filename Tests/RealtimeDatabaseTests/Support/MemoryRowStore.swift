@@ -1,6 +1,6 @@
-import JSONTree
-import RealtimeDatabase
-import StorageErrors
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// Rows in memory, in key order: the store that tests run the tree on. Large cleared ranges keep their dead rows until
 /// ``clearSome(rowsMax:)`` takes them, as in a tree file.

@@ -1,7 +1,7 @@
-import JSONTree
-import SecurityRules
+import HearthJSONTree
+import HearthSecurityRules
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// What a database answers, by the words of its documentation, with the whole tree as one value.
 struct NaiveDatabase {

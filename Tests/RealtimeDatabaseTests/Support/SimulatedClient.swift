@@ -1,7 +1,7 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import RealtimeDatabase
-import StorageErrors
+@testable import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// A connection's far end: keeps what it is told, and notices what it must not be told.
 struct SimulatedClient {

@@ -1,10 +1,10 @@
-import DatabaseScheduler
-import JSONTree
-import SecurityRules
+import HearthDatabaseScheduler
+import HearthJSONTree
+import HearthSecurityRules
 import Synchronization
 
-@testable import RealtimeDatabase
-import StorageErrors
+@testable import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// Carries out what a ``DatabaseScheduler`` wants done, one step at a time and whenever the simulation says so, with a
 /// log and a store in memory and clients that keep what they are told. Answers are compared with a ``SimulatedModel``,

@@ -1,6 +1,6 @@
-import DatabaseScheduler
-import RealtimeDatabase
-import StorageErrors
+import HearthDatabaseScheduler
+import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// A commit log in memory that does what it is told: takes records, fails, or fails although it has taken them.
 final class SimulatedLog: CommitLog, @unchecked Sendable {

@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Watches a database process requests, and says what it must answer.
 ///

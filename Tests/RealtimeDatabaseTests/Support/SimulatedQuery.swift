@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// What a client knows of a query that it listens to: a value that it filters itself, as SDKs do (Protocol.md 5),
 /// or a list that it keeps by the events alone.

@@ -1,8 +1,8 @@
-import JSONTree
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthSecurityRules
+import HearthTestSupport
 
-@testable import RealtimeDatabase
+@testable import HearthRealtimeDatabase
 
 /// Random steps on a tree: some keys are used again and again, values are small or large against the limits of packing.
 struct StepGenerator {

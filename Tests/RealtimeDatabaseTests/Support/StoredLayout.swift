@@ -1,5 +1,5 @@
-import JSONTree
-@testable import RealtimeDatabase
+import HearthJSONTree
+@testable import HearthRealtimeDatabase
 
 /// Checks how a tree lies in rows.
 struct StoredLayout {

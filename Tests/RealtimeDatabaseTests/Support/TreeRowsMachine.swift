@@ -1,6 +1,6 @@
-import JSONTree
-@testable import RealtimeDatabase
-import StorageErrors
+import HearthJSONTree
+@testable import HearthRealtimeDatabase
+import HearthStorageErrors
 
 /// A tree in rows, the store behind it, and the same tree as one value. Steps go to both; ``failure`` tells the first
 /// difference.

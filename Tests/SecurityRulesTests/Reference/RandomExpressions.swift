@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// Makes expressions that pass the checker, of every type.
 struct RandomExpressions {

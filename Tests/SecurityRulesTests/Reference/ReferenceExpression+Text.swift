@@ -1,4 +1,4 @@
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 extension ReferenceExpression {
     /// How tightly the outermost operator binds: a choice least.

@@ -1,6 +1,6 @@
-import JSONTree
+import HearthJSONTree
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// An expression, made as a tree: the second evaluator knows neither parser nor checker.
 indirect enum ReferenceExpression {

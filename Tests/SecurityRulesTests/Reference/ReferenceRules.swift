@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// A rules file as a tree, and the plainest way to decide by it (docs/rules.md 2).
 final class ReferenceRules {

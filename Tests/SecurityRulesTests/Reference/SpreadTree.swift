@@ -1,7 +1,7 @@
-import JSONTree
-import TestSupport
+import HearthJSONTree
+import HearthTestSupport
 
-@testable import SecurityRules
+@testable import HearthSecurityRules
 
 /// A tree over nodes that answers as rows do: a node is whole or spread, as chance has it, but never whole above
 /// something spread.

@@ -1,10 +1,10 @@
-import JSONTree
-import RealtimeDatabase
-import SecurityRules
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthTestSupport
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 /// A database with its two files, on one thread.
 final class DatabaseOnDisk {

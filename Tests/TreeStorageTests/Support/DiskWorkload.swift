@@ -1,10 +1,10 @@
-import JSONTree
-import RealtimeDatabase
-import TestSupport
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTestSupport
 import Testing
 
-@testable import TreeStorage
-import StorageErrors
+@testable import HearthTreeStorage
+import HearthStorageErrors
 
 /// Random work on a database on disk, and what must be found afterwards.
 struct DiskWorkload {

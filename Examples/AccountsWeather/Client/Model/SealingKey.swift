@@ -1,5 +1,5 @@
-import COpenSSL
-import ExampleKit
+import CHearthOpenSSL
+import HearthExampleKit
 
 /// What a password opens: a key for what is kept, and another password for the server. Neither tells the other, nor the
 /// password itself.

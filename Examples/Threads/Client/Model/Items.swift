@@ -1,5 +1,5 @@
-import ExampleKit
-import JSONWebTokens
+import HearthExampleKit
+import HearthJSONWebTokens
 
 /// Somebody who has written something.
 struct Creator: Hashable {

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import Observation
 
 /// The messages of a thread.

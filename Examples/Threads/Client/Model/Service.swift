@@ -1,8 +1,8 @@
-import EventLoop
-import ExampleKit
-import HTTPCodec
+import HearthEventLoop
+import HearthExampleKit
+import HearthHTTPCodec
 import HearthClient
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// What the service says is wrong.
 struct ServiceError: Error, Hashable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 import Observation
 
 /// The threads of all users. The service does not tell of changes, so they are asked for again after each that is made

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// The threads of all users, until whoever is logged in is not any more.
 @MainActor

@@ -1,4 +1,4 @@
-import ExampleKit
+import HearthExampleKit
 
 /// Asks who is there, unless somebody is logged in already. Returns when somebody is.
 @MainActor

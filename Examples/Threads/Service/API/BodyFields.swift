@@ -1,6 +1,6 @@
-import ExampleKit
+import HearthExampleKit
 import HearthHTTP
-import JSONWebTokens
+import HearthJSONWebTokens
 
 /// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
 struct BodyFields {
