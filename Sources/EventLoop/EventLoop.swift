@@ -165,7 +165,11 @@ package final class EventLoop: @unchecked Sendable {
         return Int32(clamping: wait / 1_000_000 + (wait % 1_000_000 == 0 ? 0 : 1))
     }
 
-    private func runPostedWork() {
+    /// Runs the work that was posted up to now. Every turn does so; the handler of a stream may before it looks at
+    /// bytes that were read, so that work posted before the bytes came runs first. Not for posted work.
+    package func runPostedWork() {
+        assertIsCurrent()
+        assert(batch.isEmpty, "posted work runs posted work")
         inbox.withLock { inbox in
             inbox.isAsleep = false
             swap(&inbox.work, &batch)

@@ -123,6 +123,9 @@ final class MessageSocket: StreamHandler {
     }
 
     func received(_ bytes: UnsafeMutableRawBufferPointer, on stream: Stream) {
+        // The program asked for this before the server sent the bytes. An observer that was added before another
+        // client's write is told of it.
+        loop.runPostedWork()
         keepAlive?.received(now: loop.now)
         var input = bytes
         if phase == .opening {

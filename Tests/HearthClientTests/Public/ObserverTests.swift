@@ -1,4 +1,5 @@
 @testable import HearthClient
+import HearthSystem
 import Testing
 
 @Suite("Observers, readers and their ends", .timeLimit(.minutes(15)))
@@ -22,6 +23,30 @@ struct ObserverTests {
         place.removeAllObservers()
         database.goOnline()
         #expect(await log.next() == "true 1")
+    }
+
+    @Test("an observer is told of a write that came after it, however late its client reads")
+    func earlierObserver() async throws {
+        let (writer, reader) = (try server.client(), try server.client())
+        let place = writer.reference(withPath: "place")
+        try await place.setValue(1)
+        let log = EventLog()
+        let observed = reader.reference(withPath: "place")
+        log.observe(observed, "first", [.value])
+        #expect(await log.next() == "first value: 1")
+        // The reader's thread stands still while the second observer and the write come.
+        let (reached, gate) = (Semaphore(), Semaphore())
+        reader.reference(withPath: ".info/connected").observe(.value) { _ in
+            reached.signal()
+            gate.wait()
+        }
+        reached.wait()
+        let events = EventLog()
+        events.observe(observed, "second", [.value])
+        try await place.setValue(2)
+        try await place.setValue(3)
+        gate.signal()
+        #expect(await events.next(3) == ["second value: 1", "second value: 2", "second value: 3"])
     }
 
     @Test("removing all observers does not end what is kept up to date")
