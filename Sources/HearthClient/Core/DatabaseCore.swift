@@ -242,8 +242,8 @@ final class DatabaseCore: @unchecked Sendable {
 
     func received(_ push: ServerPush) {
         switch push {
-        case .data(let assignment, let tag, let position): changed([assignment], tag, position)
-        case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position)
+        case .data(let assignment, let tag, let position): changed([assignment], tag, position, isMerge: false)
+        case .merge(_, let assignments, let tag, let position): changed(assignments, tag, position, isMerge: true)
         case .revoke(let path, let query):
             let revoked = tree.listens.filter { $0.path == path && ($0.query?.isNamed(by: query) ?? (query == nil)) }
             for listen in revoked { fail(listen, .permissionDenied("the listen was revoked")) }
@@ -252,12 +252,15 @@ final class DatabaseCore: @unchecked Sendable {
         }
     }
 
-    private func changed(_ assignments: [WireAssignment], _ tag: Int64?, _ position: CommitPosition?) {
+    private func changed(
+        _ assignments: [WireAssignment], _ tag: Int64?, _ position: CommitPosition?, isMerge: Bool
+    ) {
         // What a server fills in does not come from it.
         let assignments = assignments.filter { !$0.hasServerValues }
             .map { NodeAssignment(target: $0.target, value: Node($0.value)) }
         perform(
-            tag.map { tree.serverChanged(tag: $0, assignments) } ?? tree.serverChanged(assignments, position ?? []))
+            tag.map { tree.serverChanged(tag: $0, assignments) }
+                ?? tree.serverChanged(assignments, position ?? [], isMerge: isMerge))
         saveLater(tree.listens(concernedBy: assignments.map(\.target.path), tag: tag))
         transactionsMayBegin()
     }

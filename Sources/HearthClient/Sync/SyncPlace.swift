@@ -8,8 +8,8 @@ final class SyncPlace {
     var views: [QueryView] = []
     /// The listen to the whole place, if no listen above covers it.
     var listen: ServerListen?
-    /// The whole value as the server said it. Invariant: a listen to this place or above covers it, and no place above
-    /// or below has one.
+    /// The whole value as the server said it. Invariant: a listen to this place or above covers it, or queries at the
+    /// place have listens, and no place above or below has one.
     var server: Node? { didSet { position = [] } }
     /// The last commit that `server` includes, when the server says such a thing: what is set without it has none.
     var position: CommitPosition = []

@@ -93,8 +93,9 @@ extension SyncTree {
 
     /// What the server has said for a listen; nil if it has not.
     func cached(_ listen: ServerListen) -> Node? {
-        if let tag = listen.tag { return tagged[tag]?.selection }
-        return serverValue(at: listen.path)
+        let value = serverValue(at: listen.path)
+        guard let tag = listen.tag else { return value }
+        return tagged[tag].flatMap { view in value.map { view.query.select(from: $0) } ?? view.selection }
     }
 
     /// The last commit that is part of what the server has said for a listen; empty if that is not known.

@@ -82,13 +82,17 @@ extension SyncTree {
 
     /// Takes in one commit, as the server reports it to the listens to whole places.
     ///
+    /// - parameter isMerge: whether it is several changes. Where nothing is known yet, such children come from an
+    ///   earlier listen.
     /// - parameter position: behind the commit; empty if the server does not say, and for a value that is the beginning
     ///   of a listen.
-    func serverChanged(_ assignments: [NodeAssignment], _ position: CommitPosition = []) -> SyncOutput {
+    func serverChanged(
+        _ assignments: [NodeAssignment], _ position: CommitPosition = [], isMerge: Bool = false
+    ) -> SyncOutput {
         let news = assignments.filter { isNews($0.target.path, position) }
-        for assignment in news { apply(assignment, position) }
+        for assignment in news { apply(assignment, position, isMerge: isMerge) }
         var output = SyncOutput()
-        refresh(news.map(\.target.path), &output)
+        refresh(news.map(\.target.path) + takeSettled(), &output)
         return output
     }
 
@@ -103,12 +107,16 @@ extension SyncTree {
     func serverChanged(tag: Int64, _ assignments: [NodeAssignment]) -> SyncOutput {
         var output = SyncOutput()
         guard let view = tagged[tag] else { return output }
+        if let place = place(at: view.path) { handDown(at: place) }
         var known = view.selection.map { KnownNode(node: $0, extent: .selection) } ?? .nothing
         for assignment in assignments { known.apply(assignment, at: view.path) }
         // Before the first whole value, changes are parts of something unknown.
         guard known.isComplete else { return output }
         view.selection = trimmed(known.node, to: view, after: assignments)
+        if let listen = view.listen { awaited.remove(listen) }
+        let settled = takeSettled()
         refresh(view, &output)
+        refresh(settled, &output)
         return output
     }
 
@@ -128,7 +136,7 @@ extension SyncTree {
         return node
     }
 
-    private func apply(_ assignment: NodeAssignment, _ position: CommitPosition) {
+    private func apply(_ assignment: NodeAssignment, _ position: CommitPosition, isMerge: Bool) {
         let target = assignment.target
         let way = root.way(to: target.path)
         if let holder = way.first(where: { $0.server != nil }), let relative = target.path.suffix(after: holder.path) {
@@ -139,25 +147,58 @@ extension SyncTree {
                     target: WriteTarget(path: relative, isPriority: target.isPriority), value: assignment.value),
                 at: .root)
             holder.set(known.node, position)
-        } else if !target.isPriority, let place = way.last, place.path == target.path {
-            absorb(assignment.value, position, at: place)
+            if relative.isRoot, !target.isPriority { said(holder) }
+        } else if !target.isPriority, let deepest = way.last {
+            if deepest.path == target.path {
+                absorb(assignment.value, position, at: deepest, isBelowListen: way.contains { $0.listen != nil })
+            } else if deepest.listen != nil, target.path.parent == deepest.path, stopping[deepest.path] == nil,
+                !isMerge || deepest.children.values.contains(where: { $0.server != nil })
+            {
+                // A child of a value that is still to come.
+                deepest.makePlace(Path(encoded: Array(target.path.encoded[deepest.path.encoded.count...])))
+                    .set(assignment.value, position)
+            }
         }
     }
 
     /// Keeps what is listened to of a value that the server reported whole.
-    private func absorb(_ value: Node, _ position: CommitPosition, at place: SyncPlace) {
-        if place.server == nil, stopping[place.path] != nil { return }
-        if place.listen != nil || place.server != nil {
+    ///
+    /// - parameter isBelowListen: whether a listen above covers the place, and has not said the whole. The listen that
+    ///   the place had before goes on until that one begins, so what it says is not out of date.
+    private func absorb(
+        _ value: Node, _ position: CommitPosition, at place: SyncPlace, isBelowListen: Bool = false
+    ) {
+        let isCovered = isBelowListen && place.listen == nil
+        if !isCovered, place.server == nil, stopping[place.path] != nil { return }
+        if isCovered || place.listen != nil || place.server != nil || !place.views.isEmpty {
             place.forEachFromBelow { below in
                 below.server = nil
                 for view in below.views { view.selection = nil }
             }
             place.set(value, position)
+            said(place)
         } else {
             for child in place.children.values {
-                guard let key = child.path.suffix(after: place.path)?.firstKey else { continue }
-                absorb(value.child(key), position, at: child)
+                if let key = child.path.lastKey { absorb(value.child(key), position, at: child) }
             }
+        }
+    }
+
+    /// The server has said the whole value of a place. That is its answer to the listens, as far as the data goes.
+    private func said(_ place: SyncPlace) {
+        guard stopping[place.path] == nil else { return }
+        for listen in place.views.map(\.listen) + [place.listen] { listen.map { _ = awaited.remove($0) } }
+    }
+
+    /// Without a listen to the whole place, its value came from a server that has no index for a query there. Gives it
+    /// to the queries at the place, and to the listens below: it is not kept up to date any more.
+    func handDown(at place: SyncPlace) {
+        guard let value = place.server, !root.way(to: place.path).contains(where: { $0.listen != nil }) else { return }
+        let position = place.position
+        place.server = nil
+        for view in place.views { view.selection = view.query.select(from: value) }
+        for child in place.children.values {
+            if let key = child.path.lastKey { absorb(value.child(key), position, at: child) }
         }
     }
 }

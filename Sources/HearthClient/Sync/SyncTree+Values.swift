@@ -6,12 +6,12 @@ extension SyncTree {
 
     /// The value at a place as observers would see it, without one of the writes under way.
     func localValue(at path: Path, without hidden: Int? = nil) -> KnownNode {
-        writes.overlay(path, serverKnown(at: path)) { $0 != hidden }
+        unsettled(at: path, over: serverKnown(at: path)) { $0 != hidden }
     }
 
     /// The value at a place as observers saw it when a write was made.
     func localValue(at path: Path, before write: Int) -> KnownNode {
-        writes.overlay(path, serverKnown(at: path)) { $0 < write }
+        unsettled(at: path, over: serverKnown(at: path)) { $0 < write }
     }
 
     /// What observers see of a query at a place, if the server has said all of that.
@@ -32,31 +32,61 @@ extension SyncTree {
         }.first
     }
 
+    /// What the server has said of a place. Acknowledged writes stand for what it has not said yet.
     func serverKnown(at path: Path) -> KnownNode {
-        if let value = serverValue(at: path) { return KnownNode(node: value, extent: .all) }
-        guard let place = place(at: path) else { return .nothing }
+        let way = root.way(to: path)
+        if let holder = way.first(where: { $0.server != nil }), let relative = path.suffix(after: holder.path) {
+            let known = KnownNode(node: holder.server?.value(at: relative) ?? .null, extent: .all)
+            let isOfEarlierProcess = holder.listen.map(awaited.contains) ?? false
+            return isOfEarlierProcess ? acknowledged(at: path, over: known) : known
+        }
+        var known = acknowledged(at: path, over: .nothing)
+        guard let place = way.last, place.path == path else { return known }
         let children = place.children.values.compactMap { child -> (key: Key, node: Node)? in
             guard let server = child.server, let key = child.path.lastKey else { return nil }
             return (key, server)
         }
-        return KnownNode(node: Node(children: children), extent: .children)
+        if known == .nothing { return KnownNode(node: Node(children: children), extent: .children) }
+        for child in children { known.set(child.node, at: Path.root.appending(child.key)) }
+        return known
+    }
+
+    /// A place after the writes that the server has agreed to, if it has not said their effect everywhere.
+    private func acknowledged(at path: Path, over base: KnownNode) -> KnownNode {
+        let ids = writes.acknowledged
+        return ids.isEmpty ? base : writes.overlay(path, base, where: ids.contains)
+    }
+
+    /// A place after the writes that the server has not agreed to yet.
+    private func unsettled(
+        at path: Path, over base: KnownNode, where isIncluded: @escaping (Int) -> Bool = { _ in true }
+    ) -> KnownNode {
+        let ids = writes.acknowledged
+        return writes.overlay(path, base, where: ids.isEmpty ? isIncluded : { !ids.contains($0) && isIncluded($0) })
+    }
+
+    /// What the server has said of what a view observes.
+    private func serverKnown(of view: QueryView) -> KnownNode {
+        let server = serverKnown(at: view.path)
+        guard let selection = view.selection, serverValue(at: view.path) == nil else { return server }
+        let known = KnownNode(node: selection, extent: .selection)
+        // It is kept up to date by the view's own listen alone.
+        if let listen = view.listen, !awaited.contains(listen) { return known }
+        return acknowledged(at: view.path, over: known)
     }
 
     /// Tells the observers of a view what a change means to them.
     ///
     /// - parameter keys: the children that changed; nil if anything may have.
     func refresh(_ view: QueryView, keys: [Key]? = nil, _ output: inout SyncOutput) {
-        var server = serverKnown(at: view.path)
-        if server.extent != .all, let selection = view.selection {
-            server = KnownNode(node: selection, extent: .selection)
-        }
+        let server = serverKnown(of: view)
         let isWhole = server.extent == .all && view.known.extent == .all
         if isWhole, !writes.concern(view.path) {
             output.events += view.update(server, keys: keys)
         } else if isWhole, let keys, let node = part(of: view, server.node, keys) {
             output.events += view.update(KnownNode(node: node, extent: .all), keys: keys)
         } else {
-            output.events += view.update(writes.overlay(view.path, server), keys: nil)
+            output.events += view.update(unsettled(at: view.path, over: server), keys: nil)
         }
     }
 
@@ -70,7 +100,7 @@ extension SyncTree {
         return keys.reduce(known) { node, key in
             let child = KnownNode(node: server.child(key), extent: .all)
             let path = Path.root.appending(key)
-            return node.setting(writes.overlay(view.path.appending(path), child).node, at: path)
+            return node.setting(unsettled(at: view.path.appending(path), over: child).node, at: path)
         }
     }
 

@@ -12,7 +12,7 @@ import HearthWireProtocol
 final class SyncTree {
     let root = SyncPlace(path: .root)
     var writes = PendingWrites()
-    /// Listens that the server has not answered yet.
+    /// Listens of which the server has not said the data yet.
     var awaited: Set<ServerListen> = []
     var tagged: [Int64: QueryView] = [:]
     var observed: [Int: QueryView] = [:]
@@ -84,6 +84,7 @@ final class SyncTree {
             view.listen = nil
         }
         if let listen = place.listen, !place.wantsAll { uncover(place, listen, &output) }
+        if place.views.isEmpty { handDown(at: place) }
         root.dropUnused(on: path)
         return output
     }
@@ -101,13 +102,15 @@ final class SyncTree {
         return output
     }
 
-    /// The server has agreed to a write, and has said before what it changed where somebody listens. Observers of
-    /// places whose listen is not answered yet go on to see the write until it is.
+    /// The server has agreed to a write, and has said before what it changed where somebody listens. Where a listen is
+    /// not answered yet, observers go on to see the write until it is.
     func acknowledge(_ id: Int) -> SyncOutput {
         guard let write = writes.write(id) else { return SyncOutput() }
         if write.isVisible, write.paths.contains(where: isAwaited) {
             writes.acknowledge(id)
-            return SyncOutput()
+            var output = SyncOutput()
+            refresh(write.paths, &output)
+            return output
         }
         return removeWrite(id)
     }
@@ -126,7 +129,12 @@ final class SyncTree {
     }
 
     func settleAcknowledged(_ output: inout SyncOutput) {
+        refresh(takeSettled(), &output)
+    }
+
+    /// Removes the acknowledged writes whose effect the server has reported, and answers their paths.
+    func takeSettled() -> [Path] {
         let settled = writes.acknowledged.filter { writes.write($0)?.paths.contains(where: isAwaited) == false }
-        refresh(settled.sorted().compactMap { writes.remove($0) }.flatMap(\.paths), &output)
+        return settled.sorted().compactMap { writes.remove($0) }.flatMap(\.paths)
     }
 }

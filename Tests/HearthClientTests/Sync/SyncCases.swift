@@ -14,7 +14,7 @@ struct SyncCase: CustomTestStringConvertible, Sendable {
 }
 
 extension SyncCase {
-    static let all: [SyncCase] = listening + writing + querying + overlapping + priorities
+    static let all: [SyncCase] = listening + writing + querying + overlapping + priorities + partlyKnown
 
     static let listening: [SyncCase] = [
         SyncCase(
@@ -243,10 +243,9 @@ extension SyncCase {
               a added x 1 after -
             ack 1
             server / {"x":2}
-              a value {"x":1}
-            listened /
               a changed x 2 after -
               a value {"x":2}
+            listened /
             """),
         SyncCase(
             "an update is one change, and is taken back as one",

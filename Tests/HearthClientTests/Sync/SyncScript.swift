@@ -51,7 +51,7 @@ struct SyncScript {
             guard let id = observers[words[1]] else { throw Failure(text: "nobody is named \(words[1])") }
             return lines(tree.removeObserver(id))
         case "server": return lines(tree.serverChanged([try assignment(words[1], words[2])]))
-        case "merge": return lines(tree.serverChanged(try assignments(words[1], words[2])))
+        case "merge": return lines(tree.serverChanged(try assignments(words[1], words[2]), isMerge: true))
         case "tagged": return lines(tree.serverChanged(tag: try tag(words[1]), [try assignment(words[2], words[3])]))
         case "taggedmerge":
             return lines(tree.serverChanged(tag: try tag(words[1]), try assignments(words[2], words[3])))
