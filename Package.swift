@@ -45,7 +45,10 @@ let rooms: [Room] = [
     Room(name: "ReplicatedLog", uses: ["EtcdMessages", "RealtimeDatabase"], testsUse: ["EventLoop", "EtcdGateway"]),
     Room(
         name: "TreeStorage",
-        uses: ["JSONTree", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "SQLite", "CSQLite"],
+        uses: [
+            "Bytes", "JSONTree", "JSONWebTokens", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "SQLite",
+            "CSQLite",
+        ],
         testsUse: ["SecurityRules"]),
     Room(
         name: "ClusterNode",

@@ -5,9 +5,10 @@ package import HearthStorageErrors
 /// The commit log of one database: a SQLite file with one row per turn.
 ///
 /// ```
-/// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB)     see LogRecord
+/// log(first INTEGER PRIMARY KEY, count, time, checksum INTEGER, body BLOB,     see LogRecord
+///     chain BLOB)                                                              see LogChain
 /// epoch(start INTEGER PRIMARY KEY, name INTEGER)                               see Epochs
-/// meta(name TEXT PRIMARY KEY, value)                                           used by `probe`
+/// meta(name TEXT PRIMARY KEY, value)                                           the edge of the chain; used by `probe`
 /// ```
 /// Large texts are beside it (``LogParts``). ``LogFormat`` makes the tables.
 ///
@@ -20,6 +21,7 @@ package final class LogFile: @unchecked Sendable {
     private let insert: Statement
     private let durability: Durability
     var parts: LogParts
+    private var chain: LogChain
     /// The number of the last operation in the log, 0 for an empty one.
     package private(set) var lastSequence: UInt64
     /// Which positions are of this log. The current epoch is recorded with the first operation of it.
@@ -47,8 +49,9 @@ package final class LogFile: @unchecked Sendable {
                 .init(name: UInt64(bitPattern: select.integer(0)), start: UInt64(bitPattern: select.integer(1))))
         }
         epochs = Epochs(past: past, current: .init(name: newEpoch, start: lastSequence))
-        insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?)")
+        insert = try connection.prepare("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)")
         parts = try LogParts(connection)
+        chain = try LogChain(in: connection)
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
         identities = [path, path + "-wal"].compactMap(FileIdentity.init)
     }
@@ -97,6 +100,8 @@ package final class LogFile: @unchecked Sendable {
     package func append(_ records: [LogRecord]) throws(StorageError) {
         guard let last = records.last else { return }
         try verify()
+        // It goes on only once the records are in the file.
+        var chain = self.chain
         try connection.transaction { () throws(StorageError) in
             if !isEpochRecorded { try recordEpoch() }
             for record in records {
@@ -105,10 +110,12 @@ package final class LogFile: @unchecked Sendable {
                 insert.bind(3, record.time)
                 insert.bind(4, Int64(bitPattern: record.checksum))
                 insert.bind(5, record.body)
+                insert.bind(6, chain.append(record, digestsOfParts: try parts.digests(of: record)))
                 try insert.run()
                 try parts.refer(record)
             }
         }
+        self.chain = chain
         if records.contains(where: { $0.stored != nil }) { parts.end() }
         lastSequence = last.lastSequence
         isEpochRecorded = true
@@ -140,7 +147,7 @@ package final class LogFile: @unchecked Sendable {
             WHERE first >= \(LogFile.firstAfter) AND first + count > ?1 + 1 ORDER BY first
             """)
         select.bind(1, Int64(sequence))
-        let parts = try LogParts.Reader(connection)
+        let parts = try LogParts.Reader(ifNeededIn: connection)
         var next = sequence + 1
         while try select.step() {
             let record = try record(of: select, parts)
@@ -208,6 +215,7 @@ package final class LogFile: @unchecked Sendable {
         }
         let delete = try connection.prepare("DELETE FROM log WHERE first <= ?")
         try connection.transaction { () throws(StorageError) in
+            try LogChain.moveEdge(past: end, in: connection)
             delete.bind(1, end)
             try delete.run()
             try parts.removeReferences(through: end)

@@ -7,14 +7,15 @@ import HearthStorageErrors
 /// | version | |
 /// |---|---|
 /// | 0 | made before logs had versions; the oldest have no tables for epochs and large texts |
-/// | 1 | as below |
+/// | 1 | without a hash chain |
+/// | 2 | as below |
 enum LogFormat {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     private static let tables = """
         CREATE TABLE IF NOT EXISTS log (
             first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL,
-            body BLOB NOT NULL);
+            body BLOB NOT NULL, chain BLOB);
         CREATE TABLE IF NOT EXISTS epoch (start INTEGER PRIMARY KEY, name INTEGER NOT NULL);
         \(LogParts.tables)
         CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -27,6 +28,10 @@ enum LogFormat {
             try connection.execute(tables)
             // The oldest logs have one epoch there, which does not tell whether they have lost their end.
             try connection.execute("DELETE FROM meta WHERE name IN ('epoch', 'unsynced')")
+            let hasChain = "SELECT count(*) FROM pragma_table_info('log') WHERE name = 'chain'"
+            if try connection.integer(hasChain) == 0 { try connection.execute("ALTER TABLE log ADD COLUMN chain BLOB") }
+            // The records of earlier versions are before its beginning.
+            try LogChain.begin(in: connection)
             try connection.setFormatVersion(version)
         }
     }

@@ -20,6 +20,8 @@ struct LogParts {
     private var open: UInt64?
     /// The next batch.
     private var next: UInt64
+    /// Of the parts of ``open`` that were written, for the hash chain.
+    private var digests: [[UInt8]] = []
     /// There may be parts that no record names.
     private(set) var hasStrays: Bool
 
@@ -47,12 +49,15 @@ struct LogParts {
     mutating func begin() -> UInt64 {
         if open != nil { hasStrays = true }
         defer { next += 1 }
+        digests = []
         open = next
         return next
     }
 
     /// Answers the part's checksum.
-    func write(_ part: UnsafeRawBufferPointer, _ number: Int, of batch: UInt64) throws(StorageError) -> UInt64 {
+    mutating func write(
+        _ part: UnsafeRawBufferPointer, _ number: Int, of batch: UInt64
+    ) throws(StorageError) -> UInt64 {
         let checksum = LogRecord.checksum(ofPart: part)
         try connection.transaction { () throws(StorageError) in
             insert.bind(1, Int64(batch) << Self.numberBits | Int64(number))
@@ -60,7 +65,15 @@ struct LogParts {
             insert.bind(3, bytes: part)
             try insert.run()
         }
+        if batch == open { digests.append(LogChain.digest(of: part)) }
         return checksum
+    }
+
+    /// The digests of the parts of a record's text, in order; none for a record without.
+    func digests(of record: LogRecord) throws(StorageError) -> [[UInt8]] {
+        guard let (stored, _) = record.stored else { return [] }
+        if stored.batch == open, digests.count == stored.checksums.count { return digests }
+        return try Reader(connection).digests(ofBatch: Int64(stored.batch))
     }
 
     /// In the transaction of a record.
@@ -80,6 +93,7 @@ struct LogParts {
     /// The batch that was written has its record, or will not have one.
     mutating func end() {
         open = nil
+        digests = []
         hasStrays = true
     }
 
@@ -138,13 +152,37 @@ struct LogParts {
         private let select: Statement
 
         /// Nil where no record lacks anything, as the file is when it is next read.
-        init?(_ connection: Connection) throws(StorageError) {
+        init?(ifNeededIn connection: Connection) throws(StorageError) {
             guard try LogParts.areKnown(of: connection),
                 try connection.integer("SELECT EXISTS (SELECT 1 FROM large)") == 1
             else { return nil }
+            try self.init(connection)
+        }
+
+        /// - parameter connection: of a file that knows parts.
+        init(_ connection: Connection) throws(StorageError) {
             find = try connection.prepare("SELECT batch, offset, bytes FROM large WHERE first = ?1")
             select = try connection.prepare(
                 "SELECT checksum, data FROM part WHERE id >= ?1 AND id < ?2 ORDER BY id")
+        }
+
+        /// The SHA-256 of each part, in order.
+        func digests(ofBatch batch: Int64) throws(StorageError) -> [[UInt8]] {
+            defer { select.reset() }
+            select.bind(1, batch << numberBits)
+            select.bind(2, (batch + 1) << numberBits)
+            var digests: [[UInt8]] = []
+            while try select.step() { digests.append(select.withBlob(1) { LogChain.digest(of: $0) }) }
+            return digests
+        }
+
+        /// Where the text of the record with a number belongs into its body, and the digests of its parts; nil for a
+        /// record without.
+        func text(of first: UInt64) throws(StorageError) -> (offset: Int, digests: [[UInt8]])? {
+            defer { find.reset() }
+            find.bind(1, Int64(first))
+            guard try find.step() else { return nil }
+            return (Int(find.integer(1)), try digests(ofBatch: find.integer(0)))
         }
 
         /// Answers the checksum that the record must have. Throws where the text is not what was written.

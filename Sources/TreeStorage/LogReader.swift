@@ -34,7 +34,7 @@ package final class LogReader: @unchecked Sendable {
         let connection = try open()
         try connection.execute("BEGIN")
         defer { try? connection.execute("COMMIT") }
-        let parts = try LogParts.Reader(connection)
+        let parts = try LogParts.Reader(ifNeededIn: connection)
         let select = try connection.prepare(
             "SELECT first, count, time, checksum, body FROM log WHERE first < ?1 ORDER BY first DESC")
         select.bind(1, sequence.map { Int64(clamping: $0) } ?? .max)

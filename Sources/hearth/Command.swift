@@ -22,7 +22,8 @@ struct Command: Sendable {
         [
             serve, shell, initialize,
         ] + shared + [
-            export, importing, backup, restore, check, doctor, health, ping, rules, users, admin, cluster, console,
+            export, importing, backup, restore, check, verify, doctor, health, ping, rules, users, admin, cluster,
+            console,
             context,
             generate,
             bench, echo, version,

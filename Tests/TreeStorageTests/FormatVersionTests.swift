@@ -61,13 +61,14 @@ struct FormatVersionTests {
         let path = "\(folder.path)/\(file)"
         _ = try Self.value(in: folder.path)
         try Connection(path: path, mode: .readWrite).execute("PRAGMA user_version = 99")
-        let error = StorageError.newerFormat(path: path, found: 99, known: 1)
+        let known = file.hasSuffix("log") ? LogFormat.version : TreeFormat.version
+        let error = StorageError.newerFormat(path: path, found: 99, known: known)
         #expect(throws: error) {
             _ = try DataFolder(path: folder.path, durability: .process).open("default", newEpoch: 1)
         }
         #expect(
             error.message == """
-                \(path) was written by a newer version of hearth (its format is 99, and this version reads up to 1): \
+                \(path) was written by a newer version of hearth (its format is 99, and this version reads up to \(known)): \
                 start that version, or restore a backup
                 """)
         let check = DatabaseCheck("default", in: folder.path, isServed: false)

@@ -130,7 +130,7 @@ enum ArchiveSegment {
         let batches = try connection.integer("SELECT max(batch) FROM main.large") ?? 0
         try connection.execute(
             """
-            INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log
+            INSERT INTO main.log (first, count, time, checksum, body) SELECT first, count, time, checksum, body FROM source.log
                 WHERE first BETWEEN \(rows.lowerBound) AND \(rows.upperBound);
             \(LogParts.copy(from: "source", rows, addingToBatches: batches))
             """)

@@ -80,13 +80,19 @@ extension Backup {
         _ = try LogFile(path: path, durability: .process, newEpoch: 0)
         let connection = try Connection(path: path, mode: .joining)
         try attach(backup, to: connection)
-        try connection.execute("INSERT INTO main.log SELECT first, count, time, checksum, body FROM source.log")
+        try connection.execute(
+            """
+            INSERT INTO main.log (first, count, time, checksum, body)
+                SELECT first, count, time, checksum, body FROM source.log
+            """)
         if try LogParts.areKnown(in: "source", of: connection) {
             try connection.execute(LogParts.copy(from: "source"))
         }
         if keepsEpochs { try connection.execute("INSERT INTO main.epoch SELECT start, name FROM source.epoch") }
         try connection.execute("DETACH source")
         try addCommits(connection)
+        // What is appended from here on is chained to these records, which carry no chain themselves.
+        try LogChain.begin(in: connection)
         // Everything in the main file, none beside it.
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
