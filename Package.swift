@@ -28,10 +28,11 @@ let rooms: [Room] = [
     Room(name: "WebSocketCodec", uses: ["Bytes", "CZlib"]),
     Room(name: "HTTPCodec", uses: ["Bytes"]),
     Room(name: "WireProtocol", uses: ["Bytes", "JSONTree"]),
-    Room(name: "JSONWebTokens", uses: ["Bytes", "JSONTree", "COpenSSL"]),
+    Room(name: "JSONValues", uses: ["Bytes", "JSONTree"]),
+    Room(name: "JSONWebTokens", uses: ["Bytes", "JSONValues", "COpenSSL"]),
     Room(name: "SecurityRules", uses: ["Bytes", "JSONTree"]),
     Room(name: "EventLoop", uses: ["System", "CLinux", "COpenSSL"]),
-    Room(name: "EtcdMessages", uses: ["Bytes", "JSONWebTokens"]),
+    Room(name: "EtcdMessages", uses: ["Bytes", "JSONValues"]),
     Room(
         name: "EtcdGateway", uses: ["System", "EtcdMessages", "HTTPCodec", "EventLoop"]),
     Room(name: "StorageErrors", testsUse: nil),
@@ -59,38 +60,38 @@ let rooms: [Room] = [
         ]),
     Room(
         name: "Identity",
-        uses: ["Bytes", "System", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
+        uses: ["Bytes", "System", "JSONValues", "JSONWebTokens", "StorageErrors", "SQLite", "COpenSSL", "CCrypt"],
         testsUse: ["JSONTree"]),
-    Room(name: "ServerLog", uses: ["System", "JSONWebTokens"], testsUse: nil),
+    Room(name: "ServerLog", uses: ["System", "JSONValues"], testsUse: nil),
     Room(
         name: "Delivery",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
+            "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "SecurityRules",
             "EventLoop", "StorageErrors", "RealtimeDatabase",
         ], testsUse: nil),
     Room(
         name: "DatabaseHost",
         uses: [
-            "System", "JSONTree", "WebSocketCodec", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "System", "JSONTree", "WebSocketCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
             "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "ServerLog",
             "Delivery",
         ], testsUse: nil),
     Room(
         name: "HearthServer",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
             "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "DatabaseHost", "CConsole", "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",
         uses: [
-            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "EventLoop",
-            "StorageErrors", "SQLite",
+            "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
+            "EventLoop", "StorageErrors", "SQLite",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "ServerLog", "HearthServer", "Identity"]),
     Room(
-        name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONWebTokens", "EventLoop", "HearthClient"],
+        name: "HearthAdmin", uses: ["System", "HTTPCodec", "JSONValues", "JSONWebTokens", "EventLoop", "HearthClient"],
         testsUse: ["Bytes", "Identity", "ServerLog", "HearthServer", "TreeStorage"]),
     // A server in the process of a test, for packages that depend on this one.
     Room(
@@ -103,7 +104,7 @@ let rooms: [Room] = [
     Room(
         name: "HearthShell",
         uses: [
-            "System", "JSONTree", "WireProtocol", "JSONWebTokens", "SecurityRules", "EventLoop", "HearthClient",
+            "System", "JSONTree", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop", "HearthClient",
             "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer"]),
@@ -112,8 +113,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthFuzzing",
         uses: [
-            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONWebTokens", "SecurityRules",
-            "EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer",
+            "Bytes", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
+            "SecurityRules", "EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer",
         ]),
 ]
 
@@ -162,17 +163,17 @@ let exampleTargets: [Target] =
                     "TestSupport",
                     "HearthClient", "ServerLog", "HearthServer",
                     "HearthAdmin", "Identity",
-                    "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONWebTokens",
+                    "System", "EventLoop", "TreeStorage", "HTTPCodec", "JSONValues", "JSONWebTokens",
                 ]),
             swiftSettings: settings),
     ]
 
 /// A service in front of the database, and its client, which knows the service alone and asks it with rooms.
-let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONWebTokens", "ExampleKit"]
+let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONValues", "ExampleKit"]
 let threadsTargets: [Target] = [
     .executableTarget(
         name: module("ThreadsService"),
-        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "JSONWebTokens", "ExampleKit"]),
+        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "JSONValues", "ExampleKit"]),
         path: "Examples/Threads/Service",
         swiftSettings: settings),
     .executableTarget(
@@ -234,14 +235,14 @@ let package = Package(
         .target(
             name: module("TestSupport"),
             dependencies: dependencies([
-                "HTTPCodec", "System", "JSONTree", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
+                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
             ]),
             path: "Tests/TestSupport",
             swiftSettings: settings),
         .executableTarget(
             name: "hearth",
             dependencies: dependencies([
-                "System", "JSONTree", "HTTPCodec", "JSONWebTokens", "SecurityRules", "EventLoop", "EtcdGateway",
+                "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
                 "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost",
                 "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 package import HearthSecurityRules
 
 extension Explanation {

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// A call of etcd's v3 API through its HTTP/JSON gateway, which has one reply.
 package protocol EtcdCall: Sendable {

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// Begins a lease. The caller chooses its number, so that a call of unknown outcome can be repeated: if the lease
 /// exists then (``EtcdError/leaseExists``), it is the caller's.

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// Removes all revisions before this one, except the present values. Repeating it fails with
 /// ``EtcdError/compacted(oldest:)``, which means that it is done.

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// Writes one key. Not repeatable: somebody else may have written it in between.
 package struct EtcdPut: EtcdCall, Hashable {

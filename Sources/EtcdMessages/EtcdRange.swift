@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// Reads keys in bytewise order.
 package struct EtcdRange: EtcdCall, Hashable {

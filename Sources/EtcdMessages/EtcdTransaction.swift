@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// Comparisons, and what is done if all of them hold, or if not. Nothing can come in between.
 package struct EtcdTransaction: EtcdCall, Hashable {

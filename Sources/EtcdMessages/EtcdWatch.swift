@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Asks for all changes of keys from a revision on. The reply is a stream of lines, which ``EtcdWatchDecoder``
 /// reads; it lasts until the connection is closed.

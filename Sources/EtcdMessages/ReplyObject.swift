@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Reads the members of an object in a reply. etcd leaves out zero, false and empty values, and writes numbers of 64
 /// bits as strings.

@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Writes the JSON text of a request. Numbers of 64 bits are written as strings, as etcd does.
 struct RequestBody {

@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// The security rules and the settings of databases (administration.md 1).
 extension Administrator {

@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 public import HearthClient
-package import HearthJSONWebTokens
+package import HearthJSONValues
 import HearthSystem
 
 /// Users (accounts.md 4).

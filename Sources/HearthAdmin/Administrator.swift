@@ -1,6 +1,6 @@
 package import HearthEventLoop
 public import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// What a back end does with a server as its administrator: verify ID tokens, make custom tokens, manage users, read

@@ -1,5 +1,5 @@
 import HearthHTTPCodec
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Requests to the account API, one a line, made one after the other of accounts that are few and new: `OPERATION
 /// BODY`, and with a `!` in front as an administrator. In the body `$T`, `$R`, `$U` and `$C` stand for the last ID

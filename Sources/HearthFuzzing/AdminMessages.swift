@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthWireProtocol
 
 /// Bodies of the action `admin`, one a line, of an administrator of a whole server. Those that can be read are the same

@@ -1,5 +1,6 @@
 import HearthBytes
 import HearthIdentity
+import HearthJSONValues
 import HearthJSONWebTokens
 
 /// Tokens as clients send them, and the documents in which others publish their keys. Nothing is believed that the one

@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthWireProtocol
 
 /// What a line could go on with: commands, their subcommands, paths as the server knows them.

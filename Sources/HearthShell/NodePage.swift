@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// A node in short, with some of its children (administration.md 2).
 struct NodePage {

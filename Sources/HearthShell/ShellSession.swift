@@ -1,7 +1,7 @@
 package import HearthEventLoop
 package import HearthClient
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 import HearthWireProtocol
 

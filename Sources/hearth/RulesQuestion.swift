@@ -2,7 +2,7 @@ import HearthHTTPCodec
 import HearthClient
 import HearthShell
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSecurityRules
 import HearthSystem
 

@@ -1,6 +1,7 @@
 import HearthBytes
 import HearthAdmin
 import HearthClient
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 import HearthTestSupport

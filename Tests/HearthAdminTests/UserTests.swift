@@ -1,6 +1,6 @@
 import HearthAdmin
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

@@ -1,8 +1,9 @@
+import HearthJSONWebTokens
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthClient
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import Synchronization
 import HearthTestSupport
 import Testing

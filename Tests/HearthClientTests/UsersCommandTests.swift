@@ -2,6 +2,7 @@ import HearthBytes
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthClient
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing

@@ -4,7 +4,7 @@ import Glibc
 import HearthServer
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

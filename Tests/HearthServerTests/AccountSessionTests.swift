@@ -1,6 +1,7 @@
 import HearthBytes
 import HearthIdentity
 import HearthJSONTree
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 import HearthTestSupport

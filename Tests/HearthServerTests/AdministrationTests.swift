@@ -3,7 +3,7 @@ import HearthEventLoop
 import HearthBytes
 import Glibc
 import HearthServer
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthIdentity
 import HearthJSONTree
 import HearthServerLog

@@ -1,7 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthServer
 import HearthIdentity
 import HearthJSONTree

@@ -1,7 +1,7 @@
 import HearthEventLoop
 import Glibc
 import HearthHTTPCodec
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 import HearthTestSupport
 import Testing

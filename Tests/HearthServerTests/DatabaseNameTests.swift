@@ -2,7 +2,7 @@ import HearthDatabaseHost
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

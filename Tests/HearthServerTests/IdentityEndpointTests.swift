@@ -2,6 +2,7 @@ import HearthHTTPCodec
 import HearthServer
 import HearthIdentity
 import HearthJSONTree
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing

@@ -1,7 +1,7 @@
 import HearthDatabaseScheduler
 import Glibc
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSQLite
 import HearthSystem

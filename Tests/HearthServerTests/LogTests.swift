@@ -1,6 +1,6 @@
 import HearthEventLoop
 import Glibc
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
 import HearthTestSupport

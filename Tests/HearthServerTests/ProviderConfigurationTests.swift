@@ -1,7 +1,7 @@
 import HearthServer
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

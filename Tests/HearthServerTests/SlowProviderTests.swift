@@ -1,6 +1,7 @@
 import Glibc
 import HearthServer
 import HearthIdentity
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 import HearthTestSupport

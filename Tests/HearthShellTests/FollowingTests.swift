@@ -1,6 +1,6 @@
 import HearthServer
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthServerLog
 import HearthTestSupport
 import Testing

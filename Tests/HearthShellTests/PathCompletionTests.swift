@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 import HearthWireProtocol

@@ -3,7 +3,7 @@ import HearthClient
 import HearthServer
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthServerLog
 import HearthTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Glibc
 import HearthIdentity
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing

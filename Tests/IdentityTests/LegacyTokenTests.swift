@@ -1,3 +1,4 @@
+import HearthJSONValues
 import Glibc
 import HearthIdentity
 import HearthJSONWebTokens

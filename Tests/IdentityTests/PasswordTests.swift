@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthBytes
 import HearthIdentity
 import HearthJSONWebTokens

@@ -1,4 +1,5 @@
 import HearthIdentity
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing

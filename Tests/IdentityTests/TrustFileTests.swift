@@ -1,5 +1,6 @@
-import HearthIdentity
 import HearthJSONWebTokens
+import HearthIdentity
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+package import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Key pairs that are made once for all tests.

@@ -1,6 +1,6 @@
 package import HearthDatabaseScheduler
 import HearthJSONTree
-package import HearthJSONWebTokens
+package import HearthJSONValues
 package import HearthRealtimeDatabase
 import HearthSecurityRules
 package import HearthStorageErrors

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 package import HearthJSONTree
 import HearthRealtimeDatabase
 package import HearthTreeStorage

@@ -1,5 +1,5 @@
 import HearthDelivery
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSystem

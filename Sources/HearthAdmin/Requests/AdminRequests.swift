@@ -1,7 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 import Synchronization
 
 /// The requests of an administrator to one server. A token for a key is asked for once and used until it is about to

@@ -1,7 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// HTTP requests to one server, one connection for each.

@@ -1,4 +1,5 @@
 import HearthClient
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 

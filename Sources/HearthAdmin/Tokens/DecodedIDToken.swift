@@ -1,3 +1,4 @@
+import HearthJSONValues
 public import HearthClient
 import HearthJSONWebTokens
 

@@ -1,5 +1,6 @@
 import HearthHTTPCodec
 import HearthClient
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSystem
 

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// A user to be created. All members can be left out.
 public struct NewUser: Hashable, Sendable {

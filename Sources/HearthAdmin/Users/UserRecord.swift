@@ -1,5 +1,5 @@
 public import HearthClient
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// A user as administrators see it.
 public struct UserRecord: Identifiable, Hashable, Sendable {

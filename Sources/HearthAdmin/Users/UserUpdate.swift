@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Changes of a user. What is not named stays.
 ///

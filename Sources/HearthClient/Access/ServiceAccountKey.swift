@@ -1,6 +1,7 @@
 package import HearthEventLoop
 import HearthHTTPCodec
-package import HearthJSONWebTokens
+package import HearthJSONValues
+import HearthJSONWebTokens
 import HearthSystem
 
 /// The key of an administrator's program, as `hearth admin create-key` writes it: a file in Google's format for service

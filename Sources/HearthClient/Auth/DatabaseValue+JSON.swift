@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 extension DatabaseValue {
     /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// What a signed-in user has: a token that says who it is for an hour, and one that gets new ones.
@@ -42,6 +42,6 @@ struct Tokens: Hashable, Sendable {
 
     /// What the ID token says. Not verified: that is for whoever is asked with it.
     var claims: [String: DatabaseValue]? {
-        (try? JSONWebToken(parsing: Array(idToken.utf8))).map { DatabaseValue.members($0.claims) }
+        UnverifiedToken(parsing: Array(idToken.utf8)).map { DatabaseValue.members($0.claims) }
     }
 }

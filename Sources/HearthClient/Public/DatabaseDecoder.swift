@@ -1,6 +1,6 @@
 import HearthBytes
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Turns values of the database into `Decodable` ones.
 ///

@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Turns `Encodable` values into database values.
 ///

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What the body of an HTTP answer says is wrong.
 enum ErrorBody {

@@ -2,7 +2,7 @@ import HearthDelivery
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSecurityRules

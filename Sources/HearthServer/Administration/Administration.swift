@@ -1,7 +1,7 @@
 import HearthDatabaseHost
 import HearthEventLoop
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthServerLog

@@ -1,6 +1,6 @@
 import HearthBytes
 import Glibc
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTreeStorage
 
 /// The copies of databases that administrators had the server make, as they see them. Its calls wait for the disk.

@@ -1,5 +1,5 @@
 import HearthEventLoop
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthJSONTree
 import HearthRealtimeDatabase
 import HearthSystem

@@ -2,7 +2,7 @@ import HearthDatabaseHost
 import HearthEventLoop
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
 import HearthWireProtocol

@@ -4,7 +4,7 @@ import HearthDatabaseScheduler
 import HearthDelivery
 import HearthEventLoop
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthServerLog
 import HearthTreeStorage
 

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// `manifest.json` of a backup set: which files belong to it, with their sizes and checksums.
 struct BackupManifest: Equatable, Sendable {

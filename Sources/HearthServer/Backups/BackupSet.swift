@@ -1,6 +1,6 @@
 import Glibc
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSystem
 package import HearthTreeStorage

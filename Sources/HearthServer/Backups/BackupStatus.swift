@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 package import HearthSystem
 
 /// What the last successful `hearth backup --to` says of itself to the server of the data folder: `backup-status.json`.

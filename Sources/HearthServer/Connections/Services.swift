@@ -1,6 +1,6 @@
 import HearthDatabaseHost
 import HearthEventLoop
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthIdentity
 import HearthSecurityRules
 import HearthServerLog

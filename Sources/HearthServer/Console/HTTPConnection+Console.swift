@@ -1,5 +1,5 @@
 import HearthHTTPCodec
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// The console: files that anybody may have who reaches the listener of administrators. All data comes over the
 /// realtime connection that its page opens, with a credential.

@@ -2,7 +2,7 @@ import HearthDatabaseHost
 import HearthHTTPCodec
 import HearthIdentity
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthServerLog

@@ -1,7 +1,7 @@
 import HearthBytes
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// The answers of the endpoints about accounts (accounts.md 1).

@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// The members of a request, read as leniently as Google's JSON mapping does (accounts.md 1): names in camel or snake
 /// case, numbers for strings and strings for numbers, null as nothing. Unknown members are left alone.

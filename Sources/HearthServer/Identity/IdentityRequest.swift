@@ -1,7 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// One request about accounts, with what was read of its head.
 struct IdentityRequest: Sendable {

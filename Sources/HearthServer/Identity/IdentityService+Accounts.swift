@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What users do with their accounts, and administrators with those of others (accounts.md 4).
 extension IdentityService {

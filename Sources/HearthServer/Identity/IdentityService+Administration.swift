@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSecurityRules
 
 /// What only administrators may do (accounts.md 4).

@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What tools and tests of apps ask of the official emulator (accounts.md 1), without a credential: in development
 /// mode only.

@@ -1,6 +1,7 @@
+import HearthJSONWebTokens
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Signing in by way of another provider (accounts.md 4).
 extension IdentityService {

@@ -1,7 +1,7 @@
 import HearthBytes
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Taking over users from elsewhere (accounts.md 14).
 extension IdentityService {

@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// OpenID providers that administrators set up (accounts.md 13), and SAML providers, which this server has not.
 extension IdentityService {

@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Where requests find their accounts: in which project, and which tenant of it (accounts.md 3).
 extension IdentityService {

@@ -1,5 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
+import HearthJSONValues
 import HearthJSONWebTokens
 
 /// Signing up and in (accounts.md 4).

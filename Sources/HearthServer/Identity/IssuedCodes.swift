@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import Synchronization
 
 /// The codes that were made last, as tools of the development ask for them (accounts.md 7).

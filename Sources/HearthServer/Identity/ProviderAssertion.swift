@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What a client brings from another provider (accounts.md 4): parameters of the request's URI, of its body and of the
 /// URI's fragment, of which later ones win.

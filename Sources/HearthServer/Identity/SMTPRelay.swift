@@ -1,7 +1,7 @@
 import HearthBytes
 package import HearthEventLoop
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Where mails are handed in, and by whom.
 package struct SMTPSettings: Sendable {

@@ -1,5 +1,5 @@
 import HearthDatabaseHost
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// The figures of the last hour, for charts: a sample every ten seconds, a few hundred bytes each.

@@ -1,6 +1,6 @@
 import HearthDatabaseHost
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// What the server says of itself, for administrators.

@@ -1,7 +1,7 @@
 import HearthDelivery
 import HearthHTTPCodec
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSecurityRules
 

@@ -1,5 +1,5 @@
 import HearthHTTPCodec
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSecurityRules
 
 /// What a file of test cases makes of rules, and how much of the rules it looks at (administration.md 1).

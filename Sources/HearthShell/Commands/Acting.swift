@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Commands about the shell itself.
 extension ShellCommand {

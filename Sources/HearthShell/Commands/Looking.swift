@@ -1,6 +1,6 @@
 import HearthClient
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthWireProtocol
 
 /// Commands that look at data. None of them reads a whole subtree to show its top.

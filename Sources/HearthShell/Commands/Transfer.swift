@@ -2,7 +2,7 @@ import HearthEventLoop
 import Glibc
 import HearthClient
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthWireProtocol
 
 /// Commands that move large values between files and the server.

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// A JSON array that is written while its elements come, each on a line of its own.
 struct ArrayLines {

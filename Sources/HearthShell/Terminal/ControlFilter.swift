@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Takes the control characters (C0, DEL and C1) out of text: a terminal takes them for commands, and what others have
 /// written may hold them, such as the names that users give themselves. The text may come in pieces, cut anywhere.

@@ -1,5 +1,5 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// How a part of the output looks on a terminal with colours.
 enum Style: String, CaseIterable {

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What addresses, numbers, passwords and claims have to look like.
 package enum AccountNames {

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// How administrators name users.
 package enum UserSelector: Sendable {

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthSQLite
 import HearthSystem

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthJSONWebTokens
 
 /// What a new account is to be. What is nil is not set.

@@ -1,4 +1,5 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
+import HearthJSONWebTokens
 
 /// A user who has signed in.
 package struct SignIn: Sendable {

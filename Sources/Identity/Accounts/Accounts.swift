@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthJSONWebTokens
 package import HearthStorageErrors
 import Synchronization

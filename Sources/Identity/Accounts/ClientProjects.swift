@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 import Synchronization
 import HearthSystem
 

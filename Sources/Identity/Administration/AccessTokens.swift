@@ -1,4 +1,5 @@
 import HearthBytes
+package import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Access tokens: what an administrator's program shows after it has proved that it holds a service account's key (auth

@@ -1,4 +1,5 @@
 import Glibc
+import HearthJSONValues
 package import HearthJSONWebTokens
 import Synchronization
 import HearthSystem

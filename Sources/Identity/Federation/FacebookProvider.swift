@@ -1,4 +1,5 @@
 import HearthBytes
+import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Facebook's access tokens, checked with its Graph API (accounts.md 4): first that the token was given to this

@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What a test of an app says that a provider vouches for (accounts.md 15): taken at its word, in development only.
 package struct FakeAssertion: Sendable {

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// An OpenID provider that an administrator has set up while the server runs (accounts.md 13: `oauthIdpConfigs`).
 package struct OpenIDConfiguration: Hashable, Sendable {

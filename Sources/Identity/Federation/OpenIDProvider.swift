@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthBytes
 package import HearthJSONWebTokens
 

@@ -1,3 +1,4 @@
+import HearthJSONValues
 package import HearthJSONWebTokens
 import Synchronization
 import HearthSystem

@@ -1,3 +1,4 @@
+package import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// A user of another provider, who has proved to be that (accounts.md 4).

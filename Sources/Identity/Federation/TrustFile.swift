@@ -1,3 +1,4 @@
+import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Whom a server believes besides itself, as its operator writes it down in JSON:

@@ -1,5 +1,5 @@
 import HearthBytes
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// `$SCHEME$PARAMETERS$SALT$HASH`: parameters as `name=value` between commas, bytes in Base64url.
 extension KeptPassword {

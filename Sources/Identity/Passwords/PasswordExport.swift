@@ -1,5 +1,5 @@
 import HearthBytes
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// The hash of a password for an import elsewhere (accounts.md 14): the other direction of ``PasswordImport``.
 package struct PasswordExport: Sendable {

@@ -1,5 +1,5 @@
 import HearthBytes
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// How the passwords of another system were hashed, as an import says it (accounts.md 14), and what is kept of each of
 /// them.

@@ -1,3 +1,4 @@
+package import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// A token by which a backend signs somebody in (accounts.md 11): signed with a service account's key.

@@ -1,4 +1,4 @@
-package import HearthJSONWebTokens
+package import HearthJSONValues
 
 /// What an ID token is to say of a user and a sign-in (accounts.md 6).
 package struct IDTokenContents: Sendable {

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthJSONWebTokens
 
 /// A token of the first Firebase SDKs (Protocol.md 19.3): a backend makes it with a secret of the database, and rules

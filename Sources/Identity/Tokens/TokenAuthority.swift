@@ -1,3 +1,4 @@
+import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Makes and believes the tokens of one project (accounts.md 6): ID tokens, session cookies and custom tokens. Any

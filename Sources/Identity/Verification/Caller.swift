@@ -1,3 +1,4 @@
+import HearthJSONValues
 import HearthJSONWebTokens
 
 /// Who shows a credential to the database, and what rules know of them (Protocol.md 19).

@@ -1,3 +1,4 @@
+package import HearthJSONValues
 package import HearthJSONWebTokens
 
 /// Says whom a credential is of: what the realtime protocol has as `cred`, and REST as `auth`, `access_token` or a

@@ -1,3 +1,5 @@
+import HearthJSONValues
+
 /// The public keys of an issuer, by name.
 package struct KeySet: Sendable {
     private let keys: [(id: [UInt8]?, key: VerificationKey)]

@@ -1,3 +1,4 @@
+import HearthJSONValues
 import Synchronization
 
 /// The keys of an issuer, fetched from where it publishes them, kept for as long as it says, and fetched again when a

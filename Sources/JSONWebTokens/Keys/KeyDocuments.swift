@@ -1,4 +1,5 @@
 import HearthBytes
+import HearthJSONValues
 
 /// The two documents in which public keys are published (accounts.md 6).
 package enum KeyDocuments {

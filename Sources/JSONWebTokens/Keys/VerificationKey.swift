@@ -1,5 +1,6 @@
-import HearthBytes
 import CHearthOpenSSL
+import HearthBytes
+package import HearthJSONValues
 
 /// How a token is signed (RFC 7518, section 3.1). There are more; nobody who is believed here uses them.
 package enum SignatureAlgorithm: String, Hashable, Sendable {

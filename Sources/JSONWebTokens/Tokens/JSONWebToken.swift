@@ -1,12 +1,13 @@
 import HearthBytes
+package import HearthJSONValues
 
 /// A signed set of claims, in the compact form of RFC 7515 and RFC 7519: header, claims and signature, each in
 /// Base64url, between dots.
 ///
 /// Reading checks the form alone. Nothing that it says is true before a key has verified it.
 package struct JSONWebToken: Sendable {
-    /// The longest token that is read. Custom claims have at most 1000 characters; identities and names come on top.
-    package static let byteCountMax = 16 << 10
+    /// The longest token that is read.
+    package static let byteCountMax = UnverifiedToken.byteCountMax
 
     package enum Algorithm: Hashable, Sendable {
         /// Not signed at all; the third part is empty.
@@ -25,22 +26,20 @@ package struct JSONWebToken: Sendable {
     /// The milliseconds behind the second of `iat`, 0 to 999: a header parameter of Hearth's own, `iat_ms`, which
     /// others ignore (RFC 7515, section 4). 0 if it is not there.
     package let milliseconds: Int64
-    package let claims: JSONObject
+    package var claims: JSONObject { text.claims }
     private static let millisecondsName = "iat_ms"
     private static let secretAlgorithm = "HS256"
-    private let signedText: [UInt8]
-    private let signature: [UInt8]
+    private let text: UnverifiedToken
 
     /// Reads a token strictly: three parts, Base64url with nothing to spare, JSON objects that name each member once,
     /// no critical extensions (RFC 7515, section 4.1.11: none is known).
     package init(parsing text: [UInt8]) throws(TokenError) {
         guard text.count <= Self.byteCountMax else { throw .tooLong(limit: Self.byteCountMax) }
-        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let signature = Base64.url.decode(parts[2]) else { throw .malformed }
-        let header = try Self.object(parts[0])
-        guard let algorithm = header["alg"]?.utf8, header["crit"] == nil else { throw .malformed }
+        guard let token = UnverifiedToken(parsing: text), let algorithm = token.header["alg"]?.utf8,
+            token.header["crit"] == nil
+        else { throw .malformed }
         if algorithm.elementsEqual("none".utf8) {
-            guard signature.isEmpty else { throw .malformed }
+            guard token.signature.isEmpty else { throw .malformed }
             self.algorithm = .none
         } else {
             self.algorithm =
@@ -49,25 +48,16 @@ package struct JSONWebToken: Sendable {
                 case let name: SignatureAlgorithm(rawValue: name).map { .signed($0) } ?? .other
                 }
         }
-        keyID = try Self.string(header["kid"])
-        type = try Self.string(header["typ"])
-        milliseconds = header[Self.millisecondsName]?.integer.map { min(max($0, 0), 999) } ?? 0
-        claims = try Self.object(parts[1])
-        self.signature = signature
-        signedText = Array(text[..<parts[1].endIndex])
+        keyID = try Self.string(token.header["kid"])
+        type = try Self.string(token.header["typ"])
+        milliseconds = token.header[Self.millisecondsName]?.integer.map { min(max($0, 0), 999) } ?? 0
+        self.text = token
     }
 
     private static func string(_ value: JSONValue?) throws(TokenError) -> [UInt8]? {
         guard let value else { return nil }
         guard let string = value.utf8 else { throw .malformed }
         return string
-    }
-
-    private static func object(_ part: ArraySlice<UInt8>) throws(TokenError) -> JSONObject {
-        guard let text = Base64.url.decode(part), case .object(let object)? = try? JSONValue(parsing: text) else {
-            throw .malformed
-        }
-        return object
     }
 
     /// Checks the signature with the keys that `find` has for the token's key name: one of them must have made it.
@@ -81,7 +71,9 @@ package struct JSONWebToken: Sendable {
             guard !keys.isEmpty else { throw .unknownKey }
             let usable = keys.filter { $0.algorithm == algorithm }
             guard !usable.isEmpty else { throw .unsupportedAlgorithm }
-            guard usable.contains(where: { $0.verifies(signature, of: signedText) }) else { throw .wrongSignature }
+            guard usable.contains(where: { $0.verifies(text.signature, of: text.signedText) }) else {
+                throw .wrongSignature
+            }
         }
     }
 
@@ -94,7 +86,7 @@ package struct JSONWebToken: Sendable {
         case .secret:
             guard
                 secrets.contains(where: {
-                    Cryptography.areEqual(Cryptography.hmacSHA256(signedText, key: $0), signature)
+                    Cryptography.areEqual(Cryptography.hmacSHA256(text.signedText, key: $0), text.signature)
                 })
             else { throw .wrongSignature }
         }

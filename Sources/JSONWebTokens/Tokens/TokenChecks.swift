@@ -1,3 +1,5 @@
+import HearthJSONValues
+
 /// What the registered claims of RFC 7519, section 4.1, have to say.
 extension JSONWebToken {
     /// How far the clock of whoever made a token may be ahead, in seconds. Nothing is added to the end of a token: who

@@ -1,5 +1,5 @@
 import Glibc
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// Servers that somebody has given names, in a file of their own:

@@ -1,4 +1,4 @@
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// How the passwords of a file of users were hashed: members of an import (accounts.md 14), and the options by which
 /// 'firebase auth:import' and 'hearth users import' are told.

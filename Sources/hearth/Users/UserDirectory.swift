@@ -3,7 +3,7 @@ import HearthAdmin
 import HearthClient
 import HearthShell
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// The commands about the accounts of a server. Each prints, and answers how the command ends.
 struct UserDirectory: Sendable {

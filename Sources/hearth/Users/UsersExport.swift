@@ -1,6 +1,6 @@
 import HearthAdmin
 import HearthShell
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Writes users as `firebase auth:export` does, and beside them how their passwords were hashed.
 struct UsersExport {

@@ -2,7 +2,7 @@ import Glibc
 import HearthAdmin
 import HearthServer
 import HearthShell
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 
 /// Makes users of the JSON of `firebase auth:export`.

@@ -1,5 +1,5 @@
 import Glibc
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

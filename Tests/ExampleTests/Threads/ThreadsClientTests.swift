@@ -1,5 +1,5 @@
 import HearthExampleKit
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

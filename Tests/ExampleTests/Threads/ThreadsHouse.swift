@@ -1,6 +1,7 @@
 import HearthEventLoop
 import HearthHTTPCodec
 import HearthClient
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthTestSupport
 import Testing

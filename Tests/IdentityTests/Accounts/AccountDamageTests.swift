@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSQLite
 import HearthStorageErrors
 import HearthTestSupport

@@ -1,5 +1,6 @@
 import HearthIdentity
 import HearthJSONTree
+import HearthJSONValues
 import HearthJSONWebTokens
 import Synchronization
 import HearthTestSupport

@@ -1,5 +1,5 @@
 import HearthIdentity
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import HearthExampleKit
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Somebody who has written something.
 struct Creator: Hashable {

@@ -2,7 +2,7 @@ import HearthEventLoop
 import HearthExampleKit
 import HearthHTTPCodec
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What the service says is wrong.
 struct ServiceError: Error, Hashable, CustomStringConvertible {

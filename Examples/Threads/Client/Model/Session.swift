@@ -1,5 +1,5 @@
 import HearthExampleKit
-import HearthJSONWebTokens
+import HearthJSONValues
 import Observation
 
 /// Who uses the program: logging in and out, and asking the service in the user's name. It is kept in a file, so that

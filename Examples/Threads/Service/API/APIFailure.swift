@@ -1,7 +1,7 @@
 import HearthAdmin
 import HearthClient
 import HearthHTTP
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// Why a request does not get what it asks for.
 struct APIFailure: Error, Equatable {

@@ -1,6 +1,6 @@
 import HearthExampleKit
 import HearthHTTP
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
 struct BodyFields {

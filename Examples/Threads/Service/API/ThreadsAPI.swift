@@ -1,6 +1,6 @@
 import HearthClient
 import HearthHTTP
-import HearthJSONWebTokens
+import HearthJSONValues
 
 /// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose
 /// rules say who may do what.
