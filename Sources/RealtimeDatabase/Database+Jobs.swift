@@ -10,7 +10,9 @@ extension Database {
     /// After a claim for which the node that takes the writes had no job, in milliseconds.
     static let claimPause: Int64 = 200
     private static let noJobs = CanonicalJSON(trusted: Array(#"{"count":0}"#.utf8))
-    /// Entries of jobs that one commit looks at.
+    /// Entries of jobs that a claim looks at besides those it needs.
+    private static let examinedMore = 4
+    /// Entries of jobs that are looked at for those who wait.
     private static let examinedMax = 200
     /// Commits of one claim: dead jobs may come before others.
     private static let claimRoundsMax = 10
@@ -57,7 +59,8 @@ extension Database {
         var bytes = 0
         var due = Int64.max
         for round in 0..<Self.claimRoundsMax {
-            let found = try dueJobs(queue, at: place, now: now, max: Self.examinedMax)
+            // A few more, as some may be dead or out of date.
+            let found = try dueJobs(queue, at: place, now: now, max: count - handed.count + Self.examinedMore)
             due = round == Self.claimRoundsMax - 1 && found.isMore ? 0 : found.next
             var assignments: [Assignment] = []
             var taken: [(place: JobPlace, claim: Int64)] = []

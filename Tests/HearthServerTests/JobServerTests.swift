@@ -18,7 +18,9 @@ struct JobServerTests {
     }
 
     private static func number(_ name: String, in text: String) throws -> Int {
-        try #require(Int(try #require(text.firstMatch(of: try Regex("\"\(name)\":([0-9]+)")))[1].substring ?? ""))
+        let match = try #require(text.firstMatch(of: try Regex("\"\(name)\":([0-9]+)")), "\(text)")
+        let digits = String(match[1].substring ?? "")
+        return try #require(Int(digits))
     }
 
     @Test("a worker over REST claims, extends, fails and ends jobs, and is told what is wrong")

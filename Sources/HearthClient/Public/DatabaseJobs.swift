@@ -28,7 +28,9 @@ extension DatabaseReference {
 
 /// The jobs of a queue for one worker (``DatabaseReference/jobs(lease:)``).
 public struct DatabaseJobs: AsyncSequence, Sendable {
+    /// A job that this worker has.
     public typealias Element = DatabaseJob
+    /// Why the loop ends.
     public typealias Failure = DatabaseError
 
     fileprivate let queue: DatabaseReference

@@ -49,15 +49,17 @@ package struct QueueDefinition: Hashable, Sendable {
     private static let retry = child("at")
 
     /// When a job may be handed out, in milliseconds since 1970, 0 for at once; nil if there is no such job. `segment`
-    /// is that of its key. Costs two look-ups, and one more if jobs have a time of their own.
+    /// is that of its key. Costs up to four look-ups, two for a job that nobody has had.
     package func due(of segment: [UInt8], at queue: Path, in tree: any RuleTree) throws(RuleTreeError) -> Int64? {
         let job = queue.encoded + Self.jobs.encoded + segment
         if case .nothing = try tree.value(at: job.span.bytes) { return nil }
-        if case .text(let json, let range) = try tree.value(
-            at: (queue.encoded + Self.state.encoded + segment).span.bytes)
-        {
+        let state = queue.encoded + Self.state.encoded + segment
+        if case .nothing = try tree.value(at: state.span.bytes) {
+        } else {
             for member in [Self.until, Self.retry] {
-                if let number = json.range(of: member, in: range).flatMap({ json.number(in: $0) }) {
+                if case .text(let json, let range) = try tree.value(at: (state + member.encoded).span.bytes),
+                    let number = json.number(in: range)
+                {
                     return Self.time(number)
                 }
             }

@@ -1,5 +1,6 @@
 import Glibc
 import HearthClient
+import HearthServer
 import HearthTestSupport
 import Synchronization
 import Testing
@@ -70,7 +71,7 @@ struct JobTests {
             return keys
         }
         let before = try await producer.root.child("clock").settingTimestamp()
-        try await producer.child("late").setValue(["at": .double(before + 400)])
+        try await producer.child("late").setValue(["at": before + 400])
         try await producer.child("now").setValue(1)
         #expect(try await task.value == ["now", "late"])
         #expect(try await producer.root.child("clock").settingTimestamp() >= before + 400)
@@ -89,26 +90,26 @@ struct JobTests {
         let producer = try server.client().reference(withPath: "mail")
         let count = 400
         let clients = try (0..<10).map { _ in try server.client() }
-        let done = Mutex<[String: Int]>([:])
+        let done = Tally()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
                 let queue = clients[number % clients.count].reference(withPath: "mail")
                 group.addTask {
                     for try await job in queue.jobs() {
                         if job.key == "end" { return try await job.release() }
-                        _ = done.withLock { $0[job.key, default: 0] += 1 }
+                        done.count(job.key)
                         try await job.done(updating: ["sent/\(job.key)": ["times": ServerValue.increment(1)]])
                     }
                 }
             }
             for number in 0..<count {
-                try await producer.child("jobs/j\(number)").setValue(["n": .integer(Int64(number))])
+                try await producer.child("jobs/j\(number)").setValue(["n": number])
             }
             while try await producer.child("jobs").getData().exists() { try await Task.sleep(for: .milliseconds(20)) }
             group.cancelAll()
             try await group.waitForAll()
         }
-        #expect(done.withLock { $0.count } == count && done.withLock { $0.values.allSatisfy { $0 == 1 } })
+        #expect(done.counts.count == count && done.counts.values.allSatisfy { $0 == 1 })
         let sent = try await producer.root.child("sent").getData()
         #expect(sent.childrenCount == count)
         for child in sent.children { #expect(child.value == ["times": 1], "\(child.key ?? "")") }
@@ -174,7 +175,7 @@ struct JobTests {
             let url = "ws://\(process.address)"
             let producer = try Database(url: url)
             let workers = try (0..<4).map { _ in try Database(url: url) }
-            let acknowledged = Mutex(0)
+            let acknowledged = Tally()
             let delay = Int.random(in: 20...600, using: &random)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in workers {
@@ -195,7 +196,7 @@ struct JobTests {
                             do { try await producer.reference(withPath: "mail/jobs/j\(number)").setValue(1) } catch {
                                 return
                             }
-                            acknowledged.withLock { $0 = number + 1 }
+                            acknowledged.count("\(number)")
                         }
                     }
                     try await Task.sleep(for: .milliseconds(delay))
@@ -204,7 +205,7 @@ struct JobTests {
                     pushing.cancel()
                     await producer.close()
                     // What was sent last may be there or not.
-                    pushed = max(pushed, acknowledged.withLock { $0 }) + 1
+                    pushed += acknowledged.counts.count + 1
                 } else {
                     let mail = producer.reference(withPath: "mail")
                     while try await mail.child("jobs").getData().exists() {
@@ -233,4 +234,13 @@ extension DatabaseReference {
         try await setValue(ServerValue.timestamp())
         return try #require(try await getData().value.double)
     }
+}
+
+/// Counts by name, from several tasks.
+private final class Tally: Sendable {
+    private let state = Mutex<[String: Int]>([:])
+
+    var counts: [String: Int] { state.withLock { $0 } }
+
+    func count(_ name: String) { state.withLock { $0[name, default: 0] += 1 } }
 }
