@@ -1,7 +1,7 @@
 package import HearthJSONTree
 
-/// What a worker asks of a queue (Protocol.md 18.4). `claim` is the number of the claim by which it has a job; times are
-/// in milliseconds.
+/// What a worker asks of a queue (Protocol.md 18.4), with times in milliseconds. `claim` is the number of the claim by
+/// which it has a job.
 package enum JobRequest: Hashable, Sendable {
     package enum Retry: Hashable, Sendable {
         case later

@@ -18,8 +18,8 @@ extension DatabaseReference {
     ///     }
     ///
     /// The loop waits while there is no job, and for a connection if there is none. It ends with its task. A worker has
-    /// a job until it ends it; meanwhile its lease is extended by itself, also after a reconnection. The job of a worker
-    /// that dies goes to another one. To work on several jobs at once, run several loops, or a task for each job.
+    /// a job until it ends it; meanwhile its lease is extended by itself, also after a reconnection. If a worker dies,
+    /// its job goes to another one. To work on several jobs at once, run several loops, or a task for each job.
     ///
     /// - parameter lease: for how long a worker that says nothing keeps its job, from a second to 12 hours. By default
     ///   what the settings say.

@@ -6,7 +6,7 @@ extension SettingsParser {
         #"'.queue' is an object such as {"lease": 30000, "attempts": 5, "backoff": 1000, "at": "runAt"}."#
     }
 
-    /// `{"at": "runAt", "lease": 30000, "attempts": 5, "backoff": 1000, "longestBackoff": 3600000}`; each may be absent.
+    /// `{"at": "runAt", "lease": 30000, "attempts": 5, "backoff": 1000, "longestBackoff": 3600000}`, in part or all.
     mutating func queue(_ pattern: IndexPattern) throws(Mistake) {
         let start = reader.offset
         guard try reader.peek() == UInt8(ascii: "{") else { throw Mistake(Self.form, at: start) }
