@@ -147,6 +147,7 @@ struct QueueModelTests {
                 _ = try run(DatabaseBench.writer, .set(WriteTarget(path: "q/jobs"), IncomingValue(json: value)))
                 var jobs: [String: ModelQueue.Job] = [:]
                 for key in keys {
+                    if model.jobs[key] == nil { pushed[key, default: 0] += 1 }
                     jobs[key] = model.jobs[key] ?? ModelQueue.Job()
                     jobs[key]?.runAt = 0
                 }
