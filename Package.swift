@@ -184,6 +184,8 @@ let threadsTargets: [Target] = [
 /// Programs of one file, and the products that they use: what is public of these, and nothing else.
 let smallExamples = [
     ("Hello", ["HearthClient"]), ("Chat", ["HearthClient"]), ("Backend", ["HearthClient", "HearthAdmin"]),
+    ("Shop", ["HearthClient"]), ("Mailer", ["HearthClient"]), ("Whispers", ["HearthClient"]),
+    ("Names", ["HearthClient"]),
 ]
 let smallTargets: [Target] = smallExamples.map { name, uses in
     .executableTarget(

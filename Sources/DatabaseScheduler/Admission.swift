@@ -448,7 +448,7 @@ extension Operation {
         switch self {
         case .forfeit, .disconnect, .unlisten, .unlistenQuery, .dropListener, .become: false
         case .set, .update, .setChildren, .get, .describe, .listen, .listenQuery, .onDisconnect, .cancelOnDisconnect,
-            .relay, .explain:
+            .relay, .explain, .job:
             true
         }
     }

@@ -243,7 +243,7 @@ extension DatabaseScheduler {
     mutating func postStep() {
         guard !isStepDue else { return }
         guard
-            mayTell || mayScan || mayBuildIndex || mayExpire || mayDecide || database.rows.trimBacklog > 0
+            mayTell || mayScan || mayBuildIndex || mayExpire || mayHandOut || mayDecide || database.rows.trimBacklog > 0
                 || mayRunReady || database.hasReadyTurns || !arrivals.isEmpty && mayFollow
         else { return }
         isStepDue = true
@@ -295,7 +295,9 @@ extension DatabaseScheduler {
             } else if mayBuildIndex {
                 buildIndex()
             }
-        case .expiry: expire()
+        case .expiry:
+            expire()
+            handOutJobs()
         case .trim: database.rows.trim(looks: Self.looksPerStep)
         case .follow: follow()
         case .decide: decide()
@@ -384,4 +386,9 @@ extension DatabaseScheduler {
 
     /// Removes some of the children that have expired; those that are left come with the next step.
     mutating func expire() { if mayExpire { runTurn([]) } }
+
+    private var mayHandOut: Bool { life == .serving && mayRun && database.hasReadyClaims(at: now) }
+
+    /// Goes on with workers for whom there is a job, or who have waited long enough.
+    mutating func handOutJobs() { if mayHandOut { arrive(database.takeReadyClaims(at: now)) } }
 }

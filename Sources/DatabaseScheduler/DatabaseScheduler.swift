@@ -207,6 +207,7 @@ package struct DatabaseScheduler: ~Copyable {
             database.largeReadsMax = .max
             database.takesTurns = false
             database.endTurns(now: now)
+            database.endClaims(now: now)
             database.forwarded?.stop()
             holdWrites()
             forwardingEnd = conditions.uptime + Self.forwardingGrace
@@ -257,6 +258,7 @@ package struct DatabaseScheduler: ~Copyable {
         applyNext()
         payOrphans()
         expire()
+        handOutJobs()
         holdWrites()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible

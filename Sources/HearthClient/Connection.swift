@@ -113,6 +113,11 @@ package final class Connection: Sendable {
         _ = try await send(.cancelOnDisconnect(path))
     }
 
+    /// Asks something of a queue as a worker (Protocol.md 18.4). Answers the data of the response.
+    package func job(_ queue: Path, _ request: JobRequest) async throws(ConnectionError) -> [UInt8] {
+        try await send(.job(queue, request)).data
+    }
+
     /// Adds a child with a new key, which sorts behind the older ones (Protocol.md 7.8), and answers the key.
     package func push(_ value: CanonicalJSON, to path: Path) async throws(ConnectionError) -> Key {
         let key = makePushID()

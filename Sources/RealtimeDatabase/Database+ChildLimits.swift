@@ -17,7 +17,9 @@ extension Database {
     static let droppedMax = 1000
 
     /// Whether a write can lead to others in its commit.
-    var hasDerivedValues: Bool { !catalog.counters.isEmpty || !settings.childLimits.isEmpty }
+    var hasDerivedValues: Bool {
+        !catalog.counters.isEmpty || !settings.childLimits.isEmpty || !catalog.queues.isEmpty
+    }
 
     /// What a write assigns, and what the settings make of it: children that go, and totals that change. Throws if the
     /// settings refuse it.
@@ -25,8 +27,9 @@ extension Database {
         _ assignments: [Assignment], _ prepared: PreparedRows?, by principal: Principal
     ) throws(Failure) -> [Assignment] {
         let limited = settings.childLimits.isEmpty ? assignments : try limiting(assignments)
-        try checkUnique(limited, prepared)
-        let derived = try keepingTotals(limited, by: principal)
+        let written = try keepingStates(limited, by: principal)
+        try checkUnique(written, prepared)
+        let derived = try keepingTotals(written, by: principal)
         // Nothing is left of it.
         return derived.isEmpty ? [try unchanged(assignments[0])] : derived
     }
@@ -143,7 +146,7 @@ extension Database {
 }
 
 extension RuleTree {
-    fileprivate func exists(_ path: [UInt8]) throws(RuleTreeError) -> Bool {
+    func exists(_ path: [UInt8]) throws(RuleTreeError) -> Bool {
         if case .nothing = try value(at: path.span.bytes) { false } else { true }
     }
 }

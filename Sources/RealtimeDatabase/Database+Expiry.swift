@@ -159,7 +159,10 @@ extension Database {
         if removals.isEmpty { return }
         turn.principal = .administrator
         do throws(Failure) {
-            if hasDerivedValues { removals = try keepingTotals(removals, by: .administrator) }
+            if hasDerivedValues {
+                removals = try keepingStates(removals, by: .administrator)
+                removals = try keepingTotals(removals, by: .administrator)
+            }
             try commit(Change(removals), nil, in: &turn)
         } catch {
             // A total that is too large, or torn, in which case memory is built anew.

@@ -17,10 +17,14 @@ extension Database {
     func keepingIndexes(
         _ assignment: Assignment, _ prepared: PreparedEntries? = nil, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
-        if childCounts.isEmpty, catalog.expiries.isEmpty { return try keepingEntries(assignment, prepared, body) }
-        try keepingTimes(assignment) { () throws(StorageError) in
-            try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
-                try keepingEntries(assignment, prepared, body)
+        if childCounts.isEmpty, catalog.expiries.isEmpty, catalog.queues.isEmpty {
+            return try keepingEntries(assignment, prepared, body)
+        }
+        try keepingJobs(assignment, isPrepared: prepared != nil) { () throws(StorageError) in
+            try keepingTimes(assignment) { () throws(StorageError) in
+                try childCounts.keeping(assignment, settings.childLimits, rows) { () throws(StorageError) in
+                    try keepingEntries(assignment, prepared, body)
+                }
             }
         }
     }
@@ -110,7 +114,9 @@ extension Database {
     // MARK: Building
 
     /// Some index does not have all its entries yet, or values that must be unique have not all been looked at.
-    package var isBuildingIndex: Bool { unfinishedIndex != nil || unfinishedExpiry != nil }
+    package var isBuildingIndex: Bool {
+        unfinishedIndex != nil || unfinishedExpiry != nil || unfinishedQueue != nil
+    }
 
     private var unfinishedIndex: IndexCatalog.Index? {
         catalog.indexes.first { !$0.isComplete || $0.isUnique && !$0.isProven && uniqueFindings[$0.number] == nil }
@@ -141,6 +147,7 @@ extension Database {
             }
         }
         try buildExpiries(childrenLeft: &left)
+        try buildQueues(childrenLeft: &left)
     }
 
     /// Numbers of indexes whose definition has gone, and of which the store has all the entries that it will ever have:
@@ -159,9 +166,11 @@ extension Database {
         let before = catalog.stored
         catalog.set(
             definitions + settings.indexes, uniques: settings.uniques, counters: settings.counters,
-            expiries: settings.expiries)
+            expiries: settings.expiries, queues: settings.queues)
         counterBuild = nil
         expiryBuild = nil
+        queueBuild = nil
+        claims.lookAgain()
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
         childCounts = ChildCounts()
         if settings.rateLimits != self.settings.rateLimits { rates = RateTable() }

@@ -134,6 +134,7 @@ extension Database {
 
     func disconnect(_ connection: ConnectionID, in turn: inout Turn) {
         endListeners(of: connection)
+        endJobs(of: connection, in: &turn)
         // What is owed to a connection of another node may have the same number.
         if ownedElsewhere != nil { return }
         if owed[connection.raw] == nil {

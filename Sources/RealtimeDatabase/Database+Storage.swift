@@ -30,7 +30,7 @@ extension Database {
     /// Nobody listens or is owed a write, nothing waits to be said or will expire, and the store has everything.
     package var isAtRest: Bool {
         guard sessions.isEmpty, listenCount == 0, largeReads.isEmpty, scanWaiters.isEmpty, scanning.isEmpty,
-            scanned.isEmpty, pending.isEmpty, telling == nil, tornBy == nil, refusal == nil
+            scanned.isEmpty, pending.isEmpty, claims.isEmpty, telling == nil, tornBy == nil, refusal == nil
         else { return false }
         guard owed.isEmpty, orphans.isEmpty, paid.isEmpty, forfeited.isEmpty, frozen.isEmpty, !hasChanges else {
             return false
@@ -140,6 +140,7 @@ extension Database {
         entries = IndexEntries(store: rows.store.base)
         indexBuild = nil
         counterBuild = nil
+        queueBuild = nil
         childCounts = ChildCounts()
         try load()
         try replay(operations)
@@ -157,6 +158,8 @@ extension Database {
             lost.flatMap(\.requests).map {
                 TransactionTurns.Waiting(connection: $0.connection, number: $0.number)
             })
+        claims.remove { again.contains(TransactionTurns.Waiting(connection: $0.connection, number: $0.number)) }
+        claims.lookAgain()
         outputs += transactions.end().filter { !again.contains($0) }.map(\.output)
         // The data that listeners were allowed by may be other data now.
         var judging = Turn(

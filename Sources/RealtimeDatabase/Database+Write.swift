@@ -103,7 +103,8 @@ extension Database {
     /// Whether no setting asks what each of the children of a place is before they are written.
     private func isIndifferent(toChildrenOf base: Path, by principal: Principal) -> Bool {
         let isLimited = !principal.isAdministrator && settings.rateLimits.contains { $0.pattern.concerns(base) }
-        return !isLimited && !catalog.counters.contains { $0.definition.pattern.concerns(base) }
+        return !isLimited && !catalog.queues.contains { $0.definition.pattern.concerns(base) }
+            && !catalog.counters.contains { $0.definition.pattern.concerns(base) }
     }
 
     /// Whether children of a place can come into the tree as text: nothing has to be kept up for each of them, and no
@@ -112,6 +113,7 @@ extension Database {
         rows.canAttach && !indexTrie.hasCollections(atOrBelow: base)
             && !settings.childLimits.contains { $0.pattern.concerns(base) }
             && !catalog.expiries.contains { $0.definition.pattern.concerns(base) }
+            && !catalog.queues.contains { $0.definition.pattern.concerns(base) }
             && listeners.queries(at: base).allSatisfy { $0.query.limit != nil }
     }
 
@@ -317,7 +319,7 @@ extension Database {
         }
     }
 
-    private func exists(_ path: Path) throws(Failure) -> Bool {
+    func exists(_ path: Path) throws(Failure) -> Bool {
         do throws(StorageError) {
             return try rows.exists(path)
         } catch {

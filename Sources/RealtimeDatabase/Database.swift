@@ -74,6 +74,10 @@ package final class Database {
     var settings = DatabaseSettings()
     var counterBuild: CounterBuild?
     var expiryBuild: ExpiryBuild?
+    var queueBuild: QueueBuild?
+    /// Workers that wait for jobs, and which connections have which.
+    var claims = WaitingClaims()
+    var leases = JobLeases()
     /// No child expires before, in milliseconds since 1970.
     var nextExpiry = Int64.max
     /// Of collections that have a limit.
@@ -177,6 +181,7 @@ package final class Database {
         indexTrie = IndexTrie(catalog.indexes)
         nextExpiry = catalog.expiries.isEmpty ? .max : 0
         expiryBuild = nil
+        queueBuild = nil
         if let definitions { setIndexes(definitions, settings) }
     }
 
@@ -214,7 +219,7 @@ package final class Database {
                 mustWait(span[count], after: waiting, of: requests)
             {
                 waiting.append(count)
-            } else if forwarded != nil, forward(span[count]) {
+            } else if forwarded != nil, forward(span[count], now: now) {
                 away.insert(count)
             } else {
                 if let observer {
@@ -365,6 +370,15 @@ package final class Database {
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .cancelOnDisconnect(let path):
             let reply = Self.reply { () throws(Failure) in try cancelOwed(path, of: connection, in: &turn) }
+            turn.outputs.append(.reply(connection, number: request.number, reply))
+        case .job(let place, let operation):
+            let reply: Reply
+            do throws(Failure) {
+                guard let answer = try work(at: place, operation, for: request, in: &turn) else { return }
+                reply = answer.isNull ? .done : .value(answer)
+            } catch {
+                reply = .failed(error)
+            }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         case .explain(let operation, let principal):
             let reply: Reply

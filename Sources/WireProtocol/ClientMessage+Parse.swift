@@ -68,6 +68,10 @@ extension ClientMessage {
             guard let tag = body.tag else { throw .missing("tag \"t\"") }
             return .noEvents(tag: tag)
         }
+        let isJob =
+            action.equals("jr") || action.equals("jx") || action.equals("jd") || action.equals("jf")
+            || action.equals("jb")
+        if isJob, let job = try body.job(action: Array(action)) { return .job(try body.requiredPath(), job) }
         if action.equals("auth") || action.equals("gauth") {
             guard let credential = body.credential else { throw .missing("credential \"cred\"") }
             return .authenticate(credential: credential, acting: body.acting)

@@ -42,6 +42,8 @@ package enum ClientRequest: Hashable, Sendable {
     case events(Path, query: QueryObject?, tag: Int64, EventKinds)
     /// `nev`: no more of them.
     case noEvents(tag: Int64)
+    /// `jr`, `jx`, `jd`, `jf`, `jb`: what a worker asks of a queue. An addition to the protocol.
+    case job(Path, JobRequest)
     /// `s`: statistics of the client, not kept.
     case statistics
     /// `auth` and `gauth`. An administrator may act as somebody: `acting` is the JSON text of what rules then see as

@@ -70,6 +70,11 @@ package enum ClientMessageWriter {
         case .noEvents(let tag):
             out.append(literal: #""nev","b":{"t":"#)
             out.append(decimal: tag)
+        case .job(let queue, let job):
+            out.append(literal: "\"")
+            out.append(literal: job.action)
+            out.append(literal: #"","b":{"#)
+            job.appendBody(at: queue, to: &out)
         case .statistics: out.append(literal: #""s","b":{"c":{}"#)
         case .authenticate(let credential, let acting):
             out.append(literal: #""auth","b":{"cred":"#)

@@ -19,6 +19,7 @@ struct MessageBody {
     private(set) var since: [UInt8]?
     private(set) var position: [UInt8]?
     private var mistake: RequestError?
+    private var job = JobMembers()
 
     /// A body that is missing.
     init() {}
@@ -82,7 +83,7 @@ struct MessageBody {
             let text = try reader.skipValue()
             var number = JSONReader(text)
             do throws(JSONError) { tag = try number.integer() } catch { mistake = .missing("tag \"t\"") }
-        } else {
+        } else if try !job.read(key, from: &reader) {
             _ = try reader.skipValue()
         }
     }
@@ -144,6 +145,15 @@ struct MessageBody {
         }
         guard let data else { throw .missing("data \"d\"") }
         return try WireAssignment.parse(data, for: target)
+    }
+
+    /// What a worker asks; nil if the action is none of a worker.
+    func job(action: [UInt8]) throws(RequestError) -> JobRequest? {
+        try job.request(action: action) { () throws(RequestError) in
+            guard let data else { return [] }
+            guard data.first == UInt8(ascii: "{") else { throw .missing("object \"d\"") }
+            return try WireAssignment.parse(data, base: .root)
+        }
     }
 
     /// Several places below the path, and their new values.

@@ -70,7 +70,7 @@ extension Operation {
         case .get(let path, nil, needsIndex: _): return "get \(path)"
         case .get(let path, let query?, needsIndex: _): return "get \(path) \(query)"
         case .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .onDisconnect,
-            .cancelOnDisconnect, .become, .relay, .explain, .forfeit, .disconnect:
+            .cancelOnDisconnect, .become, .relay, .explain, .forfeit, .disconnect, .job:
             return "\(self)"
         }
     }

@@ -38,4 +38,19 @@ struct ExampleTests {
         #expect(unasked.isEmpty)
         #expect(Set(file.tests.map(\.isAllowed)).count == 2)
     }
+
+    @Test("pass their tests with their settings", arguments: ["mailer", "names", "shop", "whispers"])
+    func settings(name: String) throws {
+        let settings = try DatabaseSettings(parsing: try contents(of: "../settings/\(name).json"))
+        let program = try RulesProgram(parsing: try contents(of: name + ".json")).with(settings)
+        let file = try RulesTestFile(parsing: try contents(of: name + ".test.json"))
+        #expect(file.rules == name + ".json" && file.settings == "../settings/\(name).json")
+        #expect(!settings.isEmpty && file.tests.count >= 5)
+        var coverage = RulesCoverage(program)
+        for test in file.tests {
+            let result = program.run(test, &coverage)
+            #expect(result.isPassed, "\(test.name)\n\(result.explanation.lines(file: name).joined(separator: "\n"))")
+        }
+        #expect(Set(file.tests.map(\.isAllowed)).count == 2)
+    }
 }

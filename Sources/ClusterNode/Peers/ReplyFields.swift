@@ -117,11 +117,13 @@ extension MessageReader {
             let collection = try path()
             return .notUnique(UniqueConflict(collection: collection, index: try index()))
         case 4:
-            let why = try word(of: ["counter", "sum", "maxChildren"])
+            let why = try word(of: ["counter", "sum", "maxChildren", "queue"])
             return .refusedBySetting(why: why, try text())
         case 5: return .denied(try text())
         case 6:
-            let status = try word(of: ["too_big", "permission_denied", "invalid_argument", "unavailable", "error"])
+            let status = try word(of: [
+                "too_big", "permission_denied", "invalid_argument", "unavailable", "lease_lost", "job_gone", "error",
+            ])
             return .refused(status: status, try text())
         case 7: return .unavailable(try storageError())
         case 8: return .rateExceeded(retryAfter: Int64(try text()), try text())

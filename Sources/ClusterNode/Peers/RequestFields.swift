@@ -10,6 +10,14 @@ import HearthRealtimeDatabase
 ///            | 3 path:bytes                                     no such writes at and below a place
 ///            | 4 | 5                                            forfeit; the connection has ended
 ///            | 6 flags:byte path:bytes value:bytes              children of a place, in one text; flags as of a write
+///            | 7 queue:bytes job                                what a worker asks
+/// job        = 0 count:n lease                                a claim, which does not wait
+///            | 1 key:bytes claim:n lease                      a longer lease
+///            | 2 key:bytes claim:n count:n write…             done
+///            | 3 key:bytes claim:n error:bytes retry          failed
+///            | 4 key:bytes claim:n                            not begun
+/// lease      = 0 | milliseconds:n + 1
+/// retry      = 0 | 1 | milliseconds:n + 2                     as long as the queue says; never
 /// write      = flags:byte path:bytes value:bytes                1: of the priority, 2: with server values
 /// ```
 extension MessageWriter {
@@ -36,10 +44,45 @@ extension MessageWriter {
         case .setChildren(let base, let children):
             add(byte: 6)
             add(WriteTarget(path: base), children)
+        case .job(let queue, let job):
+            add(byte: 7)
+            add(queue.encoded)
+            add(job)
         case .forfeit: add(byte: 4)
         case .disconnect: add(byte: 5)
         default: preconditionFailure("a request that every node does itself")
         }
+    }
+
+    private mutating func add(_ job: JobOperation) {
+        switch job {
+        case .claim(let count, let lease, _):
+            add(byte: 0)
+            add(UInt64(count))
+            add(lease.map { UInt64($0) + 1 } ?? 0)
+        case .extend(let key, let claim, let lease):
+            add(byte: 1, key, claim)
+            add(lease.map { UInt64($0) + 1 } ?? 0)
+        case .done(let key, let claim, let entries):
+            add(byte: 2, key, claim)
+            add(UInt64(entries.count))
+            for entry in entries { add(entry.target, entry.value) }
+        case .fail(let key, let claim, let error, let retry):
+            add(byte: 3, key, claim)
+            add(error)
+            switch retry {
+            case .later: add(UInt64(0))
+            case .never: add(UInt64(1))
+            case .after(let delay): add(UInt64(delay) + 2)
+            }
+        case .giveBack(let key, let claim): add(byte: 4, key, claim)
+        }
+    }
+
+    private mutating func add(byte kind: UInt8, _ key: Key, _ claim: Int64) {
+        add(byte: kind)
+        add(Path([key]).encoded)
+        add(UInt64(bitPattern: claim))
     }
 
     private mutating func add(_ target: WriteTarget, _ value: IncomingValue) {
@@ -68,8 +111,39 @@ extension MessageReader {
         case 6:
             let write = try write()
             return .setChildren(write.target.path, write.value)
+        case 7: return .job(try path(), try job())
         default: throw MalformedMessage()
         }
+    }
+
+    private mutating func job() throws(MalformedMessage) -> JobOperation {
+        let kind = try byte()
+        if kind == 0 { return .claim(count: try smallNumber(), lease: try lease(), wait: .none) }
+        guard let key = try path().lastKey else { throw MalformedMessage() }
+        let claim = Int64(bitPattern: try number())
+        switch kind {
+        case 1: return .extend(key, claim: claim, lease: try lease())
+        case 2: return .done(key, claim: claim, try writes())
+        case 3:
+            let error = try slice()
+            switch try smallNumber() {
+            case 0: return .fail(key, claim: claim, error: error, .later)
+            case 1: return .fail(key, claim: claim, error: error, .never)
+            case let delay: return .fail(key, claim: claim, error: error, .after(Int64(delay) - 2))
+            }
+        case 4: return .giveBack(key, claim: claim)
+        default: throw MalformedMessage()
+        }
+    }
+
+    private mutating func lease() throws(MalformedMessage) -> Int64? {
+        let number = try smallNumber()
+        return number == 0 ? nil : Int64(number) - 1
+    }
+
+    private mutating func smallNumber() throws(MalformedMessage) -> Int {
+        guard let number = Int(exactly: try number()) else { throw MalformedMessage() }
+        return number
     }
 
     private mutating func writes() throws(MalformedMessage) -> [(target: WriteTarget, value: IncomingValue)] {

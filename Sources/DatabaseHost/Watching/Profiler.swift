@@ -215,6 +215,7 @@ extension Operation {
         case .listenQuery(let path, _, _, _, _, _): ("listen query", path)
         case .unlisten(let path): ("unlisten", path)
         case .onDisconnect(let entries): ("on disconnect", entries.first?.target.path ?? .root)
+        case .job(let path, _): ("job", path)
         case .cancelOnDisconnect(let path): ("cancel on disconnect", path)
         case .unlistenQuery, .dropListener, .become, .relay, .explain, .forfeit, .disconnect: nil
         }

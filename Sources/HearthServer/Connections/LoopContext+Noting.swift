@@ -46,7 +46,8 @@ extension Operation {
         case .set(let target, _, _, _): target.path
         case .update(let base, _), .setChildren(let base, _): base
         case .get(let path, _, _), .describe(let path, _), .listen(let path, _, _, _),
-            .listenQuery(let path, _, _, _, _, _), .unlisten(let path), .cancelOnDisconnect(let path):
+            .listenQuery(let path, _, _, _, _, _), .unlisten(let path), .cancelOnDisconnect(let path),
+            .job(let path, _):
             path
         case .onDisconnect(let entries): entries.first?.target.path
         case .unlistenQuery, .dropListener, .become, .relay, .explain, .forfeit, .disconnect: nil

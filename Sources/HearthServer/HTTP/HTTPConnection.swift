@@ -271,7 +271,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
             let pushID = head.method == .post ? context.makePushID() : Key(0)
             identify(head, writer) { connection, authentication in
                 connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
-                    Result { () throws(RESTError) in try RESTExchange(head, body: body.take(), pushID: pushID) }
+                    Result { () throws(RESTError) in
+                        try RESTExchange.translating(head, body: body.take(), pushID: pushID)
+                    }
                 } then: { connection, exchange in
                     connection.ask(exchange, authentication, claim, writer)
                 }

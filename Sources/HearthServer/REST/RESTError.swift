@@ -142,6 +142,7 @@ extension RESTError {
             retryAfter = failure.retryAfter
         case .tooLarge:
             self.init("Data requested exceeds the maximum size that can be accessed with a single request.")
+        case .refused(.leaseLost, let text), .refused(.jobGone, let text): self.init(.conflict, text)
         case .nothingThere, .noIndex, .refused: self.init(failure.message)
         case .unavailable(let error): self.init(error)
         }

@@ -21,6 +21,8 @@ struct RESTExchange: Sendable {
         case delete
         /// Of what the rules say.
         case explain
+        /// Of what a worker asks.
+        case job
     }
 
     /// Empty for the default database.
@@ -124,6 +126,7 @@ struct RESTExchange: Sendable {
 
     /// Refuses what the head of a write alone shows to be wrong: its place and its method.
     static func check(_ head: RequestHead) throws(RESTError) {
+        if try queue(of: head) != nil { return }
         let isUpload = head.isUpload
         _ = try target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
         if !isUpload { _ = try method(head, try RESTParameters(head.query)) }
@@ -136,7 +139,7 @@ struct RESTExchange: Sendable {
     var timeout: Duration? {
         switch action {
         case .read, .listen: parameters.timeout
-        case .put, .post, .patch, .delete, .explain: nil
+        case .put, .post, .patch, .delete, .explain, .job: nil
         }
     }
 

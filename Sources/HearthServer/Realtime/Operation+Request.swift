@@ -22,6 +22,7 @@ extension Operation {
             self = .listenQuery(
                 path, query?.query ?? .everything, .events(tag: tag, kinds), text: query?.text ?? Array("{}".utf8))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
+        case .job(let queue, let job): self = .job(queue, JobOperation(job))
         // Who the client is, and administration, are the session's business.
         case .statistics, .appCheck, .authenticate, .unauthenticate, .admin: self = .relay(.done)
         case .unknown(let action):
@@ -48,6 +49,23 @@ extension Operation {
         }
         return query.selectsEverything
             ? .listen(path, known: known, since: start) : .relay(.failed(.untaggedQuery))
+    }
+}
+
+extension JobOperation {
+    init(_ request: JobRequest) {
+        switch request {
+        case .claim(let count, let lease, let wait):
+            self = .claim(count: count, lease: lease, wait: wait > 0 ? .milliseconds(wait) : .none)
+        case .extend(let key, let claim, let lease): self = .extend(key, claim: claim, lease: lease)
+        case .done(let key, let claim, let writes):
+            self = .done(key, claim: claim, writes.map { ($0.target, IncomingValue($0)) })
+        case .fail(let key, let claim, let error, .later): self = .fail(key, claim: claim, error: error, .later)
+        case .fail(let key, let claim, let error, .never): self = .fail(key, claim: claim, error: error, .never)
+        case .fail(let key, let claim, let error, .after(let delay)):
+            self = .fail(key, claim: claim, error: error, .after(delay))
+        case .giveBack(let key, let claim): self = .giveBack(key, claim: claim)
+        }
     }
 }
 

@@ -197,7 +197,7 @@ final class RealtimeSession: GroupMember {
         } else if !smallRequests.add(request.byteCount, context.services.requestMemory, for: origin.client) {
             request = request.asking(.relay(.failed(.noRoom)))
         }
-        if timed == nil, let kind = request.kind {
+        if timed == nil, let kind = request.kind, !request.operation.mayWait {
             timed = TimedRequest(number: requests.made, kind: kind, since: context.loop.now)
             if context.services.configuration.slowRequest != nil { timed?.place = request.operation.place }
         }

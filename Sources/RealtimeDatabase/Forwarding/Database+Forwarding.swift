@@ -21,8 +21,9 @@ extension Database {
     }
 
     /// Takes a request for the node that makes the writes. False if it is to be done here, be it as well.
-    func forward(_ request: Request) -> Bool {
+    func forward(_ request: Request, now: Int64) -> Bool {
         guard mayForward(request) else { return false }
+        if parksInsteadOfForwarding(request, now: now) { return true }
         forwarded?.add(request, now: forwardingTime)
         if case .disconnect = request.operation { return false }
         return true
@@ -32,7 +33,7 @@ extension Database {
     package func answer(_ answers: [(request: Request, reply: Reply)], now: Int64) {
         if answers.isEmpty { return }
         var outputs: [Output] = []
-        for (request, reply) in answers {
+        for (request, reply) in answers where !parksAgain(request, reply, now: now) {
             let start = outputs.count
             outputs.append(.reply(request.connection, number: request.number, reply))
             tally?.add(request, outputs, from: start)

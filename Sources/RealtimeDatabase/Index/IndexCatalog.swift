@@ -31,7 +31,21 @@ struct IndexCatalog {
         var isComplete: Bool
     }
 
+    /// The order in which the jobs of queues are due.
+    struct Queue {
+        let number: UInt32
+        var definition: QueueDefinition
+        /// All jobs have an entry.
+        var isComplete: Bool
+
+        /// Whether the entries are those of a definition.
+        func isOf(_ other: QueueDefinition) -> Bool {
+            definition.pattern == other.pattern && definition.at == other.at
+        }
+    }
+
     private(set) var indexes: [Index] = []
+    private(set) var queues: [Queue] = []
     private(set) var expiries: [Expiry] = []
     private(set) var counters: [Counter] = []
     /// Numbers of indexes whose definition has gone, and of which a store may still have entries.
@@ -47,7 +61,8 @@ struct IndexCatalog {
     /// Reads what the store knows: after the next number, on each line `number TAB complete TAB pattern TAB index`, or
     /// the number of a dropped index alone. `complete` is 0 or 1, or 2 if the index is also proven to be unique. Of a
     /// counter, a line is `count TAB complete TAB pattern TAB collection TAB target TAB summed`, of an expiry
-    /// `expires TAB number TAB complete TAB pattern TAB index TAB after`; `version TAB number`
+    /// `expires TAB number TAB complete TAB pattern TAB index TAB after`, of a queue `queue TAB number TAB complete TAB
+    /// pattern TAB at`; `version TAB number`
     /// tells how the entries were made, which is 1 if no line does.
     init(stored: [UInt8]) {
         let lines = String(decoding: stored, as: UTF8.self).split(separator: "\n")
@@ -58,6 +73,7 @@ struct IndexCatalog {
                 if place == 0 { next = number } else { dropped.append(number) }
             }
             if fields.count == 2, fields[0] == "version" { version = Int(fields[1]) ?? version }
+            if fields.count == 5, let queue = Queue(fields) { queues.append(queue) }
             if fields.count == 6, let expiry = Expiry(fields) { expiries.append(expiry) }
             if fields.count == 6, let counter = Counter(fields) { counters.append(counter) }
             guard fields.count == 4, let number = UInt32(fields[0]),
@@ -81,8 +97,18 @@ struct IndexCatalog {
     /// Keeps those that are defined, and adds what is missing. `uniques` are those whose values must be unique.
     mutating func set(
         _ definitions: [IndexDefinition], uniques: [IndexDefinition] = [], counters: [CounterDefinition] = [],
-        expiries: [ExpiryDefinition] = []
+        expiries: [ExpiryDefinition] = [], queues: [QueueDefinition] = []
     ) {
+        let lines = self.queues
+        self.queues = queues.map { definition in
+            if var known = lines.first(where: { $0.isOf(definition) }) {
+                known.definition = definition
+                return known
+            }
+            defer { next += 1 }
+            return Queue(number: next, definition: definition, isComplete: false)
+        }
+        dropped += lines.filter { line in !queues.contains { line.isOf($0) } }.map(\.number)
         let ordered = self.expiries
         self.expiries = expiries.map { definition in
             if let known = ordered.first(where: { $0.definition == definition }) { return known }
@@ -117,7 +143,9 @@ struct IndexCatalog {
             "\($0.number)\t\($0.isComplete ? $0.isProven ? 2 : 1 : 0)\t\($0.definition.pattern.text)\t\($0.definition.index)"
         }
         let head = [String(next), "version\t\(Self.version)"]
-        let all = head + lines + counters.map(\.line) + expiries.map(\.line) + dropped.map { String($0) }
+        let all =
+            head + lines + counters.map(\.line) + expiries.map(\.line) + queues.map(\.line)
+            + dropped.map { String($0) }
         return Array(all.joined(separator: "\n").utf8)
     }
 
@@ -147,6 +175,11 @@ struct IndexCatalog {
     /// All children have their entries.
     mutating func completeExpiry(_ number: UInt32) {
         for place in expiries.indices where expiries[place].number == number { expiries[place].isComplete = true }
+    }
+
+    /// All jobs have their entries.
+    mutating func completeQueue(_ number: UInt32) {
+        for place in queues.indices where queues[place].number == number { queues[place].isComplete = true }
     }
 
     /// All totals are to be counted again.
@@ -187,5 +220,20 @@ extension IndexCatalog.Expiry {
     fileprivate var line: String {
         let place = "\(definition.pattern.text)\t\(definition.index)\t\(definition.after)"
         return "expires\t\(number)\t\(isComplete ? 1 : 0)\t\(place)"
+    }
+}
+
+extension IndexCatalog.Queue {
+    /// Reads what ``line`` gives, split at its tabs.
+    fileprivate init?(_ fields: [Substring]) {
+        guard fields[0] == "queue", let number = UInt32(fields[1]), let pattern = IndexPattern(text: String(fields[3]))
+        else { return nil }
+        self.number = number
+        definition = QueueDefinition(pattern: pattern, at: QueryIndex(description: String(fields[4])))
+        isComplete = fields[2] == "1"
+    }
+
+    fileprivate var line: String {
+        "queue\t\(number)\t\(isComplete ? 1 : 0)\t\(definition.pattern.text)\t\(definition.at?.description ?? "")"
     }
 }

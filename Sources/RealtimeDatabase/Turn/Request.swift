@@ -143,6 +143,8 @@ package enum Operation: Sendable {
     /// The connection's requests are made by the principal of this one from now on; its listeners must be allowed to
     /// that one.
     case become(Reply?)
+    /// What a worker asks of the queue at a path.
+    indirect case job(Path, JobOperation)
     /// Answers what is known already, in its place among the replies of the connection.
     case relay(Reply)
     /// Tells what the rules say of a read or write of somebody, which is not made.
@@ -162,6 +164,7 @@ extension Operation {
         case .update(_, let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .setChildren(_, let children): children.json.bytes.count
         case .onDisconnect(let entries): entries.reduce(0) { $0 + $1.value.json.bytes.count }
+        case .job(_, let operation): operation.entries.reduce(0) { $0 + $1.value.json.bytes.count }
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
             .become, .relay, .forfeit, .disconnect:
             0
@@ -186,7 +189,7 @@ extension Operation {
         case .get, .describe, .listen, .listenQuery: true
         case .set(_, _, let expected, _): expected != nil
         case .update, .setChildren, .unlisten, .unlistenQuery, .dropListener, .onDisconnect, .cancelOnDisconnect,
-            .become, .relay, .forfeit, .disconnect, .explain:
+            .become, .relay, .forfeit, .disconnect, .explain, .job:
             false
         }
     }
@@ -199,9 +202,12 @@ extension Operation {
         }
     }
 
+    /// Whether its answer may come much later, because there is nothing to answer yet.
+    package var mayWait: Bool { if case .job(_, let operation) = self { operation.mayWait } else { false } }
+
     package var writes: Bool {
         switch self {
-        case .set, .update, .setChildren, .onDisconnect: true
+        case .set, .update, .setChildren, .onDisconnect, .job: true
         case .get, .describe, .listen, .unlisten, .listenQuery, .unlistenQuery, .dropListener, .cancelOnDisconnect,
             .become, .relay, .forfeit, .disconnect, .explain:
             false

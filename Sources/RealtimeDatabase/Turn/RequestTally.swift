@@ -4,7 +4,7 @@ import Synchronization
 package final class RequestTally: Sendable {
     /// What a request asks for.
     package enum Kind: Int, CaseIterable, Sendable {
-        case set, update, transaction, get, query, listen, unlisten, onDisconnect, authentication, administration
+        case set, update, transaction, get, query, listen, unlisten, onDisconnect, job, authentication, administration
         /// Answered without looking at the data, such as a request that is not understood.
         case other
 
@@ -18,6 +18,7 @@ package final class RequestTally: Sendable {
             case .listen: "listen"
             case .unlisten: "unlisten"
             case .onDisconnect: "on_disconnect"
+            case .job: "job"
             case .authentication: "auth"
             case .administration: "admin"
             case .other: "other"
@@ -106,6 +107,7 @@ extension Operation {
         case .listen, .listenQuery: .listen
         case .unlisten, .unlistenQuery: .unlisten
         case .onDisconnect, .cancelOnDisconnect: .onDisconnect
+        case .job: .job
         case .become(let reply): reply == nil ? nil : .authentication
         case .describe, .explain: .administration
         case .relay: .other
@@ -125,6 +127,7 @@ extension Failure {
             switch status.text.description {
             case "unavailable": .unavailable
             case "permission_denied": .denied
+            case "lease_lost", "job_gone": .conflict
             default: .invalid
             }
         }

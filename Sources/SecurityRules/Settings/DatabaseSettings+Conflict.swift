@@ -5,6 +5,7 @@ extension DatabaseSettings {
     /// whole tree in memory.
     package func refusal(of assignments: [Assignment], in tree: any RuleTree) throws(RuleTreeError) -> String? {
         if let path = keptPath(amongTargetsOf: assignments) { return Self.refusalText(ofKept: path) }
+        if let path = statePath(setBy: assignments) { return Self.refusalText(ofState: path) }
         if let text = try exceededLimit(by: assignments, in: tree) { return text }
         return try conflict(of: assignments, in: tree)?.message
     }

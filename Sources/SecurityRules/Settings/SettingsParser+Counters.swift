@@ -73,6 +73,8 @@ extension SettingsParser {
             looked += counters.map { ($0.definition.collections, $0.definition.summed) }
             looked += expiries.map { ($0.pattern, $0.index) }
             looked += childLimits.map { ($0.pattern, nil) }
+            looked += queues.map { ($0.pattern.appending(QueueDefinition.jobs), $0.at) }
+            looked += queues.map { ($0.pattern.appending(QueueDefinition.state), nil) }
             for (collection, index) in looked {
                 // Above the place a total stands in a child that is there for other reasons.
                 if index == nil, collection.segments.count < depth { continue }

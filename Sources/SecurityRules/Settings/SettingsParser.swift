@@ -9,10 +9,11 @@ struct SettingsParser: PlaceFileParser {
     var childLimits: [ChildLimit] = []
     var expiries: [ExpiryDefinition] = []
     var rateLimits: [RateLimit] = []
+    var queues: [QueueDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".sum", ".unique"]
+    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".queue", ".sum", ".unique"]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -35,6 +36,7 @@ struct SettingsParser: PlaceFileParser {
             case ".index": try parser.indexes(pattern)
             case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
+            case ".queue": try parser.queue(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
             default: try parser.child(key, offset, pattern, &hasWildcard)
             }

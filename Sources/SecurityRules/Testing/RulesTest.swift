@@ -56,7 +56,7 @@ extension RulesProgram {
         defer { coverage = judge.coverage ?? coverage }
         let context = RuleContext(auth: test.auth, now: test.now)
         // A tree in memory can always be read.
-        let tree = MemoryTree(test.data)
+        let tree = MemoryTree(settings.withoutExpired(test.data, at: test.now))
         let explanation = try? judge.explain(test.operation, context, in: tree)
         var result = RulesTestResult(test: test, explanation: explanation ?? Explanation(verdict: .allowed, rules: []))
         if case .write(let assignments) = test.operation, result.explanation.verdict.isAllowed {

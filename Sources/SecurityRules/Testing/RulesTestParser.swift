@@ -30,9 +30,10 @@ struct RulesTestParser {
 
     private func test(_ range: Range<Int>) throws(Mistake) -> RulesTest {
         let members = try members(
-            of: range, ["name", "as", "data", "read", "query", "write", "value", "update", "values", "allowed"])
+            of: range, ["name", "as", "now", "data", "read", "query", "write", "value", "update", "values", "allowed"])
         let data = try members["data"].map { (range) throws(Mistake) in try value(range, at: .root) } ?? data
-        let operation = try operation(members, data, range)
+        let now = try members["now"].map(integer) ?? now
+        let operation = try operation(members, data, now, range)
         guard let allowed = members["allowed"], let isAllowed = ["true": true, "false": false][text(allowed)] else {
             throw Mistake("a test needs 'allowed', true or false", at: range.lowerBound)
         }
@@ -74,7 +75,7 @@ struct RulesTestParser {
     // MARK: What
 
     private func operation(
-        _ members: Members, _ data: CanonicalJSON, _ range: Range<Int>
+        _ members: Members, _ data: CanonicalJSON, _ now: Int64, _ range: Range<Int>
     ) throws(Mistake) -> RuleOperation {
         let verbs = ["read", "write", "update"].filter { members[$0] != nil }
         guard verbs.count == 1, let place = members[verbs[0]] else {
@@ -85,7 +86,7 @@ struct RulesTestParser {
             return .read(try path(place).path, try members["query"].map(query))
         case "write":
             guard let value = members["value"] else { throw Mistake("'value' is missing", at: range.lowerBound) }
-            return .write([try assignment(try path(place), value, data)])
+            return .write([try assignment(try path(place), value, data, now)])
         default:
             guard let values = members["values"] else { throw Mistake("'values' is missing", at: range.lowerBound) }
             let base = try path(place).path
@@ -95,7 +96,7 @@ struct RulesTestParser {
             }) {
                 var target = try path(name, at: value.lowerBound)
                 target.path = base.appending(target.path)
-                assignments.append(try assignment(target, value, data))
+                assignments.append(try assignment(target, value, data, now))
             }
             return .write(assignments)
         }
@@ -103,7 +104,7 @@ struct RulesTestParser {
 
     /// Server values are resolved as the database does it.
     private func assignment(
-        _ target: WriteTarget, _ range: Range<Int>, _ data: CanonicalJSON
+        _ target: WriteTarget, _ range: Range<Int>, _ data: CanonicalJSON, _ now: Int64
     ) throws(Mistake) -> Assignment {
         let value = try value(range, at: target.path).resolved(timestamp: now) { relative in
             data.value(at: target.path.appending(relative))

@@ -1,4 +1,5 @@
 import Glibc
+import HearthClient
 import HearthTestSupport
 import Testing
 
@@ -60,5 +61,76 @@ struct SmallProgramTests {
         let ann = try PseudoTerminal("hearth-chat", [name, "hall", server.url])
         _ = try await ann.outcome()
         #expect(ann.screen.text.contains("hearth-chat: permission denied"))
+    }
+
+    private static func run(_ words: String...) async throws -> String {
+        let program = try PseudoTerminal(words[0], Array(words.dropFirst()))
+        #expect(try await program.outcome() == 0)
+        return program.screen.text
+    }
+
+    @Test("Shop keeps its totals, and finds open orders by price")
+    func shop() async throws {
+        let server = try ExampleServer("Shop", rules: "shop", isSeeded: false, settings: "shop")
+        func run(_ words: String...) async throws -> String {
+            let program = try PseudoTerminal("hearth-shop", words + [server.url])
+            #expect(try await program.outcome() == 0)
+            return program.screen.text
+        }
+        for (item, price) in [("tea", "5"), ("pot", "12.5"), ("cup", "3")] { _ = try await run("order", item, price) }
+        #expect(try await run("totals").contains("3 orders, 20.5 in all"))
+        let open = try await run("open", "4")
+        #expect(open.contains("pot 12.5") && open.contains("tea 5.0") && !open.contains("cup"))
+        let key = try #require(open.split(separator: "\n").first { $0.contains("pot") }?.split(separator: " ").first)
+        _ = try await run("ship", String(key))
+        #expect(try await !run("open").contains("pot"))
+        #expect(try await run("order", "gift", "0").contains("permission denied"))
+        #expect(try await run("open", "4", "5").contains("usage"))
+    }
+
+    @Test("Mailer sends each letter once, and tries one again that nobody takes")
+    func mailer() async throws {
+        let server = try ExampleServer("Mailer", rules: "mailer", isSeeded: false, settings: "mailer")
+        let wanda = try PseudoTerminal("hearth-mailer", ["work", "Wanda", server.url])
+        try await wanda.wait(for: "Wanda works")
+        let willy = try PseudoTerminal("hearth-mailer", ["work", "Willy", server.url])
+        try await willy.wait(for: "Willy works")
+        for number in 0..<6 {
+            _ = try await Self.run("hearth-mailer", "write", "Ann", "letter \(number)", server.url)
+        }
+        _ = try await Self.run("hearth-mailer", "write", "Nobody", "hello", server.url)
+        let database = try Database(url: server.url)
+        for try await dead in database.reference(withPath: "mail/dead").values(as: [String: DatabaseValue].self) {
+            if dead?.count == 1 { break }
+        }
+        for try await jobs in database.reference(withPath: "mail/jobs").values(as: [String: DatabaseValue].self) {
+            if jobs == nil { break }
+        }
+        #expect(try await database.reference(withPath: "sent").getData().childrenCount == 6)
+        await database.close()
+        let shown = wanda.screen.text + willy.screen.text
+        for number in 0..<6 { #expect(shown.matches(of: try Regex("letter \(number)")).count == 1, "\(number)") }
+        #expect(shown.contains("attempt 2 for Nobody failed"))
+    }
+
+    @Test("Whispers go when their time has come")
+    func whispers() async throws {
+        let server = try ExampleServer("Whispers", rules: "whispers", isSeeded: false, settings: "whispers")
+        let listener = try PseudoTerminal("hearth-whispers", ["listen", server.url])
+        _ = try await Self.run("hearth-whispers", "say", "stays", server.url)
+        _ = try await Self.run("hearth-whispers", "say", "goes", "0.5", server.url)
+        try await listener.wait(for: "+ stays")
+        try await listener.wait(for: "- goes")
+        #expect(!listener.screen.text.contains("- stays"))
+    }
+
+    @Test("Names are taken once")
+    func names() async throws {
+        let server = try ExampleServer("Names", rules: "names", isSeeded: false, settings: "names")
+        #expect(try await Self.run("hearth-names", "take", "u1", "Ann", server.url).contains("u1 is Ann"))
+        #expect(try await Self.run("hearth-names", "take", "u2", "ANN", server.url).contains("ANN is taken"))
+        #expect(try await Self.run("hearth-names", "take", "u2", "Bob", server.url).contains("u2 is Bob"))
+        let list = try await Self.run("hearth-names", "list", server.url)
+        #expect(list.contains("u1 is Ann") && list.contains("u2 is Bob"))
     }
 }

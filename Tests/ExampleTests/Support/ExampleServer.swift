@@ -18,13 +18,17 @@ final class ExampleServer: Sendable {
 
     /// - parameter rules: the name of a file in `deploy/rules`, without its ending.
     /// - parameter isSeeded: whether the server writes the seed, and not the program.
-    init(_ example: String, rules: String, isDevelopment: Bool = true, isSeeded: Bool = true) throws {
+    /// - parameter settings: the same in `deploy/settings`; nil for none.
+    init(
+        _ example: String, rules: String, isDevelopment: Bool = true, isSeeded: Bool = true, settings: String? = nil
+    ) throws {
         var configuration = ServerConfiguration(address: .loopback(port: 0), dataFolder: folder.path + "/data")
         configuration.isDevelopment = isDevelopment
         configuration.durability = .process
         configuration.logLevel = .error
         configuration.loops = 1
         configuration.rulesFile = "\(Self.project)/deploy/rules/\(rules).json"
+        configuration.settingsFile = settings.map { "\(Self.project)/deploy/settings/\($0).json" }
         var identity = IdentityConfiguration()
         identity.options.protectsEmails = !isDevelopment
         identity.options.passwordCost = .init(logarithm: 2, blockSize: 1, rounds: 1)

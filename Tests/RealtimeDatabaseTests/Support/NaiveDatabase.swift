@@ -76,6 +76,8 @@ struct NaiveDatabase {
         case .listen: return .listening
         case .listenQuery: return .listening
         case .unlisten, .unlistenQuery, .onDisconnect, .cancelOnDisconnect: return .done
+        // Queues have a model of their own.
+        case .job: return .done
         case .become(let reply): return reply
         case .relay(let reply): return reply
         // Without rules.

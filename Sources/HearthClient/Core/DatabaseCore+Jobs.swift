@@ -1,0 +1,102 @@
+import HearthJSONTree
+import HearthWireProtocol
+
+/// A job as the server hands it out.
+struct ClaimedJob: Sendable {
+    let queue: Path
+    let key: Key
+    let claim: Int64
+    let attempts: Int
+    /// When the lease ends, in milliseconds since 1970 by the server's clock.
+    let until: Int64
+    /// Nil if it is too large to come with the answer.
+    let value: CanonicalJSON?
+
+    /// Reads the data of an answer; nil if they are not what a queue answers.
+    static func list(_ text: [UInt8], of queue: Path) -> [ClaimedJob]? {
+        var jobs: [ClaimedJob] = []
+        do throws(JSONError) {
+            try text.span.bytes.withUnsafeBytes { (text) throws(JSONError) in
+                var reader = JSONReader(text)
+                try reader.forEachMember { (reader, name) throws(JSONError) in
+                    guard name.equals("jobs") else {
+                        _ = try reader.skipValue()
+                        return
+                    }
+                    try reader.forEachMember { (reader, _) throws(JSONError) in
+                        if let job = try ClaimedJob(&reader, of: queue) { jobs.append(job) }
+                    }
+                }
+                try reader.finish()
+            }
+            return jobs
+        } catch {
+            return nil
+        }
+    }
+
+    private init?(_ reader: inout JSONReader, of queue: Path) throws(JSONError) {
+        var key: Key?
+        var (claim, attempts, until): (Int64, Int64, Int64) = (0, 0, 0)
+        var value: CanonicalJSON?
+        try reader.forEachMember { (reader, name) throws(JSONError) in
+            if name.equals("key") {
+                key = try? Key(validating: try reader.string())
+            } else if name.equals("claim") {
+                claim = try reader.integer()
+            } else if name.equals("attempts") {
+                attempts = try reader.integer()
+            } else if name.equals("until") {
+                until = try reader.integer()
+            } else if name.equals("value") {
+                value = try CanonicalJSON.parse(try reader.skipValue().bytes).value
+            } else {
+                _ = try reader.skipValue()
+            }
+        }
+        guard let key else { return nil }
+        self.queue = queue
+        self.key = key
+        self.claim = claim
+        self.attempts = Int(attempts)
+        self.until = until
+        self.value = value
+    }
+}
+
+extension DatabaseCore {
+    /// Asks for a job. Without a connection it is asked for when there is one.
+    ///
+    /// - parameter take: gets the job, nil if there was none for a while, or the error. False if nobody wants it any
+    ///   more: then it is given back.
+    func claim(
+        from queue: Path, lease: Int64?, wait: Int64, isAbandoned: @escaping () -> Bool,
+        take: @escaping (Result<ClaimedJob?, DatabaseError>) -> Bool
+    ) {
+        let request = ClientRequest.job(queue, .claim(count: 1, lease: lease, wait: wait))
+        outgoing.add(request, .question, isAbandoned: isAbandoned) { [weak self] result in
+            let jobs = result.flatMap { response in
+                ClaimedJob.list(response.data, of: queue).map { .success($0.first) }
+                    ?? .failure(.refused(status: "failure", message: "the answer is no list of jobs"))
+            }
+            guard !take(jobs), case .success(let job?) = jobs else { return }
+            self?.finish(job, .giveBack(job.key, claim: job.claim)) { _ in }
+        }
+    }
+
+    /// Ends the work on a job.
+    func finish(
+        _ job: ClaimedJob, _ request: JobRequest, completion: @escaping (Result<Void, DatabaseError>) -> Void
+    ) {
+        let session = link.session.map { ObjectIdentifier($0) }
+        outgoing.add(.job(job.queue, request), .question) { [weak self] result in
+            if case .failure(.refused("job_gone", _)) = result,
+                session == nil || self?.link.session.map({ ObjectIdentifier($0) }) != session
+            {
+                // It was asked for more than once, and the first time it was done.
+                return completion(.success(()))
+            }
+            completion(result.map { _ in })
+        }
+    }
+}

@@ -1,0 +1,356 @@
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
+
+/// Workers and their jobs (Protocol.md 18.4). All that is decided is in the tree, in the commit that decides it: the
+/// state of a job says who has it.
+extension Database {
+    /// How long a job whose worker's connection has ended waits for the worker to come back, in milliseconds.
+    static let reconnectGrace: Int64 = 10_000
+    /// After a claim for which the node that takes the writes had no job, in milliseconds.
+    static let claimPause: Int64 = 200
+    private static let noJobs = CanonicalJSON(trusted: Array(#"{"count":0}"#.utf8))
+    /// Entries of jobs that a claim looks at besides those it needs.
+    private static let examinedMore = 4
+    /// Entries of jobs that are looked at for those who wait.
+    private static let examinedMax = 200
+    /// Commits of one claim: dead jobs may come before others.
+    private static let claimRoundsMax = 10
+
+    /// Does what a worker asks. Nil if it waits for a job, and is answered later.
+    func work(
+        at place: Path, _ operation: JobOperation, for request: Request, in turn: inout Turn
+    ) throws(Failure) -> CanonicalJSON? {
+        try checkWritable()
+        guard let queue = queue(at: place) else {
+            throw .refused(status: StaticText("invalid_argument"), "There is no queue at \"\(place)\"")
+        }
+        // Whoever may remove the state of all jobs is a worker.
+        let state = Assignment(target: WriteTarget(path: IndexCatalog.Queue.state(at: place)), value: .null)
+        try checkAllowed(.write([state]), in: turn)
+        switch operation {
+        case .claim(let count, let lease, let wait):
+            try checkAllowed(.read(IndexCatalog.Queue.jobs(at: place)), in: turn)
+            return try claim(min(count, JobOperation.countMax), lease, wait, from: queue, at: place, request, in: &turn)
+        case .extend(let key, let claim, let lease):
+            return try extend(key, claim, lease, queue, at: place, for: request.connection, in: &turn)
+        case .done(let key, let claim, let entries):
+            try finish(key, claim, entries, at: place, in: &turn)
+        case .fail(let key, let claim, let error, let retry):
+            try fail(key, claim, error, retry, queue, at: place, in: &turn)
+        case .giveBack(let key, let claim):
+            var (job, state) = try held(key, claim, at: place)
+            state.attempts -= 1
+            state.lease = nil
+            try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
+            leases.remove(job.job)
+        }
+        return .null
+    }
+
+    // MARK: Claims
+
+    private func claim(
+        _ count: Int, _ lease: Int64?, _ wait: JobOperation.Wait, from queue: IndexCatalog.Queue, at place: Path,
+        _ request: Request, in turn: inout Turn
+    ) throws(Failure) -> CanonicalJSON? {
+        let now = turn.record.time
+        var handed: [[UInt8]] = []
+        var bytes = 0
+        var due = Int64.max
+        for round in 0..<Self.claimRoundsMax {
+            // A few more, as some may be dead or out of date.
+            let found = try dueJobs(queue, at: place, now: now, max: count - handed.count + Self.examinedMore)
+            due = round == Self.claimRoundsMax - 1 && found.isMore ? 0 : found.next
+            var assignments: [Assignment] = []
+            var taken: [(place: JobPlace, claim: Int64)] = []
+            for segment in found.segments where handed.count < count && bytes < Self.assembledBytesMax {
+                let job = JobPlace(queue: place, segment: segment)
+                var state = try state(of: job)
+                if state.attempts >= queue.definition.attempts {
+                    if state.error.isNull { state.error = CanonicalJSON(string: Array("the lease ended".utf8)) }
+                    assignments += try dead(job, state, now: now)
+                    continue
+                }
+                state.attempts += 1
+                state.at = nil
+                let time = now + (lease ?? queue.definition.lease).clamped(to: QueueDefinition.leases)
+                // The number of the operation that this becomes.
+                let claim = Int64(sequence + 1)
+                state.lease = JobState.Lease(claim: claim, until: time, worker: turn.principal.uid)
+                assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
+                taken.append((job, claim))
+                let text = try describe(job, state)
+                bytes += text.count
+                handed.append(text)
+            }
+            if assignments.isEmpty { break }
+            try commit(assignments, in: &turn)
+            for (job, claim) in taken { leases.add(job.job, claim, to: request.connection) }
+            if handed.count >= count || bytes >= Self.assembledBytesMax || !found.isMore { break }
+        }
+        if handed.isEmpty, !request.connection.isForwarded, let deadline = wait.deadline(now: now), now < deadline {
+            park(request, at: place, until: deadline, due: due)
+            return nil
+        }
+        var text = Array("{\"count\":\(handed.count)".utf8)
+        for (number, job) in handed.enumerated() {
+            text += "\(number == 0 ? ",\"jobs\":{" : ",")\"\(number)\":".utf8
+            text += job
+        }
+        return CanonicalJSON(trusted: text + "\(handed.isEmpty ? "" : "}")}".utf8)
+    }
+
+    /// `{"attempts":1,"claim":12,"key":"a","until":…,"value":…}`; without the value if that is too large for memory.
+    private func describe(_ job: JobPlace, _ state: JobState) throws(Failure) -> [UInt8] {
+        var text = Array("{\"attempts\":\(state.attempts)".utf8)
+        text += ",\"claim\":\(state.lease?.claim ?? 0),\"key\":".utf8
+        job.segment.withUnsafeBytes { Key.appendJSON(encoded: $0, to: &text) }
+        text += ",\"until\":\(state.lease?.until ?? 0)".utf8
+        do throws(TreeRows.ReadError) {
+            text += ",\"value\":".utf8 + (try rows.read(job.job, bytesMax: Self.assembledBytesMax)).bytes
+        } catch .storage(let error) {
+            throw .unavailable(error)
+        } catch {}
+        return text + [UInt8(ascii: "}")]
+    }
+
+    /// Jobs that can be handed out, those whose time has come first, and when the next one can be. Entries that are out
+    /// of date are removed.
+    private func dueJobs(
+        _ queue: IndexCatalog.Queue, at place: Path, now: Int64, max countMax: Int
+    ) throws(Failure) -> (segments: [[UInt8]], next: Int64, isMore: Bool) {
+        do throws(StorageError) {
+            var keys: [[UInt8]] = []
+            var next = Int64.max
+            try entries.scan(
+                from: queue.prefix(1, at: place), below: queue.prefix(QueueDefinition.never, at: place), .ascending
+            ) { key in
+                let time = queue.time(ofKey: key, at: place)
+                if time > now || keys.count >= countMax {
+                    next = time
+                    return false
+                }
+                keys.append(key)
+                return true
+            }
+            try entries.scan(from: queue.prefix(0, at: place), below: queue.prefix(1, at: place), .ascending) { key in
+                if keys.count >= countMax {
+                    next = 0
+                    return false
+                }
+                keys.append(key)
+                return true
+            }
+            var segments: [[UInt8]] = []
+            for key in keys {
+                let segment = queue.segment(ofKey: key, at: place)
+                if try due(segment, queue, place) == queue.time(ofKey: key, at: place) {
+                    segments.append(segment)
+                } else {
+                    entries.set(key, isPresent: false, generation: rows.generation)
+                }
+            }
+            return (segments, next, next <= now)
+        } catch {
+            throw .unavailable(error)
+        }
+    }
+
+    /// Gives the job up: it becomes a dead letter. One that is too large to be copied stays, and is not handed out.
+    private func dead(_ job: JobPlace, _ state: JobState, now: Int64) throws(Failure) -> [Assignment] {
+        do throws(TreeRows.ReadError) {
+            let value = try rows.read(job.job, bytesMax: comparedBytesMax)
+            let letter = CanonicalJSON.object([
+                ("at", CanonicalJSON(integer: now)), ("attempts", CanonicalJSON(integer: Int64(state.attempts))),
+                ("error", state.error), ("value", value),
+            ])
+            return [
+                Assignment(target: WriteTarget(path: job.deadLetter), value: letter),
+                Assignment(target: WriteTarget(path: job.job), value: .null),
+            ]
+        } catch {
+            if case .storage(let error) = error { throw .unavailable(error) }
+            var state = state
+            state.lease = nil
+            state.at = QueueDefinition.never
+            return [Assignment(target: WriteTarget(path: job.state), value: state.json)]
+        }
+    }
+
+    // MARK: Jobs that a worker has
+
+    private func state(of job: JobPlace) throws(Failure) -> JobState {
+        do throws(TreeRows.ReadError) {
+            return JobState(try rows.read(job.state, bytesMax: comparedBytesMax))
+        } catch {
+            if case .storage(let error) = error { throw .unavailable(error) }
+            throw .tooLarge
+        }
+    }
+
+    /// The job of a key, if nobody else has come to have it.
+    private func held(
+        _ key: Key, _ claim: Int64, at place: Path
+    ) throws(Failure) -> (job: JobPlace, state: JobState) {
+        let job = JobPlace(queue: place, segment: Path([key]).encoded)
+        let state = try state(of: job)
+        guard try exists(job.job) else {
+            throw .refused(status: .jobGone, "The job \"\(key)\" is gone: it is done, or was removed")
+        }
+        guard state.lease?.claim == claim else {
+            throw .refused(status: .leaseLost, "The job \"\(key)\" is not this worker's any more: its lease has ended")
+        }
+        return (job, state)
+    }
+
+    private func extend(
+        _ key: Key, _ claim: Int64, _ lease: Int64?, _ queue: IndexCatalog.Queue, at place: Path,
+        for connection: ConnectionID, in turn: inout Turn
+    ) throws(Failure) -> CanonicalJSON {
+        var (job, state) = try held(key, claim, at: place)
+        let until = turn.record.time + (lease ?? queue.definition.lease).clamped(to: QueueDefinition.leases)
+        state.lease?.until = until
+        state.lease?.worker = turn.principal.uid
+        try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
+        leases.add(job.job, claim, to: connection)
+        return CanonicalJSON(trusted: Array("{\"until\":\(until)}".utf8))
+    }
+
+    private func finish(
+        _ key: Key, _ claim: Int64, _ entries: [(target: WriteTarget, value: IncomingValue)], at place: Path,
+        in turn: inout Turn
+    ) throws(Failure) {
+        let job = try held(key, claim, at: place).job
+        var writes: [Assignment] = []
+        for (target, value) in entries {
+            if job.job.contains(target.path) || target.path.contains(job.job) {
+                let text = "What is written with the end of a job cannot be the job itself"
+                throw .refused(status: StaticText("invalid_argument"), text)
+            }
+            writes.append(Assignment(target: target, value: try resolve(value, at: target, now: turn.record.time)))
+        }
+        if !writes.isEmpty {
+            try checkAllowed(.write(writes), in: turn)
+            try countWrites(writes, in: turn)
+        }
+        writes.append(Assignment(target: WriteTarget(path: job.job), value: .null))
+        try commit(Change(derived(writes, nil, by: turn.principal)), nil, in: &turn)
+        leases.remove(job.job)
+    }
+
+    private func fail(
+        _ key: Key, _ claim: Int64, _ error: [UInt8], _ retry: JobOperation.Retry, _ queue: IndexCatalog.Queue,
+        at place: Path, in turn: inout Turn
+    ) throws(Failure) {
+        var (job, state) = try held(key, claim, at: place)
+        let now = turn.record.time
+        state.lease = nil
+        state.error = error.isEmpty ? .null : CanonicalJSON(string: error)
+        if retry == .never || state.attempts >= queue.definition.attempts {
+            try commit(try dead(job, state, now: now), in: &turn)
+        } else {
+            let delay =
+                if case .after(let delay) = retry {
+                    delay
+                } else {
+                    queue.definition.delay(afterAttempts: state.attempts, seed: UInt64(bitPattern: claim))
+                }
+            state.at = min(max(now + delay, 1), QueueDefinition.never - 1)
+            try commit([Assignment(target: WriteTarget(path: job.state), value: state.json)], in: &turn)
+        }
+        leases.remove(job.job)
+    }
+
+    /// What the server writes of its own accord, with what the settings make of it.
+    private func commit(_ assignments: [Assignment], in turn: inout Turn) throws(Failure) {
+        try commit(Change(derived(assignments, nil, by: .administrator)), nil, in: &turn)
+    }
+
+    /// A connection has ended: nobody waits for its jobs, and those it has are free soon, unless its worker comes back.
+    func endJobs(of connection: ConnectionID, in turn: inout Turn) {
+        claims.remove(connection)
+        let ended = leases.isEmpty ? [] : leases.end(connection)
+        if ended.isEmpty || ownedElsewhere != nil || refusal != nil || tornBy != nil { return }
+        let end = turn.record.time + Self.reconnectGrace
+        var assignments: [Assignment] = []
+        for (path, claim) in ended {
+            guard let segment = path.lastKey.map({ Path([$0]).encoded }), let queue = path.parent?.parent else {
+                continue
+            }
+            let job = JobPlace(queue: queue, segment: segment)
+            guard var state = try? state(of: job), let lease = state.lease, lease.claim == claim, lease.until > end
+            else { continue }
+            state.lease?.until = end
+            assignments.append(Assignment(target: WriteTarget(path: job.state), value: state.json))
+        }
+        if assignments.isEmpty { return }
+        turn.principal = .administrator
+        // If it fails, the leases last until their time is over.
+        try? commit(assignments, in: &turn)
+    }
+
+    // MARK: Waiting
+
+    /// Keeps a claim until there is a job, or until its time is over.
+    private func park(_ request: Request, at place: Path, until deadline: Int64, due: Int64, notBefore: Int64 = 0) {
+        guard case .job(_, .claim(let count, let lease, _)) = request.operation else { return }
+        let waiting = request.asking(.job(place, .claim(count: count, lease: lease, wait: .until(deadline))))
+        claims.add(waiting, at: place, deadline: deadline, due: due, notBefore: notBefore)
+    }
+
+    /// Keeps a claim that another node would have no job for, as far as this one knows. False if it has to be sent.
+    func parksInsteadOfForwarding(_ request: Request, now: Int64) -> Bool {
+        guard case .job(let place, .claim(_, _, let wait)) = request.operation,
+            let deadline = wait.deadline(now: now), now < deadline, let queue = queue(at: place),
+            let found = try? dueJobs(queue, at: place, now: now, max: 1), found.segments.isEmpty, !found.isMore
+        else { return false }
+        park(request, at: place, until: deadline, due: found.next)
+        return true
+    }
+
+    /// The same for one that the other node had no job for.
+    func parksAgain(_ request: Request, _ reply: Reply, now: Int64) -> Bool {
+        guard case .job(let place, .claim(_, _, let wait)) = request.operation, case .value(let answer) = reply,
+            answer == Self.noJobs, let deadline = wait.deadline(now: now), now < deadline
+        else { return false }
+        park(request, at: place, until: deadline, due: 0, notBefore: now + Self.claimPause)
+        return true
+    }
+
+    /// Workers that wait can be answered.
+    package func hasReadyClaims(at now: Int64) -> Bool { now >= claims.next }
+
+    /// Takes their requests, which are to be processed again.
+    package func takeReadyClaims(at now: Int64) -> [Request] {
+        claims.takeReady(now: now) { place, wanted in
+            guard let queue = queue(at: place) else { return (wanted, 0) }
+            // An error of storage is found again by the request.
+            guard let found = try? dueJobs(queue, at: place, now: now, max: min(wanted, Self.examinedMax)) else {
+                return (wanted, 0)
+            }
+            return (found.segments.count, found.isMore ? 0 : found.next)
+        }
+    }
+
+    /// Nobody waits any longer: the process ends. What there is to say comes out of ``takeReady()``.
+    package func endClaims(now: Int64) {
+        let outputs = claims.takeAll().map { request in
+            Output.reply(request.connection, number: request.number, .value(Self.noJobs))
+        }
+        if outputs.isEmpty { return }
+        pending.append(WaitingTurn(requests: [], now: now, sequence: sequence, outputs: outputs))
+    }
+}
+
+extension StaticText {
+    /// Another worker has the job, or may have it.
+    package static let leaseLost = StaticText("lease_lost")
+    package static let jobGone = StaticText("job_gone")
+}
+
+extension Int64 {
+    fileprivate func clamped(to range: ClosedRange<Int64>) -> Int64 {
+        Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
+    }
+}

@@ -1,0 +1,105 @@
+import HearthJSONTree
+
+/// Workers that wait for jobs: requests that are answered when there is a job, or when they have waited long enough.
+/// Those of one queue are served in the order in which they came.
+struct WaitingClaims {
+    private struct Waiting {
+        var request: Request
+        /// Milliseconds since 1970.
+        var deadline: Int64
+        /// It is not looked for a job before.
+        var notBefore: Int64
+    }
+
+    private struct Line {
+        var waiting: [Waiting] = []
+        /// There is no job before, in milliseconds since 1970.
+        var due: Int64
+
+        /// When there is something to do.
+        var next: Int64 {
+            var next = Int64.max
+            for entry in waiting { next = min(next, entry.deadline, max(due, entry.notBefore)) }
+            return next
+        }
+    }
+
+    private var lines: [Path: Line] = [:]
+    /// Nothing is to be done before, in milliseconds since 1970.
+    private(set) var next = Int64.max
+
+    var isEmpty: Bool { lines.isEmpty }
+
+    var count: Int { lines.values.reduce(0) { $0 + $1.waiting.count } }
+
+    /// - parameter due: the next time at which there may be a job, in milliseconds since 1970.
+    mutating func add(_ request: Request, at queue: Path, deadline: Int64, due: Int64, notBefore: Int64 = 0) {
+        let entry = Waiting(request: request, deadline: deadline, notBefore: notBefore)
+        lines[queue, default: Line(due: due)].waiting.append(entry)
+        let line = lines[queue]
+        lines[queue]?.due = min(line?.due ?? due, due)
+        next = min(next, deadline, max(due, notBefore))
+    }
+
+    /// A job can be handed out from a time on.
+    mutating func note(_ due: Int64, at queue: Path) {
+        guard !lines.isEmpty, let line = lines[queue], due < line.due else { return }
+        lines[queue]?.due = due
+        next = min(next, lines[queue]?.next ?? .max)
+    }
+
+    /// The settings or all data have changed.
+    mutating func lookAgain() {
+        for queue in lines.keys { lines[queue]?.due = 0 }
+        if !lines.isEmpty { next = 0 }
+    }
+
+    /// Takes the requests that can be answered: those whose time is over, and as many as there are jobs for.
+    ///
+    /// - parameter jobs: how many jobs of a queue can be handed out now, up to a number, and when the next one comes.
+    mutating func takeReady(now: Int64, _ jobs: (Path, Int) -> (count: Int, next: Int64)) -> [Request] {
+        if now < next { return [] }
+        var taken: [Request] = []
+        for queue in lines.keys.sorted() {
+            guard var line = lines[queue], line.next <= now else { continue }
+            var left = 0
+            if line.due <= now {
+                let wanted = line.waiting.reduce(0) { $0 + $1.request.claimCount }
+                (left, line.due) = jobs(queue, wanted)
+            }
+            line.waiting.removeAll { entry in
+                guard entry.deadline <= now || left > 0 && entry.notBefore <= now else { return false }
+                if entry.deadline > now { left -= entry.request.claimCount }
+                taken.append(entry.request)
+                return true
+            }
+            // Jobs are left for those who wait a moment longer.
+            if left > 0 { line.due = 0 }
+            lines[queue] = line.waiting.isEmpty ? nil : line
+        }
+        next = lines.values.reduce(.max) { min($0, $1.next) }
+        return taken
+    }
+
+    /// Forgets the requests of a connection.
+    mutating func remove(_ connection: ConnectionID) { remove { $0.connection == connection } }
+
+    mutating func remove(where isGone: (Request) -> Bool) {
+        if lines.isEmpty { return }
+        for queue in lines.keys {
+            lines[queue]?.waiting.removeAll { isGone($0.request) }
+            if lines[queue]?.waiting.isEmpty == true { lines[queue] = nil }
+        }
+    }
+
+    mutating func takeAll() -> [Request] {
+        defer { self = WaitingClaims() }
+        return lines.keys.sorted().flatMap { lines[$0]?.waiting.map(\.request) ?? [] }
+    }
+}
+
+extension Request {
+    fileprivate var claimCount: Int {
+        if case .job(_, .claim(let count, _, _)) = operation { count } else { 1 }
+    }
+}

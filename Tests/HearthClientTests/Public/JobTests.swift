@@ -1,0 +1,246 @@
+import Glibc
+import HearthClient
+import HearthServer
+import HearthTestSupport
+import Synchronization
+import Testing
+
+@Suite("Jobs in the client", .timeLimit(.minutes(15)))
+struct JobTests {
+    private static let settings =
+        #"{"settings":{"mail":{".queue":{"at":"at","attempts":2,"backoff":0,"lease":20000}}}}"#
+
+    private static func server() throws -> TestDatabase {
+        try TestDatabase { configuration, folder in
+            configuration.settingsFile = try folder.write(settings, as: "settings.json")
+        }
+    }
+
+    private struct Letter: Codable, Sendable, Equatable {
+        var to: String
+    }
+
+    @Test("come in order, and are done with a write in the same commit, tried again, or dead")
+    func life() async throws {
+        let server = try Self.server()
+        let mail = try server.client().reference(withPath: "mail")
+        let worker = try server.client()
+        try await mail.child("jobs").setValue(["a": ["to": "ann"], "b": ["to": "bob"], "c": ["to": "eve"]])
+        var jobs = worker.reference(withPath: "mail").jobs().makeAsyncIterator()
+        let first = try #require(try await jobs.next(isolation: nil))
+        #expect(first.key == "a" && first.attempts == 1 && first.isHeld)
+        #expect(try first.data(as: Letter.self) == Letter(to: "ann"))
+        #expect(try await mail.child("state/a/attempts").getData().value == 1)
+        try await first.done(updating: ["sent/ann": true])
+        #expect(!first.isHeld)
+        #expect(try await mail.root.child("sent").getData().value == ["ann": true])
+        let second = try #require(try await jobs.next(isolation: nil))
+        #expect(second.key == "b")
+        try await second.fail("no such address")
+        #expect(try await mail.child("state/b/error").getData().value == "no such address")
+        // Its time has come at once, which is before jobs that have none.
+        let again = try #require(try await jobs.next(isolation: nil))
+        #expect(again.key == "b" && again.attempts == 2)
+        try await again.fail("still not")
+        #expect(try await mail.child("dead/b/value").getData().value == ["to": "bob"])
+        #expect(try await mail.child("dead/b/error").getData().value == "still not")
+        let third = try #require(try await jobs.next(isolation: nil))
+        #expect(third.key == "c")
+        try await third.release()
+        let fourth = try #require(try await jobs.next(isolation: nil))
+        #expect(fourth.key == "c" && fourth.attempts == 1)
+        try await fourth.giveUp("never")
+        await #expect(throws: DatabaseError.self) { try await fourth.done() }
+        #expect(try await mail.child("jobs").getData().value == .null)
+        #expect(try await mail.child("state").getData().value == .null)
+        #expect(try await mail.child("dead").getData().childrenCount == 2)
+    }
+
+    @Test("are waited for, also until their time, and the loop ends with its task")
+    func waiting() async throws {
+        let server = try Self.server()
+        let producer = try server.client().reference(withPath: "mail/jobs")
+        let worker = try server.client()
+        let task = Task {
+            var keys: [String] = []
+            for try await job in worker.reference(withPath: "mail").jobs() {
+                keys.append(job.key)
+                try await job.done()
+                if keys.count == 2 { break }
+            }
+            return keys
+        }
+        let before = try await producer.root.child("clock").settingTimestamp()
+        try await producer.child("late").setValue(["at": before + 400])
+        try await producer.child("now").setValue(1)
+        #expect(try await task.value == ["now", "late"])
+        #expect(try await producer.root.child("clock").settingTimestamp() >= before + 400)
+        let waiting = Task {
+            var count = 0
+            for try await _ in worker.reference(withPath: "mail").jobs() { count += 1 }
+            return count
+        }
+        waiting.cancel()
+        #expect(try await waiting.value == 0)
+    }
+
+    @Test("a hundred workers do each job once")
+    func manyWorkers() async throws {
+        let server = try Self.server()
+        let producer = try server.client().reference(withPath: "mail")
+        let count = 400
+        let clients = try (0..<10).map { _ in try server.client() }
+        let done = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                let queue = clients[number % clients.count].reference(withPath: "mail")
+                group.addTask {
+                    for try await job in queue.jobs() {
+                        if job.key == "end" { return try await job.release() }
+                        done.count(job.key)
+                        try await job.done(updating: ["sent/\(job.key)": ["times": ServerValue.increment(1)]])
+                    }
+                }
+            }
+            for number in 0..<count {
+                try await producer.child("jobs/j\(number)").setValue(["n": number])
+            }
+            while try await producer.child("jobs").getData().exists() { try await Task.sleep(for: .milliseconds(20)) }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        #expect(done.counts.count == count && done.counts.values.allSatisfy { $0 == 1 })
+        let sent = try await producer.root.child("sent").getData()
+        #expect(sent.childrenCount == count)
+        for child in sent.children { #expect(child.value == ["times": 1], "\(child.key ?? "")") }
+        #expect(try await producer.child("state").getData().value == .null)
+    }
+
+    @Test("a worker that comes back keeps its job; that of one that does not goes to another")
+    func deaths() async throws {
+        let server = try Self.server()
+        let producer = try server.client().reference(withPath: "mail")
+        try await producer.child("jobs/a").setValue(1)
+        let worker = try server.client()
+        var jobs = worker.reference(withPath: "mail").jobs(lease: .seconds(2)).makeAsyncIterator()
+        let job = try #require(try await jobs.next(isolation: nil))
+        worker.goOffline()
+        worker.goOnline()
+        // Its lease goes on beyond its first end.
+        let until = try #require(try await producer.child("state/a/until").getData().value.double)
+        while try await producer.child("state/a/until").getData().value.double ?? 0 <= until {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(job.isHeld)
+        await worker.close()
+        let other = try server.client()
+        var rest = other.reference(withPath: "mail").jobs().makeAsyncIterator()
+        let taken = try #require(try await rest.next(isolation: nil))
+        #expect(taken.key == "a" && taken.attempts == 2)
+        try await taken.done()
+        #expect(try await producer.child("jobs").getData().value == .null)
+    }
+
+    @Test("whoever does not work here is told so")
+    func refusals() async throws {
+        let server = try Self.server()
+        let client = try server.client()
+        var jobs = client.reference(withPath: "elsewhere").jobs().makeAsyncIterator()
+        await #expect(
+            throws: DatabaseError.refused(
+                status: "invalid_argument", message: "There is no queue at \"/elsewhere\"")
+        ) {
+            _ = try await jobs.next(isolation: nil)
+        }
+        await #expect(throws: DatabaseError.self) {
+            try await client.reference(withPath: "mail/state/a").setValue(1)
+        }
+    }
+
+    /// `HEARTH_CRASH_ROUNDS` says how often (4 times if it is not set), `HEARTH_CRASH_SEED` when about.
+    @Test("each is done once although the server is killed again and again")
+    func crashes() async throws {
+        let number = { (name: String) in getenv(name).flatMap { UInt64(String(cString: $0)) } }
+        let rounds = number("HEARTH_CRASH_ROUNDS") ?? 4
+        let seed = number("HEARTH_CRASH_SEED") ?? .random(in: 0...999_999_999)
+        var random = SeededRandom(seed: seed)
+        let folder = TemporaryFolder()
+        let settings = "\(folder.path).settings.json"
+        TemporaryFolder.write(
+            Array(#"{"settings":{"mail":{".queue":{"attempts":1000,"backoff":0,"lease":1000}}}}"#.utf8), to: settings)
+        defer { unlink(settings) }
+        var pushed = 0
+        for round in 0...rounds {
+            let process = try await ServerProcess(folder.path, "--durability", "full", "--settings", settings)
+            let url = "ws://\(process.address)"
+            let producer = try Database(url: url)
+            let workers = try (0..<4).map { _ in try Database(url: url) }
+            let acknowledged = Tally()
+            let delay = Int.random(in: 20...600, using: &random)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in workers {
+                    group.addTask {
+                        do {
+                            for try await job in worker.reference(withPath: "mail").jobs() {
+                                try await job.done(updating: ["sent/\(job.key)": ServerValue.increment(1)])
+                            }
+                        } catch DatabaseError.refused, DatabaseError.disconnected {
+                            // The lease has ended, or the server is dead.
+                        }
+                    }
+                }
+                if round < rounds {
+                    let start = pushed
+                    let pushing = Task {
+                        for number in start... {
+                            do { try await producer.reference(withPath: "mail/jobs/j\(number)").setValue(1) } catch {
+                                return
+                            }
+                            acknowledged.count("\(number)")
+                        }
+                    }
+                    try await Task.sleep(for: .milliseconds(delay))
+                    process.process.signal(SIGKILL)
+                    _ = try await process.process.outcome()
+                    pushing.cancel()
+                    await producer.close()
+                    // What was sent last may be there or not.
+                    pushed += acknowledged.counts.count + 1
+                } else {
+                    let mail = producer.reference(withPath: "mail")
+                    while try await mail.child("jobs").getData().exists() {
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                    let sent = try await mail.root.child("sent").getData()
+                    for child in sent.children { #expect(child.value == 1, "seed \(seed): \(child.key ?? "")") }
+                    #expect(sent.childrenCount > 0 && sent.childrenCount <= pushed, "seed \(seed)")
+                    #expect(try await mail.child("state").getData().value == .null, "seed \(seed)")
+                }
+                group.cancelAll()
+                for worker in workers { await worker.close() }
+                try await group.waitForAll()
+            }
+            if round == rounds {
+                process.process.signal(SIGTERM)
+                _ = try await process.process.outcome()
+            }
+        }
+    }
+}
+
+extension DatabaseReference {
+    /// Writes the server's time here, and answers it.
+    fileprivate func settingTimestamp() async throws -> Double {
+        try await setValue(ServerValue.timestamp())
+        return try #require(try await getData().value.double)
+    }
+}
+
+/// Counts by name, from several tasks.
+private final class Tally: Sendable {
+    private let state = Mutex<[String: Int]>([:])
+
+    var counts: [String: Int] { state.withLock { $0 } }
+
+    func count(_ name: String) { state.withLock { $0[name, default: 0] += 1 } }
+}
