@@ -15,6 +15,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let expiries: [ExpiryDefinition]
     /// How often clients may do something, in the order of the file.
     package let rateLimits: [RateLimit]
+    /// Whom the server tells of changes, in the order of the file.
+    package let triggers: [TriggerDefinition]
 
     /// Nothing is switched on.
     package init() {
@@ -25,6 +27,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         childLimits = []
         expiries = []
         rateLimits = []
+        triggers = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -43,6 +46,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             childLimits = parser.childLimits
             expiries = parser.expiries
             rateLimits = parser.rateLimits
+            triggers = parser.triggers
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
@@ -51,7 +55,7 @@ package struct DatabaseSettings: Hashable, Sendable {
 
     package var isEmpty: Bool {
         uniques.isEmpty && indexes.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty
-            && rateLimits.isEmpty
+            && rateLimits.isEmpty && triggers.isEmpty
     }
 
     /// What there is, for people.
@@ -60,7 +64,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         let counts = [
             (uniques.count, ".unique"), (indexes.count, ".index"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
-            (expiries.count, ".expires"), (rateLimits.count, ".limit"),
+            (expiries.count, ".expires"), (rateLimits.count, ".limit"), (triggers.count, ".trigger"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

@@ -9,10 +9,13 @@ struct SettingsParser: PlaceFileParser {
     var childLimits: [ChildLimit] = []
     var expiries: [ExpiryDefinition] = []
     var rateLimits: [RateLimit] = []
+    var triggers: [TriggerDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".sum", ".unique"]
+    private static let known = [
+        ".count", ".expires", ".index", ".limit", ".maxChildren", ".sum", ".trigger", ".unique",
+    ]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -36,6 +39,7 @@ struct SettingsParser: PlaceFileParser {
             case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
+            case ".trigger": try parser.triggers(pattern)
             default: try parser.child(key, offset, pattern, &hasWildcard)
             }
         }
