@@ -70,18 +70,25 @@ let rooms: [Room] = [
             "EventLoop", "StorageErrors", "RealtimeDatabase",
         ], testsUse: nil),
     Room(
+        name: "Triggers",
+        uses: [
+            "Bytes", "System", "HTTPCodec", "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "StorageErrors",
+            "RealtimeDatabase", "TreeStorage", "ServerLog",
+        ]),
+    Room(
         name: "DatabaseHost",
         uses: [
             "System", "JSONTree", "WebSocketCodec", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop",
             "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "TreeStorage", "ClusterNode", "ServerLog",
-            "Delivery",
+            "Delivery", "Triggers",
         ], testsUse: nil),
     Room(
         name: "HearthServer",
         uses: [
             "Bytes", "System", "JSONTree", "WebSocketCodec", "HTTPCodec", "WireProtocol", "JSONValues", "JSONWebTokens",
             "SecurityRules", "EventLoop", "EtcdGateway", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler",
-            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "DatabaseHost", "CConsole", "CZlib",
+            "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Delivery", "Triggers", "DatabaseHost", "CConsole",
+            "CZlib",
         ], testsUse: ["EtcdMessages", "ReplicatedLog"]),
     Room(
         name: "HearthClient",
@@ -104,7 +111,7 @@ let rooms: [Room] = [
     Room(
         name: "HearthShell",
         uses: [
-            "System", "JSONTree", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop", "HearthClient",
+            "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop", "HearthClient",
             "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer"]),
@@ -245,7 +252,7 @@ let package = Package(
             name: "hearth",
             dependencies: dependencies([
                 "System", "JSONTree", "HTTPCodec", "JSONValues", "SecurityRules", "EventLoop", "EtcdGateway",
-                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "DatabaseHost",
+                "DatabaseScheduler", "TreeStorage", "ClusterNode", "Identity", "ServerLog", "Triggers", "DatabaseHost",
                 "HearthServer", "HearthClient",
                 "HearthAdmin", "HearthShell", "HearthBench",
             ]),

@@ -49,6 +49,11 @@ package enum Action: Sendable {
     /// All large reads that connections were told of, and that have not begun, fail.
     case failLargeReads(StorageError)
 
+    // Triggers
+
+    /// Sends events that are durable now. Answered by ``Event/sent(_:)``, for each of them.
+    case send([OutboxRow])
+
     // Other nodes
 
     /// Sends requests to the node that takes the writes. Answered by ``Event/forwarding(_:)``.
@@ -89,6 +94,7 @@ extension Action {
         case .abandon: "abandon"
         case .forward: "forward"
         case .drained: "drained"
+        case .send: "send"
         case .deliver: "deliver"
         case .failLargeReads: "failLargeReads"
         case .step: "step"

@@ -38,6 +38,8 @@ package struct DatabaseScheduler: ~Copyable {
     var forwardingEnd: Int64?
     /// The last operation that was appended here.
     var ownSequence: UInt64 = 0
+    /// What became of events of triggers, and is not noted yet.
+    var sent = OutboxReport()
     /// The files that are open are no longer those of the data folder.
     var isReplaced = false
     /// The last step of pruning the log left some of what is too old; the next tick goes on.
@@ -149,6 +151,9 @@ package struct DatabaseScheduler: ~Copyable {
             follow()
         case .forwarding(let news):
             for news in news { database.forwarded?.take(news, now: conditions.uptime) }
+        case .sent(let report):
+            sent.add(report)
+            if sent.count >= Self.sentMax { noteSent() }
         case .wroteSome(let frozen): wroteSome(of: frozen)
         case .written(let frozen, let error, let isClearing): written(frozen, error, isClearing)
         case .cleared(let error, let isClearing): cleared(error, isClearing)
@@ -180,6 +185,8 @@ package struct DatabaseScheduler: ~Copyable {
     mutating func release() {
         let turns = database.takeReadyTurns(bytesMax: limits.turnReadBytesMax)
         if !turns.isEmpty { emit(.deliver(turns)) }
+        let events = database.takeFreshEvents()
+        if !events.isEmpty { emit(.send(events)) }
     }
 
     /// Says all that may be said.
@@ -213,6 +220,7 @@ package struct DatabaseScheduler: ~Copyable {
             forwardingEnd = conditions.uptime + Self.forwardingGrace
             admission.releaseAll(gate)
         }
+        noteSent()
         releaseAll()
         guard life != .leaving else { return }
         if !applying.isWriting, !clearing.isUnderWay, !sweeping.isUnderWay, database.refusal == nil { freeze() }
@@ -259,6 +267,7 @@ package struct DatabaseScheduler: ~Copyable {
         payOrphans()
         expire()
         handOutJobs()
+        noteSent()
         holdWrites()
         database.forwarded?.tick(now: conditions.uptime)
         building = .possible

@@ -54,6 +54,9 @@ package enum Event: Sendable {
     /// What came of requests that were sent to other nodes.
     case forwarding([ForwardingNews])
 
+    /// What became of events of triggers. It is noted with the next tick, or as soon as there is much of it.
+    case sent(OutboxReport)
+
     // The store of rows
 
     /// Answers ``Action/write(_:)`` when some rows of a large value are written and there are more.
@@ -94,6 +97,7 @@ extension Event {
         case .filesVerified: "filesVerified"
         case .arrived: "arrived"
         case .forwarding: "forwarding"
+        case .sent: "sent"
         case .wroteSome: "wroteSome"
         case .written: "written"
         case .cleared: "cleared"

@@ -107,12 +107,18 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         return UInt32(bigEndian: word0) >> 24 == 127
     }
 
+    /// The IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`), with the same port; else the address.
+    package var unmapped: SocketAddress {
+        guard isIPv6, word0 == 0, word1 == 0, word2 == UInt32(0xFFFF).bigEndian else { return self }
+        return SocketAddress(words: (word3, 0, 0, 0), scope: 0, port: port, isIPv6: false)
+    }
+
     /// What one client has at its disposal: an IPv4 address, or the network of an IPv6 address (64 bits: RFC 6177),
     /// without a port. An IPv4 address that is written as an IPv6 address (`::ffff:192.0.2.1`) is that IPv4 address.
     package var network: SocketAddress {
         if !isIPv6 { return SocketAddress(words: (word0, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
-        let isMapped = word0 == 0 && word1 == 0 && word2 == UInt32(0xFFFF).bigEndian
-        if isMapped { return SocketAddress(words: (word3, 0, 0, 0), scope: 0, port: 0, isIPv6: false) }
+        let unmapped = unmapped
+        if !unmapped.isIPv6 { return unmapped.network }
         return SocketAddress(words: (word0, word1, 0, 0), scope: 0, port: 0, isIPv6: true)
     }
 

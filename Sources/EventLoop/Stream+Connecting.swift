@@ -6,13 +6,16 @@ import HearthSystem
 final class ConnectAttempt {
     private let serverName: String
     private let tls: TLSContext?
+    /// Which addresses may be connected to.
+    let admits: ((SocketAddress) -> Bool)?
     /// Addresses of the host that were not tried yet.
     var untried: ArraySlice<SocketAddress> = []
     /// Why the connection will fail if no address is left.
     var failure = CloseReason.notConnected(SystemError("connect", code: EADDRNOTAVAIL))
 
-    init(serverName: String, tls: TLSContext?) {
+    init(serverName: String, tls: TLSContext?, admits: ((SocketAddress) -> Bool)?) {
         self.serverName = serverName
+        self.admits = admits
         self.tls = tls
     }
 
@@ -29,16 +32,18 @@ extension EventLoop {
     ///
     /// - parameter host: a name, or an address without brackets. With TLS the server's certificate must name it.
     /// - parameter tls: a client's context; nil for a plain connection.
+    /// - parameter admits: which of the host's addresses may be connected to; nil for all. It is asked about the very
+    ///   addresses that are dialled.
     @discardableResult
     package func connect(
         host: String, port: UInt16, tls: TLSContext? = nil, limits: StreamLimits = StreamLimits(),
-        handler: any StreamHandler
+        admits: ((SocketAddress) -> Bool)? = nil, handler: any StreamHandler
     ) -> Stream {
         assertIsCurrent()
         precondition(tls?.isServer != true, "a client's TLS context is needed")
         let stream = Stream(loop: self, peer: nil, limits: limits)
         stream.handler = handler
-        stream.attempt = ConnectAttempt(serverName: host, tls: tls)
+        stream.attempt = ConnectAttempt(serverName: host, tls: tls, admits: admits)
         stream.armTimer(after: limits.openTimeout)
         if isShuttingDown {
             stream.markClosed(.shutdown)
@@ -72,7 +77,11 @@ extension Stream {
         guard let attempt, state == .connecting else { return }
         switch answer {
         case .success(let addresses):
-            attempt.untried = addresses[...]
+            let admitted = attempt.admits.map { addresses.filter($0) } ?? addresses
+            if admitted.isEmpty {
+                return markClosed(.forbidden(addresses.map(\.host).joined(separator: ", ")))
+            }
+            attempt.untried = admitted[...]
             tryNextAddress(attempt)
         case .failure(let error):
             markClosed(.nameNotFound(error.text))

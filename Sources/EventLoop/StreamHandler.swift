@@ -56,6 +56,8 @@ package enum CloseReason: Error, Equatable, Sendable {
     case tls(String)
     /// The host name has no address; the text is the resolver's.
     case nameNotFound(String)
+    /// The host has no address that may be connected to; the text says which it has.
+    case forbidden(String)
     /// No address of the host accepted the connection; the reason of the last one.
     case notConnected(SystemError)
     /// Another system call failed.

@@ -307,6 +307,7 @@ extension CloseReason {
         case .slowConsumer: "the server does not read"
         case .shutdown: "this program is ending"
         case .tls(let text), .nameNotFound(let text): text
+        case .forbidden(let addresses): "\(addresses) may not be connected to"
         case .notConnected(let error), .system(let error): "\(error)"
         }
     }

@@ -11,6 +11,7 @@ import HearthServerLog
 import Synchronization
 import HearthSystem
 import HearthTreeStorage
+import HearthTriggers
 package import HearthStorageErrors
 
 /// A running server: listener, event loops, database thread.
@@ -110,6 +111,7 @@ package final class Server: Sendable {
                 denials: denials, explainsDenials: configuration.isDevelopment, loops: loopCount, log: log,
                 readers: readers, readiness: readiness, metrics: metrics, outbound: outbound,
                 isRevoked: { sessions?.isRevoked($0) ?? false }, cluster: cluster,
+                triggers: configuration.reachableByTriggers,
                 endConnection: { contexts.end($0, reason: "another node takes the writes now") },
                 abandon: { contexts.abandon($0, reason: "this node cannot say whether it was done") },
                 abandonAll: { contexts.abandonAll(using: $0, reason: "this node is copying the database") },
@@ -206,6 +208,9 @@ package final class Server: Sendable {
     }
 
     static func check(_ configuration: ServerConfiguration) throws(StartError) {
+        if let folder = configuration.triggers.commandFolder, access(folder, X_OK) != 0 {
+            throw .configuration("--trigger-commands: there is no folder \(folder)")
+        }
         for address in [configuration.address, configuration.adminAddress, configuration.metricsAddress].compactMap({
             $0
         }) {

@@ -6,6 +6,7 @@ package import HearthEventLoop
 package import HearthServerLog
 import HearthSystem
 package import HearthTreeStorage
+package import HearthTriggers
 
 /// Everything that can be set when a server is started.
 package struct ServerConfiguration: Sendable {
@@ -70,6 +71,8 @@ package struct ServerConfiguration: Sendable {
     package var drainTime = Duration.zero
     /// Where everything that is committed is kept as well, so that any moment can be restored; nil for nowhere.
     package var archive: ArchiveConfiguration?
+    /// What events of triggers may reach.
+    package var triggers = TriggerConfiguration()
     /// The cluster that the server is a node of; nil for a server that is alone.
     package var cluster: ClusterConfiguration?
     package var databaseLimits = DatabaseLimits()
@@ -85,6 +88,15 @@ package struct ServerConfiguration: Sendable {
     package init(address: SocketAddress, dataFolder: String) {
         self.address = address
         self.dataFolder = dataFolder
+    }
+
+    /// In development mode, receivers are on this machine.
+    var reachableByTriggers: TriggerConfiguration {
+        var triggers = triggers
+        if isDevelopment, triggers.networks.isEmpty {
+            triggers.networks = NetworkList("127.0.0.0/8,::1") ?? NetworkList()
+        }
+        return triggers
     }
 
     /// PEM files of the server's certificate chain and its key.

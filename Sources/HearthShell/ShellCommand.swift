@@ -38,7 +38,7 @@ package struct ShellCommand: Sendable {
         ls, cd, pwd, get, tree, query, find, count, watch, history, set, update, push, remove, mv, cp, jobs, importing,
         export,
         rules,
-        users, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
+        users, triggers, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,
     ]
 
     static func named(_ name: String) -> ShellCommand? {

@@ -113,7 +113,7 @@ extension Database {
             throw error.storageError
         }
         if assignments.isEmpty { return nil }
-        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [])
+        var turn = Turn(record: LogRecord(firstSequence: sequence + 1, time: now), outputs: [], principal: .server)
         do throws(Failure) {
             // A place that goes with its total can be counted itself.
             assignments = try self.totals(after: assignments, counting: true).added(to: assignments)

@@ -62,7 +62,7 @@ extension Database {
         paid.removeAll { $0.sequence <= durableSequence }
     }
 
-    /// What the log says of the writes of connections.
+    /// What the log says of the writes of connections, and of the outbox.
     func takeOwed(_ content: LogRecord.Operation.Content) {
         switch content {
         case .change: break
@@ -75,6 +75,7 @@ extension Database {
             var writes = owed[connection] ?? OwedWrites()
             writes.cancel(path)
             take(writes, of: connection)
+        case .outbox(let change): takeOutbox(change)
         }
     }
 

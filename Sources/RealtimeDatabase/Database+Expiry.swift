@@ -157,7 +157,7 @@ extension Database {
             removals.append(Assignment(target: WriteTarget(path: path), value: .null))
         }
         if removals.isEmpty { return }
-        turn.principal = .administrator
+        turn.principal = .server
         do throws(Failure) {
             if hasDerivedValues {
                 removals = try keepingStates(removals, by: .administrator)

@@ -176,6 +176,7 @@ extension Database {
         if settings.rateLimits != self.settings.rateLimits { rates = RateTable() }
         uniqueFindings = [:]
         duplicates = UniqueFindings()
+        setTriggers(settings.triggers)
         indexTrie = IndexTrie(catalog.indexes)
         if catalog.stored != before { catalogChanged = true }
         (self.definitions, self.settings) = (definitions, settings)

@@ -16,7 +16,7 @@ extension Database {
     // MARK: Applying behind the log
 
     /// Bytes of memory in rows that changed and are not frozen yet.
-    package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
+    package var changedBytes: Int { rows.changedBytes + entries.changedBytes + outbox.byteCount }
 
     /// Bytes of memory in rows that changed and that the store does not have yet.
     package var unappliedBytes: Int { frozenBytes.reduce(changedBytes) { $0 + $1.bytes } }
@@ -53,6 +53,8 @@ extension Database {
             sweepableLater = (Set(catalog.dropped), generation)
         }
         catalogChanged = false
+        changes.outbox = outbox.rows
+        outbox = OutboxChanges()
         for connection in owedChanged { changes.owed[connection] = owed[connection] ?? OwedWrites() }
         owedChanged = []
         frozenBytes.append((generation, bytes))
@@ -138,12 +140,14 @@ extension Database {
         tornBy = nil
         sequence = storeSequence
         entries = IndexEntries(store: rows.store.base)
+        outbox = OutboxChanges()
         indexBuild = nil
         counterBuild = nil
         queueBuild = nil
         childCounts = ChildCounts()
         try load()
         try replay(operations)
+        freshEvents.removeAll { $0.sequence > durableSequence }
         // What was paid by turns that are lost is owed again.
         orphans = paid.filter { $0.sequence > durableSequence }.map(\.connection) + orphans
         paid = []

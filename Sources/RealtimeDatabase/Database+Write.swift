@@ -42,7 +42,7 @@ extension Database {
             return assignments.first { $0.target == target }?.value ?? stored
         }
         try checkUnique([assignment], value.rows)
-        if listeners.isEmpty {
+        if listeners.isEmpty, triggers.isEmpty {
             if isLarge(assignment) { try apply([assignment], value.rows) } else { try applySmall(assignment) }
             turn.record.append(assignment, uid: turn.principal.uid)
             sequence += 1
@@ -141,9 +141,11 @@ extension Database {
 
     /// Performs a change, and writes it into the turn's record.
     func commit(_ change: Change, _ rows: PreparedRows?, in turn: inout Turn) throws(Failure) {
+        let events = triggers.isEmpty ? [] : try events(of: change, in: turn)
         try perform(change, rows, in: &turn)
         turn.record.append(change, uid: turn.principal.uid)
         sequence += 1
+        append(events: events, to: &turn)
     }
 
     /// Applies the change that gets the next sequence number, and tells whoever listens.

@@ -80,6 +80,14 @@ package final class Database {
     var leases = JobLeases()
     /// No child expires before, in milliseconds since 1970.
     var nextExpiry = Int64.max
+    /// Whom changes are told to outside.
+    var triggers: [Trigger] = []
+    /// Changes of the outbox since the last freeze.
+    var outbox = OutboxChanges()
+    /// The last operation that has changed the outbox since the database was opened; 0 for none.
+    package internal(set) var outboxSequence: UInt64 = 0
+    /// Events in the outbox that nobody was told to send, by the number of their operation.
+    var freshEvents: [(sequence: UInt64, rows: [OutboxRow])] = []
     /// Of collections that have a limit.
     var childCounts = ChildCounts()
     /// Of clients that the settings limit.

@@ -7,7 +7,7 @@ import HearthStorageErrors
 /// | version | |
 /// |---|---|
 /// | 0 | made before logs had versions; the oldest have no tables for epochs and large texts |
-/// | 1 | without a hash chain |
+/// | 1 | without a hash chain, and without changes of the outbox in records |
 /// | 2 | as below |
 enum LogFormat {
     static let version: Int64 = 2

@@ -36,6 +36,9 @@ package enum AdminRequest: Hashable, Sendable {
     case checkBackup(file: String)
     /// Some bytes of a copy.
     case readBackup(file: String, at: Int64, limit: Int?)
+    /// Lists triggers and the events that were set aside, sends these again, or drops events: `wish` is `list`,
+    /// `replay` or `drop`.
+    case triggers(wish: String, name: String?, id: String?, limit: Int?)
     /// Any request that administrators make over HTTP.
     case rest(method: [UInt8], target: [UInt8], body: [UInt8])
 }
@@ -123,6 +126,11 @@ extension AdminRequest {
             body.add("read-backup", limit: limit)
             body.add("file", Array(file.utf8))
             body.add("at", json: Array(String(offset).utf8))
+        case .triggers(let wish, let name, let id, let limit):
+            body.add("triggers", limit: limit)
+            body.add("do", Array(wish.utf8))
+            if let name { body.add("name", Array(name.utf8)) }
+            if let id { body.add("id", Array(id.utf8)) }
         case .rest(let method, let target, let text):
             body.add("rest")
             body.add("m", method)
@@ -168,6 +176,8 @@ private struct AdminFields {
     private var acting: [UInt8]?
     private var session: [UInt8]?
     private var file: [UInt8]?
+    private var wish: [UInt8] = []
+    private var name: [UInt8]?
     private var offset: Int64?
     private var isOn = false
     private var method: [UInt8] = []
@@ -201,6 +211,10 @@ private struct AdminFields {
             file = try reader.string()
         } else if name.equals("at") {
             offset = try reader.integer()
+        } else if name.equals("do") {
+            wish = try reader.string()
+        } else if name.equals("name") {
+            self.name = try reader.string()
         } else if name.equals("on") {
             isOn = try reader.skipValue().equals("true")
         } else if name.equals("m") {
@@ -237,6 +251,10 @@ private struct AdminFields {
         case "backups": return .backups
         case "check-backup": return .checkBackup(file: try fileName())
         case "read-backup": return .readBackup(file: try fileName(), at: max(offset ?? 0, 0), limit: limit)
+        case "triggers":
+            return .triggers(
+                wish: String(decoding: wish, as: UTF8.self), name: name.map { String(decoding: $0, as: UTF8.self) },
+                id: session.map { String(decoding: $0, as: UTF8.self) }, limit: limit)
         case "rest":
             if method.isEmpty || target.isEmpty { throw .missing("method \"m\" and target \"u\"") }
             return .rest(method: method, target: target, body: body)

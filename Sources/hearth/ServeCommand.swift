@@ -10,6 +10,7 @@ import HearthIdentity
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
+import HearthTriggers
 
 extension Command {
     static let serve = Command(
@@ -44,6 +45,13 @@ extension Command {
             .init(name: "rules", value: "FILE", help: "who may do what, and indexes; read again when it changes"),
             .init(
                 name: "settings", value: "FILE", help: "unique values and other additions; read again when it changes"),
+            .init(
+                name: "trigger-networks", value: "LIST",
+                help: "networks to which triggers may post although they are not public, such as 10.0.0.0/8"),
+            .init(
+                name: "trigger-commands", value: "DIR", help: "programs that triggers may start (default: none)"),
+            .init(
+                name: "trigger-ca", value: "FILE", help: "whose certificates receivers of triggers have, and no others"),
             .init(name: "allow-open-rules", value: nil, help: "let rules that allow everything face a public address"),
             .init(
                 name: "project", value: "NAME",
@@ -285,12 +293,27 @@ extension ServerConfiguration {
             }
             trustedProxies = proxies
         }
+        triggers = try Self.triggers(arguments)
         if !arguments.flag("no-auth") { identity = try IdentityConfiguration(arguments, isDevelopment: isDevelopment) }
         switch (arguments["tls-cert"], arguments["tls-key"]) {
         case (nil, nil): break
         case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
         default: throw UsageError(message: "--tls-cert and --tls-key belong together")
         }
+    }
+
+    private static func triggers(_ arguments: Arguments) throws(UsageError) -> TriggerConfiguration {
+        var triggers = TriggerConfiguration()
+        triggers.commandFolder = arguments["trigger-commands"]
+        triggers.authorities = arguments["trigger-ca"].map { .file($0) }
+        if let text = arguments["trigger-networks"] {
+            guard let networks = NetworkList(text) else {
+                throw UsageError(
+                    message: "--trigger-networks must be addresses like 127.0.0.1 or 10.0.0.0/8, not '\(text)'")
+            }
+            triggers.networks = networks
+        }
+        return triggers
     }
 
     private static func cluster(_ arguments: Arguments) throws(UsageError) -> ClusterConfiguration? {

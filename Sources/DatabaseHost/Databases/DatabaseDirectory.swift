@@ -120,7 +120,13 @@ package final class DatabaseDirectory: Sendable {
     }
 
     /// The default database and those that the configuration names.
-    package var served: [UInt32] { ([defaultName] + limits.names.sorted()).map { keep($0).index } }
+    package var served: [UInt32] { served(with: []) }
+
+    /// The same, and others that exist.
+    func served(with others: [String]) -> [UInt32] {
+        let names = limits.names.union(others).subtracting([defaultName])
+        return ([defaultName] + names.sorted()).map { keep($0).index }
+    }
 
     /// See ``DatabaseNameLimits/writtenMax``.
     var writtenMax: Int { limits.writtenMax }

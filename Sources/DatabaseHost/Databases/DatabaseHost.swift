@@ -6,6 +6,7 @@ import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
+import HearthTriggers
 
 /// What all databases of a process share: the threads that they hand work to, and how they reach connections.
 struct DatabaseHost: Sendable {
@@ -28,6 +29,7 @@ struct DatabaseHost: Sendable {
     let history: HistoryReader
     let preparer: Preparer
     let opener: Opener
+    let triggers: TriggerSender
     let readers: SnapshotReaders
     let readiness: Readiness
     let metrics: ServerMetrics

@@ -8,6 +8,7 @@ package import HearthServerLog
 import Synchronization
 package import HearthSystem
 package import HearthTreeStorage
+package import HearthTriggers
 import HearthStorageErrors
 
 /// The thread that owns all databases. Event loops hand it requests in batches; it hands them deliveries.
@@ -56,6 +57,8 @@ package final class DatabaseThread: Sendable {
     private let history: HistoryReader
     private let preparer: Preparer
     private let opener: Opener
+    /// Sends the events of all databases.
+    package let triggers: TriggerSender
 
     /// - parameter after: calls back after so many milliseconds, on any thread.
     /// - parameter deliver: called on this thread with what each loop must send.
@@ -63,7 +66,8 @@ package final class DatabaseThread: Sendable {
         folder: DataFolder, directory: DatabaseDirectory, limits: DatabaseLimits, rules: RulesInForce,
         denials: DenialLog, explainsDenials: Bool, loops: Int, log: Log, readers: SnapshotReaders, readiness: Readiness,
         metrics: ServerMetrics, outbound: OutboundMemory, isRevoked: @escaping @Sendable (Principal) -> Bool,
-        cluster: ClusterNode?, endConnection: @escaping @Sendable (ConnectionID) -> Void,
+        cluster: ClusterNode?, triggers configuration: TriggerConfiguration = .init(),
+        endConnection: @escaping @Sendable (ConnectionID) -> Void,
         abandon: @escaping @Sendable (ConnectionID) -> Void, abandonAll: @escaping @Sendable (UInt32) -> Void,
         after: @escaping @Sendable (_ milliseconds: Int, @escaping @Sendable () -> Void) -> Void,
         deliver: @escaping @Sendable (_ loop: Int, LoopDelivery) -> Void
@@ -85,11 +89,14 @@ package final class DatabaseThread: Sendable {
         self.preparer = preparer
         let opener = try Opener(folder, log, report: report)
         self.opener = opener
+        let triggers = TriggerSender(configuration, log: log) { report(.event($0, .sent($1))) }
+        self.triggers = triggers
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
             committer: committer, cluster: cluster, applier: applier, copier: copier, history: history,
-            preparer: preparer, opener: opener, readers: readers, readiness: readiness, metrics: metrics,
+            preparer: preparer, opener: opener, triggers: triggers, readers: readers, readiness: readiness,
+            metrics: metrics,
             backlog: backlog, outbound: outbound, isRevoked: isRevoked, report: report,
             wake: { milliseconds, database in after(milliseconds) { report(.event(database, .woken)) } },
             deliver: { loop, delivery in
@@ -144,6 +151,8 @@ package final class DatabaseThread: Sendable {
 
     /// Ends the thread once everything accepted is durable and the tree files are up to date. Not from an event loop.
     package func finish() {
+        // What became of events by now is still noted.
+        triggers.stop()
         let isDone = Semaphore()
         worker.post(.finish { isDone.signal() })
         isDone.wait()

@@ -5,6 +5,8 @@ import HearthRealtimeDatabase
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
+import HearthTriggers
+import HearthSecurityRules
 import HearthStorageErrors
 
 /// One open database with its files, on the database thread: hands events to its scheduler, and what the scheduler
@@ -23,6 +25,10 @@ final class HostedDatabase {
     private var actions: [Action] = []
     /// Large reads that connections wait for, until the applier has made their snapshot.
     private var streams: [UInt64: SnapshotStream] = [:]
+    /// Whose events are sent; nil while none are.
+    private var triggers: [TriggerDefinition]?
+    /// Memory is as the files say.
+    private var hasBegun = false
     /// Nil while nobody watches what is committed.
     var tail: CommitTail?
 
@@ -90,10 +96,15 @@ final class HostedDatabase {
     func begin() {
         database.forfeitOwed(where: host.isRevoked)
         handle(.opened)
+        hasBegun = true
+        setTriggers()
     }
 
     /// Decides by the rules that are in force now.
-    func takeRules() { handle(.rules(host.rules.program(for: name), explainsDenials: host.explainsDenials)) }
+    func takeRules() {
+        handle(.rules(host.rules.program(for: name), explainsDenials: host.explainsDenials))
+        setTriggers()
+    }
 
     /// Takes over who listens, from before the database had files.
     func takeListeners(of unwritten: UnwrittenDatabase) { database.takeListeners(of: unwritten.database) }
@@ -149,6 +160,7 @@ final class HostedDatabase {
     }
 
     func close() {
+        host.triggers.end(index)
         // What the write-ahead file holds is safe there as well; this only tidies up.
         try? tree.checkpoint()
         committer.post(.close(log))
@@ -158,17 +170,21 @@ final class HostedDatabase {
     /// Gives up everything that is under way, so that its files can be closed and replaced once this object is gone.
     /// Only in a cluster.
     func abandon() -> AbandonedDatabase {
-        AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
+        host.triggers.end(index)
+        return AbandonedDatabase(index: index, name: name, files: takeFiles()) { [committer, log] in
             committer.post(.close(log))
             committer.stop()
         }
     }
 
     /// Whether nobody has used it for a while, and nothing is lost when it is closed.
-    var mayClose: Bool { scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
+    var mayClose: Bool { triggers?.isEmpty ?? true && scheduler.mayClose(at: MonotonicTime.current.milliseconds) }
 
     /// Its files, for whom they are to be closed by once this object is gone.
-    func takeFiles() -> FilesToClose { FilesToClose(logFile, tree) }
+    func takeFiles() -> FilesToClose {
+        host.triggers.end(index)
+        return FilesToClose(logFile, tree)
+    }
 
     // MARK: Actions
 
@@ -208,11 +224,13 @@ final class HostedDatabase {
         case .abandon(let connections): for connection in connections { host.abandon(connection) }
         case .forward(let node, let requests): host.cluster?.forward(requests, of: name, to: node)
         case .drained: host.cluster?.drained(name)
+        case .send(let events): if triggers != nil { host.triggers.send(events, of: index) }
         case .step: host.report(.event(index, .step))
         case .freeze(let behindOthers): next.append(.freeze(behindOthers: behindOthers))
         case .wake(let milliseconds): host.wake(milliseconds, index)
         case .report(let news):
             host.report(news, of: name)
+            if case .ownership = news { setTriggers() }
             if case .indexesBuilt = news { host.log.warn(of: (try? database.uniqueStatus()) ?? [], in: name) }
         }
     }
@@ -253,6 +271,37 @@ final class HostedDatabase {
             self.streams[read.id] = stream
             (self.database.observer as? Profiler)?.follow(stream)
             return stream
+        }
+    }
+
+    // MARK: Triggers
+
+    /// Has events sent by the settings that are in force now, if this process takes the writes of the database.
+    private func setTriggers() {
+        guard hasBegun else { return }
+        let definitions = host.rules.program(for: name)?.settings.triggers ?? []
+        guard scheduler.ownership == .alone || scheduler.ownership == .owner else {
+            if triggers != nil { host.triggers.end(index) }
+            triggers = nil
+            return
+        }
+        if triggers != nil {
+            host.triggers.set(definitions, of: index, goal: database.outboxSequence)
+            triggers = definitions
+        } else if !definitions.isEmpty {
+            beginTriggers(definitions)
+        }
+    }
+
+    /// Begins to send events, or to answer questions about those that are left of triggers that are gone.
+    func beginTriggers(_ definitions: [TriggerDefinition] = []) {
+        guard triggers == nil, scheduler.ownership == .alone || scheduler.ownership == .owner else { return }
+        do throws(StorageError) {
+            host.triggers.begin(
+                index, name, definitions, try tree.makeReader(), goal: database.outboxSequence)
+            triggers = definitions
+        } catch {
+            host.log.error("triggers.unreadable", [("database", name), ("error", error.message)])
         }
     }
 

@@ -2,6 +2,7 @@ import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
 package import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
@@ -261,13 +262,17 @@ package final class HostedDatabases {
     }
 
     /// Opens what clients expect to be there: the default database and those that the configuration names, as far as
-    /// they have files.
+    /// they have files; and those that may have events to be sent.
     private func openServed() {
-        for index in directory.served where open[index] == nil {
+        for index in directory.served(with: databasesWithTriggers) where open[index] == nil {
             // A node follows every database of the cluster, whether or not it has files of it yet.
             guard host.cluster != nil || folder.hasDatabase(directory.name(of: index)) else { continue }
             open(index)
         }
+    }
+
+    private var databasesWithTriggers: [String] {
+        folder.databases.filter { host.rules.program(for: $0)?.settings.triggers.isEmpty == false }
     }
 
     /// Finds out whether what is open is still in the data folder, and whether what could not be opened can be now.
@@ -371,6 +376,12 @@ package final class HostedDatabases {
         if isOn { tail.watchers.insert(connection) } else { tail.watchers.remove(connection) }
         tails[index] = tail.watchers.isEmpty ? nil : tail
         open[index]?.tail = tails[index]
+    }
+
+    /// Gets the events of a database ready for questions about them. False if it has no files.
+    package func beginTriggers(of index: UInt32) -> Bool {
+        open[index]?.beginTriggers()
+        return open[index] != nil
     }
 
     /// What a connection listens to.

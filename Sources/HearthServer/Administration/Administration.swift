@@ -9,6 +9,7 @@ import HearthStorageErrors
 import Synchronization
 import HearthSystem
 import HearthTreeStorage
+import HearthTriggers
 import HearthWireProtocol
 
 /// Answers what administrators ask about the server and one of its databases. Whatever waits, waits on other threads.
@@ -52,6 +53,7 @@ struct Administration: Sendable {
         case .checkBackup(let file): services.checkBackup(file, then)
         case .readBackup(let file, let offset, let limit):
             services.helper.post { [self] in then(services.backupFiles.read(file, at: offset, limit: limit)) }
+        case .triggers(let wish, let trigger, let id, let limit): askTriggers(wish, trigger, id, limit ?? 100, then)
         case .server: then(.success(services.description.bytes))
         case .rest(let method, let target, let body):
             AdminCall(database: name, host: host, services: services, administrator: administrator).make(
@@ -96,6 +98,34 @@ struct Administration: Sendable {
                 isEnded
                     ? .success(Array(#"{"ended":true}"#.utf8))
                     : .failure(AdminRefusal(text: "there is no session \(session) any more")))
+        }
+    }
+
+    // MARK: Triggers
+
+    private func askTriggers(
+        _ wish: String, _ trigger: String?, _ id: String?, _ limit: Int, _ then: @escaping Completion
+    ) {
+        guard let wish = TriggerSender.Wish(rawValue: wish) else {
+            return then(.failure(AdminRefusal(status: "invalid_argument", text: "\"do\" is list, replay or drop")))
+        }
+        guard wish == .list || trigger != nil || id != nil else {
+            let text = "the name of a trigger or the id of an event is missing"
+            return then(.failure(AdminRefusal(status: "invalid_argument", text: text)))
+        }
+        let (services, database) = (services, database)
+        if wish != .list {
+            services.log.info(
+                "triggers.changed",
+                [("by", administrator), ("do", wish.rawValue), ("trigger", trigger ?? ""), ("id", id ?? "")])
+        }
+        services.databases.ask { databases in
+            guard databases.beginTriggers(of: database) else {
+                return then(.failure(AdminRefusal(text: "the database is not open")))
+            }
+            services.databases.triggers.administer(database, wish, trigger: trigger, id: id, limit: limit) { answer in
+                then(answer.map(\.bytes).mapError { AdminRefusal(text: $0.text) })
+            }
         }
     }
 

@@ -51,8 +51,7 @@ extension RealtimeSession {
             case nil: askBeside(number, request, of: administrator, bytes: body.count)
             }
         case .sessions, .kick, .statistics, .recent, .databases, .server, .history, .log, .backup, .backups,
-            .checkBackup,
-            .readBackup:
+            .checkBackup, .readBackup, .triggers:
             askBeside(number, request, of: administrator)
         }
     }

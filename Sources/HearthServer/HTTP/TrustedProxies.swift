@@ -2,49 +2,22 @@ import HearthEventLoop
 
 /// The proxies in front of a server that are believed when they say for whom they ask (`X-Forwarded-For`).
 package struct TrustedProxies: Sendable {
-    /// Addresses of which so many leading bits are these.
-    private struct Network: Sendable {
-        let bytes: [UInt8]
-        let bitCount: Int
-
-        func contains(_ address: [UInt8]) -> Bool {
-            guard address.count == bytes.count else { return false }
-            return bytes.indices.allSatisfy { index in
-                let leading = min(max(bitCount - index * 8, 0), 8)
-                let mask = UInt8(truncatingIfNeeded: 0xFF00 >> leading)
-                return (address[index] ^ bytes[index]) & mask == 0
-            }
-        }
-    }
-
-    private let networks: [Network]
+    private let networks: NetworkList
     /// As it was given.
-    package let text: String
+    package var text: String { networks.text }
 
     package var isEmpty: Bool { networks.isEmpty }
 
     /// Nobody is believed.
-    package init() { (networks, text) = ([], "") }
+    package init() { networks = NetworkList() }
 
-    /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is none.
+    /// Reads addresses and networks between commas. Nil if one is none.
     package init?(_ text: String) {
-        var networks: [Network] = []
-        for entry in text.split(separator: ",") {
-            let parts = entry.filter { $0 != " " }.split(separator: "/", omittingEmptySubsequences: false)
-            guard let address = SocketAddress(numeric: String(parts[0]), port: 0) else { return nil }
-            let bytes = address.addressBytes
-            let bitCount = parts.count == 1 ? bytes.count * 8 : Int(parts[1])
-            guard parts.count <= 2, let bitCount, 0...bytes.count * 8 ~= bitCount else { return nil }
-            networks.append(Network(bytes: bytes, bitCount: bitCount))
-        }
-        (self.networks, self.text) = (networks, text)
+        guard let networks = NetworkList(text) else { return nil }
+        self.networks = networks
     }
 
-    func contains(_ address: SocketAddress) -> Bool {
-        if networks.isEmpty { return false }
-        let bytes = address.addressBytes
-        return networks.contains { $0.contains(bytes) }
-    }
+    func contains(_ address: SocketAddress) -> Bool { networks.contains(address) }
 
     /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. What stands in front of
     /// somebody who is not believed could be anything.

@@ -1,3 +1,4 @@
+import HearthEventLoop
 import HearthHTTPCodec
 import HearthIdentity
 import HearthJSONValues

@@ -31,7 +31,7 @@ struct LoopMetrics: Sendable {
                 case .slowConsumer: .slowConsumer
                 case .shutdown: .shutdown
                 case .tls: .tls
-                case .nameNotFound, .notConnected, .system: .error
+                case .nameNotFound, .forbidden, .notConnected, .system: .error
                 }
         }
 

@@ -7,6 +7,7 @@ import HearthRealtimeDatabase
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
+import HearthTriggers
 
 /// Everything that `/metrics` tells, as of one moment for each thread. `docs/operating/monitoring.md` says what each
 /// metric means; names are kept from version to version.
@@ -46,6 +47,7 @@ struct MetricsPage: Sendable {
         addBackups(to: &out)
         addArchive(to: &out)
         addDatabases(to: &out)
+        addTriggers(to: &out)
         addAccounts(to: &out)
         return out.bytes
     }
@@ -175,6 +177,30 @@ struct MetricsPage: Sendable {
         out.add(
             "hearth_scrape_database_thread_seconds", .gauge, "What this page has cost the databases' thread.",
             Double(databaseThreadTime.components.attoseconds) / 1e18 + Double(databaseThreadTime.components.seconds))
+    }
+
+    private func addTriggers(to out: inout MetricsText) {
+        let triggers = services.databases.triggers.figures.prefix(Self.databasesMax)
+        if triggers.isEmpty { return }
+        func add(
+            _ name: String, _ kind: MetricsText.Kind, _ help: StaticString, _ figure: (TriggerFigures) -> Int64
+        ) {
+            out.begin(name, kind, help)
+            for trigger in triggers {
+                out.sample(["database": trigger.database, "trigger": trigger.trigger], figure(trigger))
+            }
+        }
+        add("hearth_trigger_events_delivered_total", .counter, "Events of triggers that receivers have taken.") {
+            $0.delivered
+        }
+        add("hearth_trigger_attempts_failed_total", .counter, "Attempts to deliver an event that failed.") {
+            $0.failures
+        }
+        add("hearth_trigger_events_set_aside_total", .counter, "Events that were given up.") { $0.setAside }
+        add("hearth_trigger_events_waiting", .gauge, "Events in memory that are not delivered.") { Int64($0.waiting) }
+        add("hearth_trigger_receiver_down", .gauge, "Whether the receiver takes nothing at the moment.") {
+            $0.isOut ? 1 : 0
+        }
     }
 
     private func addBackups(to out: inout MetricsText) {

@@ -108,6 +108,8 @@ package struct RowChanges: Sendable {
     package var entries = EntryChanges()
     /// What is to be known of the indexes from now on.
     package var indexCatalog: [UInt8]?
+    /// What goes into the outbox; nil for what leaves it.
+    package var outbox: [OutboxKey: [UInt8]?] = [:]
 
     package init(
         cleared: [KeyRange] = [], removed: [[UInt8]] = [], rows: [Row] = [], owed: [UInt64: OwedWrites] = [:]
@@ -120,6 +122,6 @@ package struct RowChanges: Sendable {
 
     package var isEmpty: Bool {
         large == nil && cleared.isEmpty && removed.isEmpty && rows.isEmpty && owed.isEmpty && entries.isEmpty
-            && indexCatalog == nil
+            && indexCatalog == nil && outbox.isEmpty
     }
 }

@@ -7,13 +7,14 @@ package import HearthStorageErrors
 /// the other:
 /// ```
 /// operation  = kind:byte uid:bytes rest                                      kind 0 set, 1 merge, 2 owe, 3 cancel,
-///                                                                            4 children
+///                                                                            4 children, 8 outbox
 /// set        = assignment
 /// merge      = base:bytes count:varint assignment…
 /// owe        = connection:varint count:varint assignment…                     wanted in this order when a connection
 ///                                                                            ends; its "uid" is all of `Principal.stored`
 /// cancel     = connection:varint path:bytes                                   not wanted any more at and below a place
 /// children   = path:bytes value:bytes                                         see CanonicalJSON.childAssignments(of:)
+/// outbox     = count:varint key:bytes… count:varint (key:bytes event:bytes)…  see OutboxChange; its "uid" is empty
 /// assignment = flag:byte path:bytes value:bytes                              flag 1: the path's priority
 /// bytes      = count:varint octets                                           varint: LEB128
 /// ```
@@ -141,6 +142,20 @@ package struct LogRecord: Sendable {
         count += 1
     }
 
+    /// Adds a change of the outbox.
+    package mutating func append(_ change: OutboxChange) {
+        body.append(8)
+        appendBytes([])
+        appendVarint(UInt(change.removed.count))
+        for key in change.removed { appendBytes(key.bytes) }
+        appendVarint(UInt(change.added.count))
+        for row in change.added {
+            appendBytes(row.key.bytes)
+            appendBytes(row.event)
+        }
+        count += 1
+    }
+
     private mutating func append(_ assignment: Assignment) {
         body.append(assignment.target.isPriority ? 1 : 0)
         appendBytes(assignment.target.path.encoded)
@@ -184,6 +199,7 @@ package struct LogRecord: Sendable {
             case change(Change)
             case owe([Assignment], connection: UInt64, by: Principal)
             case cancelOwed(Path, connection: UInt64)
+            case outbox(OutboxChange)
         }
     }
 
@@ -229,8 +245,19 @@ package struct LogRecord: Sendable {
                 let base = try path()
                 let children = CanonicalJSON(trusted: try slice())
                 return Operation(sequence: sequence, uid: uid, content: .change(.setChildren(of: base, children)))
+            case 8: return Operation(sequence: sequence, uid: uid, content: .outbox(try outboxChange()))
             default: throw .damaged("log row has an operation of unknown kind \(kind)")
             }
+        }
+
+        private mutating func outboxChange() throws(StorageError) -> OutboxChange {
+            var change = OutboxChange()
+            for _ in 0..<(try varint()) { change.removed.append(OutboxKey(bytes: try slice())) }
+            for _ in 0..<(try varint()) {
+                let key = OutboxKey(bytes: try slice())
+                change.added.append(OutboxRow(key: key, event: try slice()))
+            }
+            return change
         }
 
         private mutating func assignments() throws(StorageError) -> [Assignment] {

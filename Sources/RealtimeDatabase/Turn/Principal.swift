@@ -29,6 +29,8 @@ package final class Principal: Hashable, Sendable {
 
     package static let nobody = Principal(isAdministrator: false)
     package static let administrator = Principal(isAdministrator: true)
+    /// The server itself. As the rules and logs see it, an administrator.
+    static let server = Principal(isAdministrator: true)
 
     package static func == (a: Principal, b: Principal) -> Bool {
         a === b || a.isAdministrator == b.isAdministrator && a.json == b.json

@@ -37,6 +37,30 @@ package final class RulesProgram: Sendable {
         }
     }
 
+    /// One `.write`, compiled already, at the places of a pattern.
+    init(write text: RulesReader.Text, root: Int, _ code: Code, at pattern: IndexPattern, wildcards: [[UInt8]]) {
+        (file, indexes, settings) = ([], [], DatabaseSettings())
+        var places = [RulePlace(name: [], parent: nil, depth: 0)]
+        var names = wildcards[...]
+        for segment in pattern.segments {
+            let (parent, child) = (places.count - 1, places.count)
+            let name = segment.map { Path(encoded: $0).lastKey?.utf8 ?? [] } ?? names.popFirst() ?? []
+            places.append(RulePlace(name: name, parent: parent, depth: child))
+            if let segment {
+                places[parent].setChildren([(segment, child)])
+            } else {
+                places[parent].wildcard = child
+            }
+        }
+        places[places.count - 1].write = 0
+        rules = [
+            Rule(
+                kind: .write, place: places.count - 1, text: text.utf8, offsets: text.offsets, root: root,
+                instructions: 0..<code.instructions.count)
+        ]
+        (self.places, self.code) = (places, code)
+    }
+
     private init(_ program: RulesProgram, _ settings: DatabaseSettings) {
         self.settings = settings
         (file, indexes, places) = (program.file, program.indexes, program.places)

@@ -17,6 +17,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let rateLimits: [RateLimit]
     /// Queues of jobs, in the order of the file.
     package let queues: [QueueDefinition]
+    /// Whom the server tells of changes, in the order of the file.
+    package let triggers: [TriggerDefinition]
 
     /// Nothing is switched on.
     package init() {
@@ -28,6 +30,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         expiries = []
         rateLimits = []
         queues = []
+        triggers = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -47,6 +50,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             expiries = parser.expiries
             rateLimits = parser.rateLimits
             queues = parser.queues
+            triggers = parser.triggers
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
@@ -55,7 +59,7 @@ package struct DatabaseSettings: Hashable, Sendable {
 
     package var isEmpty: Bool {
         uniques.isEmpty && indexes.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty
-            && rateLimits.isEmpty && queues.isEmpty
+            && rateLimits.isEmpty && queues.isEmpty && triggers.isEmpty
     }
 
     /// What there is, for people.
@@ -65,6 +69,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             (uniques.count, ".unique"), (indexes.count, ".index"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
             (expiries.count, ".expires"), (rateLimits.count, ".limit"), (queues.count, ".queue"),
+            (triggers.count, ".trigger"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

@@ -10,10 +10,13 @@ struct SettingsParser: PlaceFileParser {
     var expiries: [ExpiryDefinition] = []
     var rateLimits: [RateLimit] = []
     var queues: [QueueDefinition] = []
+    var triggers: [TriggerDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".queue", ".sum", ".unique"]
+    private static let known = [
+        ".count", ".expires", ".index", ".limit", ".maxChildren", ".queue", ".sum", ".trigger", ".unique",
+    ]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -38,6 +41,7 @@ struct SettingsParser: PlaceFileParser {
             case ".maxChildren": try parser.childLimit(pattern)
             case ".queue": try parser.queue(pattern)
             case ".sum": try parser.counters(pattern, isSum: true)
+            case ".trigger": try parser.triggers(pattern)
             default: try parser.child(key, offset, pattern, &hasWildcard)
             }
         }

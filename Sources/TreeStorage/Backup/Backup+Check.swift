@@ -78,6 +78,7 @@ extension Backup {
         case .change(let change): change.assignments.allSatisfy { isCanonical($0.value.bytes) }
         case .owe(let assignments, _, _): isSound(owed: assignments)
         case .cancelOwed: true
+        case .outbox(let change): change.added.allSatisfy { (try? TriggerEvent(stored: $0.event)) != nil }
         }
     }
 

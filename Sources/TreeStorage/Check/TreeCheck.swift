@@ -27,6 +27,11 @@ enum TreeCheck {
         _ = try sum(connection, "SELECT x'', connection, checksum, writes FROM owed", report) { _ in
             "an on-disconnect write"
         }
+        // Files of version 1 have none.
+        if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'outbox'") == 1 {
+            _ = try sum(connection, "SELECT key, 0, checksum, event FROM outbox", report) { _ in "an event of a trigger"
+            }
+        }
         do throws(StorageError) {
             for name in ["sequence", "stamp"] { _ = try MetaTable.integer(name, in: connection) }
             _ = try MetaTable.bytes("indexes", in: connection)

@@ -11,6 +11,7 @@ package import HearthStorageErrors
 /// cleared(lower BLOB PRIMARY KEY, upper BLOB, sequence, checksum)             ranges whose older rows are garbage
 /// cleared_entry(…)                                                            the same of entries
 /// index_entry(key BLOB PRIMARY KEY, sequence, checksum) WITHOUT ROWID         entries of indexes: see IndexEntries
+/// outbox(key BLOB PRIMARY KEY, event BLOB, checksum)                          see OutboxKey, TriggerEvent.stored
 /// owed(connection INTEGER PRIMARY KEY, writes BLOB, checksum)                 see OwedWrites.stored
 /// meta(name TEXT PRIMARY KEY, value, checksum)                                sequence: the last operation included;
 ///                                                                             stamp: see below;
@@ -112,6 +113,7 @@ package final class TreeFile: @unchecked Sendable {
                 try rows.put(row.key, stamp, row.value.encoded)
             }
             for (connection, writes) in changes.owed { try set(writes, of: connection) }
+            try set(changes.outbox)
             try meta.set("sequence", Int64(sequence))
             try meta.set("stamp", Int64(stamp))
         }
@@ -164,6 +166,21 @@ package final class TreeFile: @unchecked Sendable {
             statement.bind(3, RowChecksum.of([], Int64(bitPattern: connection), stored))
         }
         try statement.run()
+    }
+
+    private func set(_ outbox: [OutboxKey: [UInt8]?]) throws(StorageError) {
+        if outbox.isEmpty { return }
+        let insert = try connection.prepare("INSERT OR REPLACE INTO outbox VALUES (?1, ?2, ?3)")
+        let delete = try connection.prepare("DELETE FROM outbox WHERE key = ?1")
+        for (key, event) in outbox.sorted(by: { $0.key < $1.key }) {
+            let statement = event == nil ? delete : insert
+            statement.bind(1, key.bytes)
+            if let event {
+                statement.bind(2, event)
+                statement.bind(3, RowChecksum.of(key.bytes, 0, event))
+            }
+            try statement.run()
+        }
     }
 
     /// Whether dead rows are still in the file.

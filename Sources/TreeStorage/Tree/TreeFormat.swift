@@ -3,9 +3,9 @@ import HearthSQLite
 import HearthStorageErrors
 
 /// The tables of a tree file (``TreeFile``), and files of earlier versions, which had no checksums. The version is
-/// SQLite's `user_version`.
+/// SQLite's `user_version`. Version 1 had no outbox.
 enum TreeFormat {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     private static let tables = """
         CREATE TABLE row (
@@ -19,13 +19,19 @@ enum TreeFormat {
             lower BLOB PRIMARY KEY, upper BLOB NOT NULL, sequence INTEGER NOT NULL, checksum INTEGER NOT NULL)
             WITHOUT ROWID;
         CREATE TABLE owed (connection INTEGER PRIMARY KEY, writes BLOB NOT NULL, checksum INTEGER NOT NULL);
+        \(outbox)
         CREATE TABLE meta (name TEXT PRIMARY KEY, value, checksum INTEGER NOT NULL) WITHOUT ROWID;
         """
 
+    private static let outbox = """
+        CREATE TABLE outbox (key BLOB PRIMARY KEY, event BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
+        """
+
     /// Makes the tables if the file is a new one, and brings a file of an earlier version to this one: all of it or,
-    /// when it throws, nothing. That costs about as much as writing the file anew.
+    /// when it throws, nothing. From version 0, that costs about as much as writing the file anew.
     static func prepare(_ connection: Connection) throws(StorageError) {
-        if try connection.formatVersion(upTo: version) == version { return }
+        let found = try connection.formatVersion(upTo: version)
+        if found == version { return }
         let isNew = try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'row'") == 0
         try connection.transaction { () throws(StorageError) in
             if isNew {
@@ -34,8 +40,10 @@ enum TreeFormat {
                 try meta.set("sequence", 0)
                 try meta.set("stamp", 0)
                 for table in ["row", "index_entry"] { try meta.set(total: RowTotal(), of: table) }
-            } else {
+            } else if found == 0 {
                 try addChecksums(connection)
+            } else {
+                try connection.execute(outbox)
             }
             try connection.setFormatVersion(version)
         }

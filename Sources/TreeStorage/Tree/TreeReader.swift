@@ -57,6 +57,46 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         return owed
     }
 
+    /// Events of the outbox behind a key and below a bound, some at a time, and how far the file reaches. `isLast` if
+    /// there are no more.
+    package func outbox(
+        after key: [UInt8], below upper: [UInt8]
+    ) throws(StorageError) -> (rows: [OutboxRow], isLast: Bool, sequence: UInt64) {
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("COMMIT") }
+        var rows: [OutboxRow] = []
+        var (bytes, isLast) = (0, true)
+        let select = try connection.prepare(
+            "SELECT key, event, checksum FROM outbox WHERE key > ?1 AND key < ?2 ORDER BY key")
+        select.bind(1, key)
+        select.bind(2, upper)
+        while try select.step() {
+            let (key, event) = (select.blob(0), select.blob(1))
+            guard RowChecksum.of(key, 0, event) == select.integer(2) else { throw damaged("an event of a trigger") }
+            rows.append(OutboxRow(key: OutboxKey(bytes: key), event: event))
+            bytes += event.count
+            if rows.count >= Self.outboxRowsMax || bytes >= Self.outboxBytesMax {
+                isLast = false
+                break
+            }
+        }
+        select.reset()
+        let sequence = try MetaTable.integer("sequence", in: connection).flatMap(UInt64.init(exactly:))
+        return (rows, isLast, sequence ?? 0)
+    }
+
+    private static let outboxRowsMax = 500
+    private static let outboxBytesMax = 4 << 20
+
+    /// How many events there are between two keys.
+    package func eventCount(from lower: [UInt8], below upper: [UInt8]) throws(StorageError) -> Int {
+        let select = try connection.prepare("SELECT count(*) FROM outbox WHERE key >= ?1 AND key < ?2")
+        defer { select.reset() }
+        select.bind(1, lower)
+        select.bind(2, upper)
+        return Int(try select.firstInteger() ?? 0)
+    }
+
     package func rows(from lower: [UInt8], below upper: [UInt8], _ direction: ScanDirection) throws(StorageError)
         -> any RowCursor
     {

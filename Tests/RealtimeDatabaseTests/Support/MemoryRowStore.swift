@@ -13,6 +13,7 @@ final class MemoryRowStore: RowStore {
 
     private var stored: [StoredRow] = []
     private(set) var owed: [UInt64: OwedWrites] = [:]
+    private(set) var outbox: [OutboxKey: [UInt8]] = [:]
     private var changes = 0
     /// Upper bounds and the changes that cleared, by lower bound.
     private var ranges: [[UInt8]: (upper: [UInt8], change: Int)] = [:]
@@ -91,6 +92,7 @@ final class MemoryRowStore: RowStore {
                 stored.insert(new, at: index)
             }
         }
+        for (key, event) in rowChanges.outbox { outbox[key] = event }
         for (connection, writes) in rowChanges.owed { owed[connection] = writes.isEmpty ? nil : writes }
     }
 

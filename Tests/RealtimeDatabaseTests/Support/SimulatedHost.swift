@@ -196,6 +196,8 @@ final class SimulatedHost {
         case .write(let frozen):
             let reads = frozen.reads.compactMap { process.reads.removeValue(forKey: $0.id) }
             process.storeJobs.append(.write(frozen, reads))
+        // No triggers are set.
+        case .send: break
         case .clear: process.storeJobs.append(.clear)
         case .sweep: process.storeJobs.append(.sweep)
         case .prepare(let request, let preparation, let serial):

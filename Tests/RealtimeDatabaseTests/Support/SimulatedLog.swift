@@ -84,6 +84,7 @@ extension NaiveDatabase {
         case .change(let change): for assignment in change.assignments { assign(assignment) }
         case .owe(let assignments, let connection, by: _): owe(assignments, of: connection)
         case .cancelOwed(let path, let connection): cancelOwed(path, of: connection)
+        case .outbox: break
         }
     }
 }

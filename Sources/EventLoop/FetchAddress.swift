@@ -1,19 +1,17 @@
-import HearthEventLoop
-
-/// The parts of an `https:` address. Plain `http:` is taken for this machine alone: elsewhere nobody could tell who
-/// answers.
-struct FetchAddress: Hashable {
-    let isSecure: Bool
+/// The parts of an `https:` address. Plain `http:` is taken for this machine alone, unless it is allowed: elsewhere
+/// nobody could tell who answers.
+package struct FetchAddress: Hashable, Sendable {
+    package let isSecure: Bool
     /// Without brackets.
-    let host: String
-    let port: UInt16
+    package let host: String
+    package let port: UInt16
     /// Host and port as they were written, for the request's `Host`.
-    let authority: String
+    package let authority: String
     /// Path and query.
-    let target: String
+    package let target: String
 
     /// Nil for what is no such address: another scheme, user names, a bad port, control bytes or white space.
-    init?(_ url: String) {
+    package init?(_ url: String, allowsPlain: Bool = false) {
         guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         guard let separator = url.firstRange(of: "://") else { return nil }
         switch url[..<separator.lowerBound].lowercased() {
@@ -28,7 +26,7 @@ struct FetchAddress: Hashable {
             let (host, port) = Self.split(authority, defaultPort: isSecure ? 443 : 80)
         else { return nil }
         let isHere = host == "localhost" || SocketAddress(numeric: host, port: port)?.isLoopback == true
-        guard isSecure || isHere else { return nil }
+        guard isSecure || isHere || allowsPlain else { return nil }
         self.host = host
         self.port = port
         self.authority = String(authority)

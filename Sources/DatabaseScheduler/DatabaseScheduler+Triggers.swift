@@ -1,0 +1,23 @@
+import HearthRealtimeDatabase
+
+/// What became of events of triggers.
+extension DatabaseScheduler {
+    /// So many make an operation at once, without a tick.
+    static var sentMax: Int { 256 }
+
+    /// Writes down what became of events. Where another node takes the writes, it has to find that out for itself.
+    mutating func noteSent() {
+        if sent.isEmpty { return }
+        guard ownership == .alone || ownership == .owner else {
+            sent = OutboxReport()
+            return
+        }
+        guard !recovery.isUnderWay, !database.isTelling, database.refusal == nil, life != .leaving,
+            database.unwrittenBytes < limits.unwrittenBytesMax
+        else { return }
+        guard let record = database.note(sent, now: now) else { return }
+        sent = OutboxReport()
+        ownSequence = record.lastSequence
+        emit(.append(record))
+    }
+}

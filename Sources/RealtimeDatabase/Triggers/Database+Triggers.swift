@@ -1,0 +1,232 @@
+import HearthJSONTree
+import HearthSecurityRules
+import HearthStorageErrors
+
+/// Events of triggers (docs/using/triggers.md): made before a change, of the tree before it and the tree after it, and
+/// part of the same log record.
+extension Database {
+    struct Trigger {
+        let definition: TriggerDefinition
+        let judge: RulesJudge?
+    }
+
+    /// Places that one commit looks at for a trigger; with more, one event says so.
+    static let triggeredPlacesMax = 10_000
+    /// Bytes of a value before or after a change that an event can have, and of all that a commit has.
+    static let eventValueBytesMax = 1 << 20
+    static let eventBytesMax = 32 << 20
+
+    func setTriggers(_ definitions: [TriggerDefinition]) {
+        guard definitions != triggers.map(\.definition) else { return }
+        triggers = definitions.map { Trigger(definition: $0, judge: $0.filter?.makeJudge()) }
+    }
+
+    // MARK: Making events
+
+    /// The events of a change that is about to be performed, whose operation will have the next number.
+    func events(of change: Change, in turn: borrowing Turn) throws(Failure) -> [OutboxRow] {
+        let concerned = triggers.filter { $0.definition.pattern.concerns(change.base) }
+        if concerned.isEmpty { return [] }
+        let assignments = change.assignments
+        var making = EventMaking(
+            before: rows, after: WrittenTree(rows, assignments), assignments: assignments,
+            // Behind the change itself.
+            sequence: sequence + 2,
+            epoch: epochs.current.name, time: turn.record.time, author: turn.principal.author,
+            context: RuleContext(auth: turn.principal.auth, now: turn.record.time))
+        return try Self.reading { () throws(RuleTreeError) in
+            for trigger in concerned { try making.add(trigger, change.base) }
+            return making.rows
+        }
+    }
+
+    /// Puts events that a change has made into the outbox, right after it.
+    func append(events: [OutboxRow], to turn: inout Turn) {
+        if events.isEmpty { return }
+        let change = OutboxChange(added: events)
+        takeOutbox(change)
+        turn.record.append(change)
+        sequence += 1
+        freshEvents.append((sequence, events))
+    }
+
+    // MARK: The outbox
+
+    /// Changes the outbox by the next operation.
+    func takeOutbox(_ change: OutboxChange) {
+        outboxSequence = sequence + 1
+        for key in change.removed { outbox.set(nil, at: key) }
+        for row in change.added { outbox.set(row.event, at: row.key) }
+    }
+
+    /// Events that can be sent now: those that the log has come to have since the last call.
+    package func takeFreshEvents() -> [OutboxRow] {
+        if freshEvents.isEmpty { return [] }
+        let count = freshEvents.prefix { $0.sequence <= durableSequence }.count
+        defer { freshEvents.removeFirst(count) }
+        return freshEvents[..<count].flatMap(\.rows)
+    }
+
+    /// Notes what became of events, as one operation. The record must go to the log; nil while nothing can be written.
+    package func note(_ report: OutboxReport, now: Int64) -> LogRecord? {
+        precondition(telling == nil, "the last commit is not told yet")
+        guard !report.isEmpty, ownedElsewhere == nil, refusal == nil, tornBy == nil else { return nil }
+        var change = OutboxChange(removed: report.done + report.aside.map(\.key) + report.again.map(\.key))
+        for (event, isAside) in report.aside.map({ ($0.event, true) }) + report.again.map({ ($0.event, false) }) {
+            let key = OutboxKey(
+                trigger: event.trigger, isAside: isAside, sequence: sequence + 1, index: change.added.count)
+            change.added.append(OutboxRow(key: key, event: event.stored))
+        }
+        var record = LogRecord(firstSequence: sequence + 1, time: now)
+        takeOutbox(change)
+        record.append(change)
+        sequence += 1
+        let sent = change.added.filter { !$0.key.isAside }
+        if !sent.isEmpty { freshEvents.append((sequence, sent)) }
+        pending.append(
+            WaitingTurn(requests: [], now: now, sequence: sequence, outputs: [], recordBytes: record.byteCount))
+        recent.append(record)
+        return record
+    }
+}
+
+/// Changes of the outbox that are not frozen yet.
+struct OutboxChanges {
+    private(set) var rows: [OutboxKey: [UInt8]?] = [:]
+    /// Bytes of memory, about.
+    private(set) var byteCount = 0
+
+    mutating func set(_ event: [UInt8]?, at key: OutboxKey) {
+        let old = rows.updateValue(event, forKey: key)
+        byteCount += (event?.count ?? 0) - ((old ?? nil)?.count ?? 0)
+        if old == nil { byteCount += key.bytes.count + 64 }
+    }
+}
+
+extension Principal {
+    fileprivate var author: TriggerEvent.Author {
+        if self === Principal.server { return .server }
+        if isAdministrator { return .administrator }
+        return uid.isEmpty ? .nobody : .user(uid)
+    }
+}
+
+/// The making of the events of one change.
+private struct EventMaking {
+    let before: TreeRows
+    let after: WrittenTree
+    let assignments: [Assignment]
+    /// The number of the operation that will hold the events.
+    let sequence: UInt64
+    let epoch: UInt64
+    let time: Int64
+    let author: TriggerEvent.Author
+    let context: RuleContext
+    var rows: [OutboxRow] = []
+    private var bytes = 0
+
+    init(
+        before: TreeRows, after: WrittenTree, assignments: [Assignment], sequence: UInt64, epoch: UInt64, time: Int64,
+        author: TriggerEvent.Author, context: RuleContext
+    ) {
+        (self.before, self.after, self.assignments, self.sequence) = (before, after, assignments, sequence)
+        (self.epoch, self.time, self.author, self.context) = (epoch, time, author, context)
+    }
+
+    mutating func add(_ trigger: Database.Trigger, _ base: Path) throws(RuleTreeError) {
+        var search = PlaceSearch(left: Database.triggeredPlacesMax)
+        for assignment in assignments where !assignment.target.isPriority {
+            guard try search.find(trigger.definition.pattern, assignment, [before, after]) else {
+                let text = "more than \(Database.triggeredPlacesMax) places may have changed in one commit"
+                return addPart(trigger, trigger.definition.kind, at: base, text)
+            }
+        }
+        for path in search.found.sorted() where try !add(trigger, at: path) {
+            return addPart(trigger, trigger.definition.kind, at: base, "one commit has changed too much")
+        }
+    }
+
+    /// False if there is no room for the values.
+    private mutating func add(_ trigger: Database.Trigger, at path: Path) throws(RuleTreeError) -> Bool {
+        let definition = trigger.definition
+        let max = Database.eventValueBytesMax
+        guard let old = try before.value(at: path.encoded, bytesMax: max),
+            let new = try after.value(at: path.encoded, bytesMax: max)
+        else {
+            addPart(trigger, definition.kind, at: path, "a value of more than \(max) bytes")
+            return true
+        }
+        let (data, value) = (old.withoutPriorities, new.withoutPriorities)
+        guard data != value, definition.kind.includes(before: !data.isNull, after: !value.isNull) else { return true }
+        if let judge = trigger.judge, try !judge.holds(at: path, becoming: new, context, in: before) { return true }
+        let delta = data.mergePatch(to: value)
+        bytes += data.bytes.count + delta.count
+        guard bytes <= Database.eventBytesMax else { return false }
+        append(
+            TriggerEvent(
+                id: nextID, trigger: definition.name, kind: definition.kind, path: path, time: time, author: author,
+                data: data.bytes, delta: delta), isAside: false)
+        return true
+    }
+
+    /// An event that cannot be sent, and says why.
+    private mutating func addPart(
+        _ trigger: Database.Trigger, _ kind: TriggerDefinition.Kind, at path: Path, _ failure: String
+    ) {
+        let null = Array("null".utf8)
+        var event = TriggerEvent(
+            id: nextID, trigger: trigger.definition.name, kind: kind, path: path, time: time, author: author,
+            data: null, delta: null)
+        event.failure = failure
+        event.isWhole = false
+        append(event, isAside: true)
+    }
+
+    private var nextID: String { "\(String(epoch, radix: 16))-\(sequence)-\(rows.count)" }
+
+    private mutating func append(_ event: TriggerEvent, isAside: Bool) {
+        let key = OutboxKey(trigger: event.trigger, isAside: isAside, sequence: sequence, index: rows.count)
+        rows.append(OutboxRow(key: key, event: event.stored))
+    }
+}
+
+/// The places of a pattern that assignments may have changed.
+private struct PlaceSearch {
+    private(set) var found: Set<Path> = []
+    /// So many more may be looked at.
+    private var left: Int
+
+    init(left: Int) { self.left = left }
+
+    /// False if there are too many.
+    mutating func find(
+        _ pattern: IndexPattern, _ assignment: Assignment, _ trees: [any RuleTree]
+    ) throws(RuleTreeError) -> Bool {
+        let path = assignment.target.path
+        var above = path.segments
+        var end = 0
+        for (depth, segment) in pattern.segments.enumerated() {
+            guard let range = above.next() else {
+                for tree in trees where try !find(pattern.segments[depth...], at: path.encoded, tree) { return false }
+                return true
+            }
+            guard segment?.elementsEqual(path.encoded[range]) ?? true else { return true }
+            end = range.upperBound
+        }
+        found.insert(path.prefix(bytes: end))
+        return true
+    }
+
+    private mutating func find(
+        _ pattern: ArraySlice<[UInt8]?>, at path: [UInt8], _ tree: any RuleTree
+    ) throws(RuleTreeError) -> Bool {
+        guard let first = pattern.first else {
+            if found.insert(Path(encoded: path)).inserted { left -= 1 }
+            return left >= 0
+        }
+        if let first { return try find(pattern.dropFirst(), at: path + first, tree) }
+        guard let segments = try tree.children(of: path, max: Database.triggeredPlacesMax) else { return false }
+        for segment in segments where try !find(pattern.dropFirst(), at: path + segment, tree) { return false }
+        return true
+    }
+}

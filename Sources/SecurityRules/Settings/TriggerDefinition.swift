@@ -1,0 +1,110 @@
+package import HearthJSONTree
+
+/// Whom the server tells of changes at the places of a pattern (docs/using/triggers.md).
+package struct TriggerDefinition: Hashable, Sendable {
+    /// What has happened to a place.
+    package enum Kind: String, CaseIterable, Hashable, Sendable {
+        case created, updated, deleted
+        /// Any of these.
+        case written
+
+        /// Whether a trigger of this kind is about a change; nil stands for nothing.
+        package func includes(before: Bool, after: Bool) -> Bool {
+            switch self {
+            case .created: !before && after
+            case .updated: before && after
+            case .deleted: before && !after
+            case .written: true
+            }
+        }
+    }
+
+    package enum Target: Hashable, Sendable {
+        case url(String)
+        /// The name of a program in the folder of such commands.
+        case command(String)
+    }
+
+    /// Tells the triggers of a database apart. 1 to ``nameLengthMax`` letters, digits, `-` and `_`.
+    package var name: String
+    package var pattern: IndexPattern
+    package var kind: Kind
+    /// Which changes are meant; nil for all.
+    package var filter: TriggerFilter?
+    package var target: Target
+    /// The keys of the signatures, the newest first.
+    package var secrets: [[UInt8]]
+    /// Whether the attributes of an event are headers, or stand with its data in the body.
+    package var isBinary: Bool
+    /// Events that are under way at a time.
+    package var concurrency: Int
+    /// For how long an event is tried, in milliseconds.
+    package var retryTime: Int64
+
+    package init(
+        name: String, pattern: IndexPattern, kind: Kind, filter: TriggerFilter? = nil, target: Target,
+        secrets: [[UInt8]] = [], isBinary: Bool = false, concurrency: Int = 8, retryTime: Int64 = 3 * 86_400_000
+    ) {
+        (self.name, self.pattern, self.kind, self.filter, self.target) = (name, pattern, kind, filter, target)
+        (self.secrets, self.isBinary, self.concurrency, self.retryTime) = (secrets, isBinary, concurrency, retryTime)
+    }
+
+    package static let nameLengthMax = 64
+    package static let concurrencyMax = 64
+    package static let retryTimeMax: Int64 = 30 * 86_400_000
+
+    package static func isValidName(_ name: String) -> Bool {
+        (1...nameLengthMax).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+/// An expression in the language of the rules that decides which changes a trigger is about.
+package struct TriggerFilter: Hashable, Sendable {
+    package let text: [UInt8]
+    private let names: [[UInt8]]
+    /// Has the expression as the `.write` of the places.
+    package let program: RulesProgram
+
+    init(_ program: RulesProgram, _ text: [UInt8], names: [[UInt8]]) {
+        (self.program, self.text, self.names) = (program, text, names)
+    }
+
+    package static func == (a: TriggerFilter, b: TriggerFilter) -> Bool { a.text == b.text && a.names == b.names }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+        hasher.combine(names)
+    }
+
+    /// A judge of the expression, for one thread.
+    package func makeJudge() -> RulesJudge { RulesJudge(program) }
+}
+
+extension RulesJudge {
+    /// Whether the expression of a filter holds for the change of a place to a value. `data` is the place before it;
+    /// outside of the place, everything is as before. An expression that cannot be evaluated does not hold.
+    package func holds(
+        at path: Path, becoming value: CanonicalJSON, _ context: RuleContext, in tree: any RuleTree
+    ) throws(RuleTreeError) -> Bool {
+        try decide(.write([Assignment(target: WriteTarget(path: path), value: value)]), context, in: tree).isAllowed
+    }
+}
+
+extension TriggerDefinition {
+    /// The target, for administrators.
+    package var targetText: String {
+        switch target {
+        case .url(let url): url
+        case .command(let name): "command \(name)"
+        }
+    }
+}

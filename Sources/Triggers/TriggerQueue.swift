@@ -1,0 +1,230 @@
+import HearthBytes
+package import HearthJSONTree
+package import HearthRealtimeDatabase
+
+/// The events of one trigger that are in memory: which is sent when. In order at each place, with one of a place under
+/// way at a time; other places do not wait for one whose events fail.
+///
+/// While events of several places fail and none is delivered, the receiver is taken to be down: one event at a time
+/// finds out whether it is back, with growing pauses, and then all go on at once.
+package struct TriggerQueue {
+    package struct Entry: Sendable {
+        package var key: OutboxKey
+        package var place: Path
+        /// ``TriggerEvent/stored``
+        package var event: [UInt8]
+        /// Milliseconds since 1970 since which it is due.
+        package var since: Int64
+
+        package init(key: OutboxKey, place: Path, event: [UInt8], since: Int64) {
+            (self.key, self.place, self.event, self.since) = (key, place, event, since)
+        }
+    }
+
+    package enum Outcome: Sendable {
+        case delivered
+        /// It is tried again, after so many milliseconds at the earliest.
+        case failed(String, retryAfter: Int64? = nil)
+        /// It will never be taken.
+        case refused(String)
+    }
+
+    package enum Decision: Equatable, Sendable {
+        case done
+        case retry
+        /// It has failed for as long as it may, for this reason.
+        case setAside(String)
+    }
+
+    private struct Lane {
+        var entries = Queue<Entry>()
+        var isUnderWay = false
+        var attempts = 0
+        /// When the first entry was first tried by this process.
+        var firstAttempt: Int64 = 0
+        /// When it may be tried again; nil if it is ready.
+        var due: Int64?
+    }
+
+    /// So many places that have failed since the last success make an outage.
+    private static let outageLanes = 3
+    /// How long to wait after attempts that failed, in milliseconds.
+    package struct Pauses: Sendable {
+        /// Before each further attempt for an event; then as before the last one.
+        package var retries: [Int64] = [5000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
+        /// During an outage: at first, twice as long after each failure, and at most.
+        package var outage: Int64 = 1000
+        package var outageMax: Int64 = 60_000
+
+        package init() {}
+    }
+
+    private static let retryAfterMax: Int64 = 3_600_000
+    /// An event that was due long ago, because the server was down, is tried for this long.
+    private static let trialTime: Int64 = 3_600_000
+
+    package var concurrency: Int
+    /// For how long an event is tried, in milliseconds.
+    package var retryTime: Int64
+    package private(set) var count = 0
+    package private(set) var byteCount = 0
+    package private(set) var underWay = 0
+    private var lanes: [Path: Lane] = [:]
+    private var ready = Queue<Path>()
+    /// The lanes that wait for their time, the first one last.
+    private var delayed: [(due: Int64, place: Path)] = []
+    /// Places that have failed since the last success.
+    private var failed: Set<Path> = []
+    private var outageFailures = 0
+    private var pausedUntil: Int64 = 0
+
+    private let pauses: Pauses
+
+    package init(concurrency: Int, retryTime: Int64, pauses: Pauses = Pauses()) {
+        (self.concurrency, self.retryTime, self.pauses) = (concurrency, retryTime, pauses)
+    }
+
+    package var isOut: Bool { failed.count >= Self.outageLanes }
+
+    package mutating func add(_ entry: Entry) {
+        count += 1
+        byteCount += entry.event.count
+        let isNew = lanes[entry.place] == nil
+        lanes[entry.place, default: Lane()].entries.append(entry)
+        if isNew { ready.append(entry.place) }
+    }
+
+    /// The next event to be sent; nil if none may be sent now. ``finished(_:_:now:jitter:)`` follows.
+    package mutating func next(now: Int64) -> Entry? {
+        while let first = delayed.last, first.due <= now {
+            delayed.removeLast()
+            // Those of before an outage have gone on already.
+            if lanes[first.place]?.due == first.due { makeReady(first.place) }
+        }
+        guard underWay < (isOut ? 1 : concurrency), !isOut || now >= pausedUntil else { return nil }
+        // One that waits finds out whether the receiver is back.
+        if isOut, ready.isEmpty, let first = delayed.popLast(), lanes[first.place]?.due == first.due {
+            makeReady(first.place)
+        }
+        while let place = ready.takeFirst() {
+            if let lane = lanes[place], !lane.isUnderWay, let entry = lane.entries.first {
+                begin(place, lane, now: now)
+                return entry
+            }
+        }
+        return nil
+    }
+
+    private mutating func begin(_ place: Path, _ lane: Lane, now: Int64) {
+        var lane = lane
+        if lane.attempts == 0 { lane.firstAttempt = now }
+        lane.attempts += 1
+        lane.isUnderWay = true
+        lanes[place] = lane
+        underWay += 1
+    }
+
+    /// When ``next(now:)`` should be asked again although nothing else happens; nil for never.
+    package var nextTime: Int64? {
+        if isOut, underWay == 0, count > 0 { return pausedUntil }
+        return delayed.last?.due
+    }
+
+    /// Notes what became of the event of a place that was under way.
+    ///
+    /// - parameter jitter: from -1 to 1, so that events which failed together are not tried together.
+    package mutating func finished(_ place: Path, _ outcome: Outcome, now: Int64, jitter: Double) -> Decision {
+        guard var lane = lanes[place], lane.isUnderWay, let entry = lane.entries.first else { return .retry }
+        underWay -= 1
+        lane.isUnderWay = false
+        let decision: Decision
+        switch outcome {
+        case .delivered:
+            decision = .done
+            endOutage()
+        case .refused(let reason): decision = .setAside(reason)
+        case .failed(let reason, let retryAfter):
+            noteFailure(at: place, now: now)
+            let isOver = now - entry.since >= retryTime && now - lane.firstAttempt >= min(retryTime, Self.trialTime)
+            decision = isOver ? .setAside(reason) : .retry
+            if !isOver {
+                let pause = Double(pauses.retries[min(lane.attempts, pauses.retries.count) - 1])
+                let wait = max(Int64(pause * (1 + jitter / 5)), min(retryAfter ?? 0, Self.retryAfterMax))
+                lane.due = now + wait
+                delay(place, until: now + wait)
+            }
+        }
+        lanes[place] = lane
+        if decision != .retry { removeFirst(of: place) }
+        return decision
+    }
+
+    /// Takes out an event that is not under way. Answers whether it was there.
+    package mutating func remove(_ key: OutboxKey, at place: Path) -> Bool {
+        guard var lane = lanes[place] else { return false }
+        var kept = Queue<Entry>()
+        var wasFirst = false
+        var found: Entry?
+        while let entry = lane.entries.takeFirst() {
+            if entry.key == key, !(lane.isUnderWay && kept.isEmpty) {
+                (found, wasFirst) = (entry, kept.isEmpty)
+            } else {
+                kept.append(entry)
+            }
+        }
+        lane.entries = kept
+        guard let found else {
+            lanes[place] = lane
+            return false
+        }
+        count -= 1
+        byteCount -= found.event.count
+        lanes[place] = lane.entries.isEmpty ? nil : lane
+        if wasFirst, !lane.entries.isEmpty, lane.due != nil {
+            lanes[place]?.attempts = 0
+            makeReady(place)
+        }
+        return true
+    }
+
+    private mutating func removeFirst(of place: Path) {
+        guard let entry = lanes[place]?.entries.takeFirst() else { return }
+        count -= 1
+        byteCount -= entry.event.count
+        guard lanes[place]?.entries.isEmpty == false else {
+            lanes[place] = nil
+            return
+        }
+        lanes[place]?.attempts = 0
+        makeReady(place)
+    }
+
+    private mutating func makeReady(_ place: Path) {
+        lanes[place]?.due = nil
+        ready.append(place)
+    }
+
+    private mutating func delay(_ place: Path, until due: Int64) {
+        let index = delayed[...].partitioningIndex { $0.due <= due }
+        delayed.insert((due, place), at: index)
+    }
+
+    // MARK: Outages
+
+    private mutating func noteFailure(at place: Path, now: Int64) {
+        failed.insert(place)
+        guard isOut else { return }
+        pausedUntil = now + min(pauses.outageMax, pauses.outage << min(outageFailures, 10))
+        outageFailures += 1
+    }
+
+    /// The receiver takes events again.
+    private mutating func endOutage() {
+        let wasOut = isOut
+        failed = []
+        outageFailures = 0
+        guard wasOut else { return }
+        for (due, place) in delayed.reversed() where lanes[place]?.due == due { makeReady(place) }
+        delayed = []
+    }
+}

@@ -1,0 +1,146 @@
+import HearthJSONTree
+package import HearthJSONWebTokens
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthStorageErrors
+import HearthSystem
+import HearthTreeStorage
+
+/// What administrators ask about events (administration.md 2).
+extension TriggerSender {
+    package enum Wish: String, Sendable {
+        case list, replay, drop
+    }
+
+    package struct Refusal: Error, Sendable {
+        package let text: String
+    }
+
+    /// Events in one answer, or that one request sends again or drops.
+    private static let pageMax = 1000
+
+    /// - parameter trigger: nil for all triggers, where they are listed.
+    /// - parameter id: of one event.
+    /// - parameter then: called on any thread.
+    package func administer(
+        _ database: UInt32, _ wish: Wish, trigger: String?, id: String?, limit: Int,
+        then: @escaping @Sendable (Result<JSONObject, Refusal>) -> Void
+    ) {
+        execute { sender in
+            let answer: Result<JSONObject, Refusal>? = sender.with(database) { triggers in
+                Result { () throws(Refusal) in
+                    do throws(StorageError) {
+                        switch wish {
+                        case .list: return try Self.list(triggers, trigger, limit: min(max(limit, 0), Self.pageMax))
+                        case .replay, .drop:
+                            let (news, answer) = try Self.changes(&triggers, wish, trigger, id)
+                            sender.tell(database, news)
+                            return answer
+                        }
+                    } catch {
+                        throw Refusal(text: error.message)
+                    }
+                }
+            }
+            let nothing = JSONObject(["triggers": .array([]), "events": .array([])])
+            let elsewhere = Refusal(text: "this database has no triggers here; another node may own it")
+            then(answer ?? (wish == .list ? .success(nothing) : .failure(elsewhere)))
+            sender.goOn()
+        }
+    }
+
+    private static func list(
+        _ triggers: DatabaseTriggers, _ name: String?, limit: Int
+    ) throws(StorageError) -> JSONObject {
+        var list: [JSONValue] = []
+        for (trigger, feed) in triggers.feeds.sorted(by: { $0.key < $1.key }) where name == nil || name == trigger {
+            func count(isAside: Bool) throws(StorageError) -> Int {
+                let prefix = OutboxKey.prefix(of: trigger, isAside: isAside)
+                return try triggers.reader.eventCount(from: prefix, below: prefix + [0xFF])
+            }
+            let waiting = max(feed.queue.count, feed.goal == nil ? 0 : try count(isAside: false))
+            list.append(
+                .object(
+                    JSONObject([
+                        "name": .text(trigger), "on": .text(feed.definition.kind.rawValue),
+                        "path": .text("/\(feed.definition.pattern.text)"), "target": .text(feed.definition.targetText),
+                        "waiting": .integer(Int64(waiting)), "underWay": .integer(Int64(feed.queue.underWay)),
+                        "aside": .integer(Int64(try count(isAside: true))),
+                        "delivered": .integer(feed.figures.delivered), "failures": .integer(feed.figures.failures),
+                        "isDown": .bool(feed.queue.isOut), "lastFailure": feed.figures.lastFailure.map { .text($0) },
+                    ])))
+        }
+        var events: [JSONValue] = []
+        let prefix = name.map { OutboxKey.prefix(of: $0, isAside: true) } ?? [1]
+        try forEachEvent(of: triggers, from: prefix) { row in
+            guard events.count < limit else { return false }
+            if let event = try? TriggerEvent(stored: row.event) { events.append(.object(event.summary)) }
+            return true
+        }
+        return JSONObject(["triggers": .array(list), "events": .array(events)])
+    }
+
+    /// Visits events, those of a trigger or of all, until `body` answers false.
+    private static func forEachEvent(
+        of triggers: DatabaseTriggers, from prefix: [UInt8], _ body: (OutboxRow) -> Bool
+    ) throws(StorageError) {
+        var last = prefix
+        let end = prefix.count == 1 ? [prefix[0] + 1] : prefix + [0xFF]
+        while true {
+            let page = try triggers.reader.outbox(after: last, below: end)
+            for row in page.rows where !body(row) { return }
+            guard !page.isLast, let next = page.rows.last else { return }
+            last = next.key.bytes
+        }
+    }
+
+    private static func changes(
+        _ triggers: inout DatabaseTriggers, _ wish: Wish, _ name: String?, _ id: String?
+    ) throws(StorageError) -> (OutboxReport, JSONObject) {
+        var news = OutboxReport()
+        var isMore = false
+        let now = WallClock.milliseconds
+        try forEachEvent(of: triggers, from: name.map { OutboxKey.prefix(of: $0, isAside: true) } ?? [1]) { row in
+            guard var event = try? TriggerEvent(stored: row.event), id == nil || event.id == id else { return true }
+            isMore = news.count == pageMax
+            if isMore { return false }
+            if wish == .drop {
+                news.done.append(row.key)
+            } else if event.isWhole {
+                event.failure = nil
+                event.since = now
+                news.again.append((row.key, event))
+            }
+            return true
+        }
+        triggers.asideCount -= news.count
+        if wish == .drop, news.isEmpty, let id { news.done += try dropWaiting(&triggers, name, id) }
+        return (news, JSONObject(["count": .integer(Int64(news.count)), "more": .bool(isMore)]))
+    }
+
+    /// Drops an event that waits, unless it is under way. Events of triggers that are gone wait as well.
+    private static func dropWaiting(
+        _ triggers: inout DatabaseTriggers, _ name: String?, _ id: String
+    ) throws(StorageError) -> [OutboxKey] {
+        var found: (key: OutboxKey, event: TriggerEvent)?
+        try forEachEvent(of: triggers, from: name.map { OutboxKey.prefix(of: $0, isAside: false) } ?? [0]) { row in
+            if let event = try? TriggerEvent(stored: row.event), event.id == id { found = (row.key, event) }
+            return found == nil
+        }
+        guard let found else { return [] }
+        let name = found.event.trigger
+        // Those that are not in memory need not be taken out of it.
+        guard let feed = triggers.feeds[name], !feed.last.precedesBytewise(found.key.bytes) else { return [found.key] }
+        let isOut = triggers.feeds[name]?.queue.remove(found.key, at: found.event.path) ?? true
+        return isOut ? [found.key] : []
+    }
+}
+
+extension TriggerEvent {
+    fileprivate var summary: JSONObject {
+        JSONObject([
+            "id": .text(id), "trigger": .text(trigger), "type": .text(kind.rawValue), "path": .text("\(path)"),
+            "time": .integer(time), "failure": failure.map { .text($0) }, "whole": .bool(isWhole),
+        ])
+    }
+}

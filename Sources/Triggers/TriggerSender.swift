@@ -1,0 +1,320 @@
+import HearthEventLoop
+import HearthJSONTree
+package import HearthRealtimeDatabase
+package import HearthSecurityRules
+package import HearthServerLog
+import HearthStorageErrors
+import Synchronization
+import HearthSystem
+package import HearthTreeStorage
+
+/// Sends the events of all databases of a process, on an event loop of its own, which begins with the first database
+/// that has triggers.
+package final class TriggerSender: @unchecked Sendable {
+    // Safe because: `loop` and `shared` are behind locks, the other variables are touched on the loop alone, and the
+    // rest is constant.
+
+    private let configuration: TriggerConfiguration
+    private let log: Log
+    /// Tells a database what became of events. Any thread.
+    private let report: @Sendable (_ database: UInt32, OutboxReport) -> Void
+    private let loop = Mutex<EventLoop?>(nil)
+    private let shared = Mutex<[TriggerFigures]>([])
+
+    private var databases: [UInt32: DatabaseTriggers] = [:]
+    private var tls: TLSContext?
+    private var timer: Timer?
+    /// Attempts that are under way.
+    private var underWay = 0
+    /// Warnings that were given, so that each is given once while its cause lasts.
+    private var warned: Set<String> = []
+
+    /// Attempts of all databases together: each has a descriptor.
+    private static let underWayMax = 512
+    /// Events of a database that are kept after they have failed for too long; with more, the oldest are dropped.
+    private static let asideMax = 10_000
+    /// How long to wait for the tree file.
+    private static let patience: Int64 = 200
+
+    package init(
+        _ configuration: TriggerConfiguration, log: Log,
+        report: @escaping @Sendable (_ database: UInt32, OutboxReport) -> Void
+    ) {
+        self.configuration = configuration
+        self.log = log
+        self.report = report
+    }
+
+    // MARK: Any thread
+
+    /// Begins to send the events of a database that this process owns.
+    ///
+    /// - parameter goal: the last operation that has changed the outbox: what the tree file has before that is out of
+    ///   date.
+    package func begin(
+        _ database: UInt32, _ name: String, _ definitions: [TriggerDefinition], _ reader: TreeReader, goal: UInt64
+    ) {
+        execute { sender in
+            var triggers = DatabaseTriggers(name: name, reader: reader)
+            triggers.set(definitions, goal: goal, pauses: sender.configuration.pauses)
+            triggers.asideCount = (try? reader.eventCount(from: [1], below: [2])) ?? 0
+            sender.databases[database] = triggers
+            sender.goOn()
+        }
+    }
+
+    /// Other triggers are set.
+    package func set(_ definitions: [TriggerDefinition], of database: UInt32, goal: UInt64) {
+        execute { sender in
+            sender.databases[database]?.set(definitions, goal: goal, pauses: sender.configuration.pauses)
+            sender.goOn()
+        }
+    }
+
+    /// Sends no more events of a database. What is under way is sent again by whoever owns the database next.
+    package func end(_ database: UInt32) {
+        execute(starting: false) { $0.databases[database] = nil }
+    }
+
+    /// Sends events that have become durable.
+    package func send(_ rows: [OutboxRow], of database: UInt32) {
+        execute { sender in
+            sender.databases[database]?.take(rows)
+            sender.dropOldest(of: database)
+            sender.goOn()
+        }
+    }
+
+    /// Ends the loop; what is under way is sent again by the next process.
+    package func stop() {
+        guard let loop = loop.withLock({ $0 }) else { return }
+        _ = loop.execute { self.databases = [:] }
+        loop.stop()
+        loop.join()
+    }
+
+    /// Of all triggers of open databases.
+    package var figures: [TriggerFigures] { shared.withLock { $0 } }
+
+    func execute(starting: Bool = true, _ work: @escaping @Sendable (TriggerSender) -> Void) {
+        let loop = self.loop.withLock { loop in
+            if loop == nil, starting { loop = makeLoop() }
+            return loop
+        }
+        _ = loop?.execute { work(self) }
+    }
+
+    private func makeLoop() -> EventLoop? {
+        do throws(SystemError) {
+            let loop = try EventLoop(name: "triggers")
+            try loop.start()
+            return loop
+        } catch {
+            log.error("triggers.cannot-start", [("error", "\(error)")])
+            return nil
+        }
+    }
+
+    // MARK: On the loop
+
+    /// Works on the triggers of a database; nil if it has none here.
+    func with<Value>(_ database: UInt32, _ body: (inout DatabaseTriggers) throws -> Value) rethrows -> Value? {
+        guard var triggers = databases.removeValue(forKey: database) else { return nil }
+        defer { databases[database] = triggers }
+        return try body(&triggers)
+    }
+
+    func tell(_ database: UInt32, _ news: OutboxReport) {
+        if !news.isEmpty { report(database, news) }
+    }
+
+    /// Reads and sends what there is room for, and sees to it that it goes on.
+    func goOn() {
+        let now = WallClock.milliseconds
+        var next: Int64?
+        for database in databases.keys.sorted() {
+            do throws(StorageError) {
+                if try databases[database]?.load() == true { next = min(next ?? .max, now + Self.patience) }
+            } catch {
+                warn("triggers.unreadable", database, error.message)
+                next = min(next ?? .max, now + 5000)
+            }
+            for trigger in databases[database]?.feeds.keys.sorted() ?? [] {
+                while underWay < Self.underWayMax,
+                    let entry = databases[database]?.feeds[trigger]?.queue.next(now: now)
+                {
+                    attempt(entry, of: trigger, in: database)
+                }
+                if let time = databases[database]?.feeds[trigger]?.queue.nextTime { next = min(next ?? .max, time) }
+            }
+        }
+        publish()
+        timer?.cancel()
+        timer = nil
+        guard let next, let loop = loop.withLock({ $0 }) else { return }
+        timer = loop.schedule(after: .milliseconds(max(10, next - now))) { self.goOn() }
+    }
+
+    private func publish() {
+        let figures = databases.values.flatMap { triggers in
+            triggers.feeds.values.map { feed in
+                var figures = feed.figures
+                figures.waiting = feed.queue.count
+                figures.hasMore = feed.goal != nil
+                figures.isOut = feed.queue.isOut
+                return figures
+            }
+        }
+        shared.withLock { $0 = figures.sorted { ($0.database, $0.trigger) < ($1.database, $1.trigger) } }
+    }
+
+    private func attempt(_ entry: TriggerQueue.Entry, of trigger: String, in database: UInt32) {
+        guard let triggers = databases[database], let definition = triggers.feeds[trigger]?.definition else { return }
+        underWay += 1
+        let finish: (TriggerQueue.Outcome) -> Void = { outcome in
+            self.underWay -= 1
+            self.finished(entry, outcome, of: trigger, in: database)
+        }
+        let event: TriggerEvent
+        do throws(StorageError) { event = try TriggerEvent(stored: entry.event) } catch {
+            return later { finish(.refused("the event cannot be read")) }
+        }
+        let message = CloudEvent(event, instance: triggers.name)
+        switch definition.target {
+        case .url(let url): post(message, to: url, definition, finish)
+        case .command(let command): run(command, message, definition, finish)
+        }
+    }
+
+    /// After what is being done now.
+    private func later(_ work: @escaping () -> Void) {
+        _ = loop.withLock { $0 }?.schedule(after: .zero, work)
+    }
+
+    private func post(
+        _ event: CloudEvent, to url: String, _ definition: TriggerDefinition,
+        _ finish: @escaping (TriggerQueue.Outcome) -> Void
+    ) {
+        guard let address = FetchAddress(url, allowsPlain: true), let loop = loop.withLock({ $0 }) else {
+            return later { finish(.failed("'\(url)' is no address")) }
+        }
+        do throws(TLSError) {
+            let tls = try makeTLS()
+            let (headers, body) = event.message(isBinary: definition.isBinary)
+            let signature = WebhookSignature.headers(
+                id: event.id, seconds: WallClock.milliseconds / 1000, body: body, secrets: definition.secrets)
+            EventPost(address, headers + signature, body, timeout: configuration.timeout, then: finish)
+                .begin(on: loop, tls: tls, configuration)
+        } catch {
+            later { finish(.failed(error.description)) }
+        }
+    }
+
+    private func makeTLS() throws(TLSError) -> TLSContext {
+        if let tls { return tls }
+        let made = try TLSContext.client(trusting: configuration.authorities ?? .system)
+        tls = made
+        return made
+    }
+
+    private func run(
+        _ command: String, _ event: CloudEvent, _ definition: TriggerDefinition,
+        _ finish: @escaping (TriggerQueue.Outcome) -> Void
+    ) {
+        guard let folder = configuration.commandFolder, let loop = loop.withLock({ $0 }) else {
+            return later { finish(.failed("programs are not allowed (--trigger-commands)")) }
+        }
+        let program = PipedCommand(
+            folder + "/" + command,
+            environment: [
+                "HEARTH_TRIGGER=\(definition.name)", "HEARTH_EVENT_ID=\(event.id)",
+                "HEARTH_EVENT_REF=\(String(decoding: event.ref, as: UTF8.self))",
+            ])
+        let body = event.message(isBinary: false).body
+        let seconds = Int(configuration.timeout.components.seconds)
+        let box = OnLoop(finish)
+        do throws(SystemError) {
+            // Not joined: it ends within its time, and nobody waits for its answer after the loop's end.
+            _ = try NamedThread(name: "trigger-command") {
+                let outcome: TriggerQueue.Outcome
+                do throws(PipedCommand.Failure) {
+                    try program.run(body, secondsMax: seconds)
+                    outcome = .delivered
+                } catch {
+                    outcome = .failed(error.description)
+                }
+                _ = loop.execute { box.value(outcome) }
+            }
+        } catch {
+            later { finish(.failed("\(error)")) }
+        }
+    }
+
+    private func finished(
+        _ entry: TriggerQueue.Entry, _ outcome: TriggerQueue.Outcome, of trigger: String, in database: UInt32
+    ) {
+        let now = WallClock.milliseconds
+        let decision = with(database) { triggers -> TriggerQueue.Decision? in
+            guard var feed = triggers.feeds.removeValue(forKey: trigger) else { return nil }
+            defer { triggers.feeds[trigger] = feed }
+            switch outcome {
+            case .delivered: feed.figures.delivered += 1
+            case .failed(let reason, _), .refused(let reason):
+                feed.figures.failures += 1
+                feed.figures.lastFailure = reason
+            }
+            return feed.queue.finished(entry.place, outcome, now: now, jitter: .random(in: -1...1))
+        }
+        var news = OutboxReport()
+        switch decision {
+        // Another node, or the next process, sends it again; or its trigger is gone.
+        case nil, .some(nil): break
+        case .retry??:
+            if case .failed(let reason, _) = outcome { warn("trigger.failed", database, reason, trigger: trigger) }
+        case .done??:
+            warned.remove("\(database)/\(trigger)")
+            news.done = [entry.key]
+        case .setAside(let reason)??:
+            log.warning("trigger.set-aside", [("trigger", trigger), ("place", "\(entry.place)"), ("reason", reason)])
+            if var event = try? TriggerEvent(stored: entry.event) {
+                event.failure = reason
+                news.aside = [(entry.key, event)]
+                _ = with(database) { triggers in
+                    triggers.asideCount += 1
+                    triggers.feeds[trigger]?.figures.setAside += 1
+                }
+            } else {
+                news.done = [entry.key]
+            }
+        }
+        tell(database, news)
+        dropOldest(of: database)
+        goOn()
+    }
+
+    private func warn(_ event: StaticString, _ database: UInt32, _ reason: String, trigger: String = "") {
+        guard warned.insert("\(database)/\(trigger)").inserted else { return }
+        let name = databases[database]?.name ?? ""
+        log.warning(event, [("database", name), ("trigger", trigger), ("reason", reason)])
+    }
+
+    /// Drops the oldest events that were set aside, if there are too many.
+    private func dropOldest(of database: UInt32) {
+        guard let triggers = databases[database], triggers.asideCount > Self.asideMax else { return }
+        let excess = triggers.asideCount - Self.asideMax
+        guard let page = try? triggers.reader.outbox(after: [1], below: [2]), !page.rows.isEmpty else { return }
+        var news = OutboxReport()
+        news.done = page.rows.prefix(excess).map(\.key)
+        log.warning("trigger.dropped", [("database", triggers.name), ("events", "\(news.done.count)")])
+        _ = with(database) { $0.asideCount -= news.done.count }
+        tell(database, news)
+    }
+}
+
+/// A value of the loop on its way through another thread.
+private struct OnLoop<Value>: @unchecked Sendable {
+    // Safe because: the other thread only hands it back to the loop.
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}

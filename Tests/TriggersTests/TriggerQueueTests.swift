@@ -1,0 +1,180 @@
+import HearthJSONTree
+@testable import HearthRealtimeDatabase
+import HearthTestSupport
+import HearthTriggers
+import Testing
+
+@Suite("the queue of a trigger")
+struct TriggerQueueTests {
+    private static let day: Int64 = 86_400_000
+
+    private static func entry(_ place: Path, _ number: Int, since: Int64 = 0) -> TriggerQueue.Entry {
+        let key = OutboxKey(trigger: "t", isAside: false, sequence: UInt64(number), index: 0)
+        return TriggerQueue.Entry(key: key, place: place, event: [0, 1], since: since)
+    }
+
+    @Test("sends the events of a place one after the other, those of several places side by side")
+    func lanes() {
+        var queue = TriggerQueue(concurrency: 2, retryTime: Self.day)
+        for number in 0..<2 { for place in ["a", "b", "c"] as [Path] { queue.add(Self.entry(place, number)) } }
+        let (first, second) = (queue.next(now: 0), queue.next(now: 0))
+        #expect(first?.place == "a" && second?.place == "b")
+        #expect(queue.next(now: 0) == nil && queue.underWay == 2)
+        #expect(queue.finished("a", .delivered, now: 1, jitter: 0) == .done)
+        #expect(queue.next(now: 1)?.place == "c")
+        #expect(queue.next(now: 1) == nil)
+        #expect(queue.finished("b", .delivered, now: 1, jitter: 0) == .done)
+        #expect(queue.next(now: 1)?.key == Self.entry("a", 1).key)
+        #expect(queue.count == 4 && queue.byteCount == 8)
+    }
+
+    @Test("tries an event again after growing pauses, while other places go on, and sets it aside in the end")
+    func retries() {
+        var queue = TriggerQueue(concurrency: 8, retryTime: Self.day)
+        queue.add(Self.entry("bad", 1))
+        queue.add(Self.entry("bad", 2))
+        var (now, attempts): (Int64, Int) = (0, 0)
+        var last = Int64.min
+        while attempts < 1000 {
+            queue.add(Self.entry("good", 1, since: now))
+            while let entry = queue.next(now: now) {
+                if entry.place == "good" {
+                    #expect(queue.finished("good", .delivered, now: now, jitter: 0) == .done)
+                } else if entry.key == Self.entry("bad", 2).key {
+                    // The first was set aside.
+                    #expect(now >= Self.day && attempts > 24)
+                    return
+                } else {
+                    attempts += 1
+                    #expect(now > last)
+                    last = now
+                    _ = queue.finished("bad", .failed("no"), now: now, jitter: 0)
+                }
+            }
+            now = queue.nextTime ?? now
+        }
+        Issue.record("it was never set aside")
+    }
+
+    @Test("sets an event aside at once that is refused, and after the first failure if it is to be tried once")
+    func refusal() {
+        var queue = TriggerQueue(concurrency: 1, retryTime: 0)
+        queue.add(Self.entry("a", 1))
+        queue.add(Self.entry("a", 2))
+        _ = queue.next(now: 0)
+        #expect(queue.finished("a", .refused("gone"), now: 0, jitter: 0) == .setAside("gone"))
+        _ = queue.next(now: 0)
+        #expect(queue.finished("a", .failed("no"), now: 0, jitter: 0) == .setAside("no"))
+        #expect(queue.count == 0 && queue.next(now: .max) == nil && queue.nextTime == nil)
+    }
+
+    @Test("waits for as long as a receiver asks for")
+    func retryAfter() {
+        var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
+        queue.add(Self.entry("a", 1))
+        _ = queue.next(now: 0)
+        _ = queue.finished("a", .failed("busy", retryAfter: 100_000), now: 0, jitter: 0)
+        #expect(queue.nextTime == 100_000)
+        #expect(queue.next(now: 99_999) == nil)
+        #expect(queue.next(now: 100_000) != nil)
+    }
+
+    @Test("tries one event at a time while the receiver is down, and all of them once it is back")
+    func outage() {
+        var queue = TriggerQueue(concurrency: 8, retryTime: 3 * Self.day)
+        let places = (0..<20).map { Path(stringLiteral: "p\($0)") }
+        for place in places { queue.add(Self.entry(place, 1)) }
+        var (now, attempts): (Int64, Int) = (0, 0)
+        while now < Self.day {
+            var sent: [Path] = []
+            while let entry = queue.next(now: now) { sent.append(entry.place) }
+            #expect(sent.count <= (queue.isOut ? 1 : 8) || attempts == 0)
+            attempts += sent.count
+            for place in sent { _ = queue.finished(place, .failed("down"), now: now, jitter: 0) }
+            now = max(now + 1, queue.nextTime ?? .max)
+        }
+        #expect(queue.isOut && attempts < 1600 && queue.count == 20)
+        // It is back.
+        var delivered: Set<Path> = []
+        while delivered.count < 20 {
+            var sent: [Path] = []
+            while let entry = queue.next(now: now) { sent.append(entry.place) }
+            if sent.isEmpty { now = queue.nextTime ?? .max }
+            for place in sent {
+                _ = queue.finished(place, .delivered, now: now, jitter: 0)
+                delivered.insert(place)
+            }
+        }
+        #expect(now <= Self.day + 61_000 && !queue.isOut && queue.nextTime == nil)
+    }
+
+    @Test("drops an event that is not under way")
+    func removal() {
+        var queue = TriggerQueue(concurrency: 1, retryTime: Self.day)
+        for number in 1...3 { queue.add(Self.entry("a", number)) }
+        _ = queue.next(now: 0)
+        #expect(queue.remove(Self.entry("a", 1).key, at: "a") == false)
+        #expect(queue.remove(Self.entry("a", 2).key, at: "a") == true)
+        #expect(queue.remove(Self.entry("a", 2).key, at: "a") == false)
+        _ = queue.finished("a", .failed("no"), now: 0, jitter: 0)
+        #expect(queue.remove(Self.entry("a", 1).key, at: "a") == true)
+        #expect(queue.next(now: 0)?.key == Self.entry("a", 3).key)
+        #expect(queue.count == 1)
+    }
+
+    @Test("keeps the order of each place and loses nothing, whatever fails", arguments: 0..<200 as Range<UInt64>)
+    func model(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let concurrency = Int.random(in: 1...4, using: &random)
+        var queue = TriggerQueue(concurrency: concurrency, retryTime: 30 * Self.day)
+        let places: [Path] = ["a", "b", "c", "d", "e"]
+        var waiting: [Path: [OutboxKey]] = [:]
+        var underWay: [Path] = []
+        var now: Int64 = 0
+        var isDown = false
+        func check(_ holds: Bool) { #expect(holds, "seed \(seed)") }
+        for number in 0..<500 {
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0...2:
+                let place = places.randomElement(using: &random)!
+                let entry = Self.entry(place, number, since: now)
+                queue.add(entry)
+                waiting[place, default: []].append(entry.key)
+            case 3...4:
+                while let entry = queue.next(now: now) {
+                    check(waiting[entry.place]?.first == entry.key && !underWay.contains(entry.place))
+                    underWay.append(entry.place)
+                    check(underWay.count <= concurrency)
+                }
+            case 5: isDown = Int.random(in: 0..<3, using: &random) == 0
+            case 6: now = max(now, queue.nextTime ?? now) + Int64.random(in: 0...3000, using: &random)
+            default:
+                guard let place = underWay.randomElement(using: &random) else { continue }
+                underWay.removeAll { $0 == place }
+                let fails = isDown || Int.random(in: 0..<4, using: &random) == 0
+                let outcome = fails ? TriggerQueue.Outcome.failed("no") : .delivered
+                let decision = queue.finished(place, outcome, now: now, jitter: 0.5)
+                check(decision == (fails ? .retry : .done))
+                if !fails { waiting[place]?.removeFirst() }
+            }
+            check(queue.count == waiting.values.reduce(0) { $0 + $1.count } && queue.underWay == underWay.count)
+        }
+        // All that is left is delivered.
+        for place in underWay {
+            _ = queue.finished(place, .delivered, now: now, jitter: 0)
+            waiting[place]?.removeFirst()
+        }
+        var steps = 0
+        while queue.count > 0, steps < 10_000 {
+            steps += 1
+            guard let entry = queue.next(now: now) else {
+                now = queue.nextTime ?? .max
+                continue
+            }
+            check(waiting[entry.place]?.first == entry.key)
+            waiting[entry.place]?.removeFirst()
+            _ = queue.finished(entry.place, .delivered, now: now, jitter: 0)
+        }
+        check(waiting.values.allSatisfy(\.isEmpty))
+    }
+}
