@@ -1,6 +1,7 @@
 import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
+package import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthServerLog
 import HearthSystem
@@ -104,7 +105,10 @@ package final class HostedDatabases {
                 pruneClosed()
             }
             closeIdle()
-            for database in openInOrder { database.handle(.tick(ticks)) }
+            for database in openInOrder {
+                database.handle(.tick(ticks))
+                database.advanceHistory()
+            }
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .openServed(let done):
@@ -371,6 +375,17 @@ package final class HostedDatabases {
         if isOn { tail.watchers.insert(connection) } else { tail.watchers.remove(connection) }
         tails[index] = tail.watchers.isEmpty ? nil : tail
         open[index]?.tail = tails[index]
+    }
+
+    /// Whether a setting lets somebody read the history of a place; nil while the database is not open, which it soon
+    /// is then.
+    package func mayReadHistory(of path: Path, by principal: Principal, in index: UInt32) -> Bool? {
+        if let database = open[index] { return database.mayReadHistory(of: path, by: principal) }
+        if finished == nil, copied[index] == nil, !closed.isClosing, folder.hasDatabase(directory.name(of: index)) {
+            open(index)
+            return nil
+        }
+        return false
     }
 
     /// What a connection listens to.

@@ -273,6 +273,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
                 connection.perform(bytes: body.count) { () -> Result<RESTExchange, RESTError> in
                     Result { () throws(RESTError) in try RESTExchange(head, body: body.take(), pushID: pushID) }
                 } then: { connection, exchange in
+                    if case .success(let exchange) = exchange, let history = exchange.history {
+                        return connection.askHistory(history, exchange, authentication, writer)
+                    }
                     connection.ask(exchange, authentication, claim, writer)
                 }
             }

@@ -15,6 +15,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let expiries: [ExpiryDefinition]
     /// How often clients may do something, in the order of the file.
     package let rateLimits: [RateLimit]
+    /// Where the past is kept, in the order of the file.
+    package let histories: [HistoryDefinition]
 
     /// Nothing is switched on.
     package init() {
@@ -25,6 +27,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         childLimits = []
         expiries = []
         rateLimits = []
+        histories = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -43,6 +46,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             childLimits = parser.childLimits
             expiries = parser.expiries
             rateLimits = parser.rateLimits
+            histories = parser.histories
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
@@ -51,7 +55,7 @@ package struct DatabaseSettings: Hashable, Sendable {
 
     package var isEmpty: Bool {
         uniques.isEmpty && indexes.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty
-            && rateLimits.isEmpty
+            && rateLimits.isEmpty && histories.isEmpty
     }
 
     /// What there is, for people.
@@ -60,7 +64,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         let counts = [
             (uniques.count, ".unique"), (indexes.count, ".index"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
-            (expiries.count, ".expires"), (rateLimits.count, ".limit"),
+            (expiries.count, ".expires"), (rateLimits.count, ".limit"), (histories.count, ".history"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

@@ -9,10 +9,13 @@ struct SettingsParser: PlaceFileParser {
     var childLimits: [ChildLimit] = []
     var expiries: [ExpiryDefinition] = []
     var rateLimits: [RateLimit] = []
+    var histories: [HistoryDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
-    private static let known = [".count", ".expires", ".index", ".limit", ".maxChildren", ".sum", ".unique"]
+    private static let known = [
+        ".count", ".expires", ".history", ".index", ".limit", ".maxChildren", ".sum", ".unique",
+    ]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
 
@@ -32,6 +35,7 @@ struct SettingsParser: PlaceFileParser {
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
             case ".expires": try parser.expiries(pattern)
+            case ".history": try parser.history(pattern)
             case ".index": try parser.indexes(pattern)
             case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)
