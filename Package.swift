@@ -47,10 +47,10 @@ let rooms: [Room] = [
     Room(
         name: "TreeStorage",
         uses: [
-            "Bytes", "JSONTree", "JSONWebTokens", "StorageErrors", "RealtimeDatabase", "DatabaseScheduler", "SQLite",
-            "CSQLite",
+            "Bytes", "JSONTree", "JSONWebTokens", "SecurityRules", "StorageErrors", "RealtimeDatabase",
+            "DatabaseScheduler", "SQLite", "CSQLite",
         ],
-        testsUse: ["SecurityRules"]),
+        testsUse: ["System"]),
     Room(
         name: "ClusterNode",
         uses: [

@@ -80,6 +80,11 @@ package final class Connection: Sendable {
         return page
     }
 
+    /// The past of a place, as JSON text (additions.md 8).
+    package func history(_ request: HistoryRequest) async throws(ConnectionError) -> [UInt8] {
+        try await send(.history(request)).data
+    }
+
     /// Replaces a value or a priority; null removes.
     ///
     /// - parameter hash: if there is one, the write happens only if the value that is there has this hash, and is

@@ -35,7 +35,8 @@ package struct ShellCommand: Sendable {
     var usage: String { synopsis.isEmpty ? name : "\(name) \(synopsis)" }
 
     package static let all: [ShellCommand] = [
-        ls, cd, pwd, get, tree, query, find, count, watch, history, set, update, push, remove, mv, cp, jobs, importing,
+        ls, cd, pwd, get, tree, query, find, count, watch, history, diff, revert, set, update, push, remove, mv, cp, jobs,
+        importing,
         export,
         rules,
         users, triggers, sessions, stats, top, profile, databases, use, backup, logs, `as`, dry, help, exit,

@@ -117,7 +117,7 @@ package final class ShellSession: @unchecked Sendable {
         do throws(ConnectionError) { return try await administratorConnection() } catch { throw described(error) }
     }
 
-    private func administratorConnection() async throws(ConnectionError) -> Connection {
+    func administratorConnection() async throws(ConnectionError) -> Connection {
         if let connection { return connection }
         let new = try await open(.administrator)
         connection = new

@@ -115,7 +115,8 @@ package final class DataFolder: Sendable {
     package func byteCount(of name: String) -> Int64 {
         precondition(Self.isValidName(name))
         let files = DatabaseFiles(name: name, folder: path)
-        return [files.tree, files.log].flatMap { [$0, $0 + "-wal"] }.reduce(0) { sum, file in
+        let all = [files.tree, files.log] + HistoryFile.paths(of: name, in: path)
+        return all.flatMap { [$0, $0 + "-wal"] }.reduce(0) { sum, file in
             var status = stat()
             return stat(file, &status) == 0 ? sum + Int64(status.st_size) : sum
         }

@@ -112,6 +112,12 @@ struct LogParts {
         if try connection.integer("SELECT changes()") ?? 0 < partsMax { hasStrays = false }
     }
 
+    /// Removes all of them: nothing is being written.
+    mutating func removeAllStrays() throws(StorageError) {
+        hasStrays = true
+        while hasStrays { try removeStrays() }
+    }
+
     /// Records up to a number have gone.
     mutating func removeReferences(through first: Int64) throws(StorageError) {
         let delete = try connection.prepare("DELETE FROM large WHERE first <= ?1")

@@ -75,7 +75,7 @@ extension AdminRequest {
         return try fields.request()
     }
 
-    private static func body(of message: UnsafeRawBufferPointer) throws(JSONError) -> UnsafeRawBufferPointer? {
+    static func body(of message: UnsafeRawBufferPointer) throws(JSONError) -> UnsafeRawBufferPointer? {
         var body: UnsafeRawBufferPointer?
         var reader = JSONReader(message)
         try reader.forEachMember { (reader, key) throws(JSONError) in

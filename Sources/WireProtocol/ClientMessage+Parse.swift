@@ -20,14 +20,14 @@ extension ClientMessage {
             let name = UnsafeRawBufferPointer(rebasing: action.dropFirst().dropLast())
             if name.equals("admin") { return .request(number: number, .admin(try .parse(message: bytes))) }
             try parts.body.check()
-            return .request(number: number, try request(name, parts.body))
+            return .request(number: number, try request(name, parts.body, of: bytes))
         } catch {
             return .invalidRequest(number: number, error)
         }
     }
 
     private static func request(
-        _ action: UnsafeRawBufferPointer, _ body: MessageBody
+        _ action: UnsafeRawBufferPointer, _ body: MessageBody, of message: UnsafeRawBufferPointer
     ) throws(RequestError) -> ClientRequest {
         if action.count == 1 {
             switch action[0] {
@@ -42,6 +42,7 @@ extension ClientMessage {
             case UInt8(ascii: "n"), UInt8(ascii: "u"):
                 return .unlisten(try body.requiredPath(), query: try body.listenerQuery(), tag: body.tag)
             case UInt8(ascii: "g"): return .get(try body.requiredPath(), query: try body.queryObject())
+            case UInt8(ascii: "h"): return .history(try .parse(message: message))
             case UInt8(ascii: "o"): return .onDisconnect(try body.assignment())
             case UInt8(ascii: "s"): return .statistics
             default: break

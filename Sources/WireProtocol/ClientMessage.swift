@@ -54,6 +54,8 @@ package enum ClientRequest: Hashable, Sendable {
     case appCheck
     /// `admin`: an addition to the protocol.
     case admin(AdminRequest)
+    /// `h`: the past of a place, an addition to the protocol.
+    case history(HistoryRequest)
     /// An action that this server does not know (yet).
     case unknown(action: [UInt8])
 }

@@ -89,6 +89,9 @@ package enum ClientMessageWriter {
         case .admin(let request):
             out.append(literal: #""admin","b":{"#)
             request.appendBody(to: &out)
+        case .history(let request):
+            out.append(literal: #""h","b":{"#)
+            request.appendBody(to: &out)
         case .unknown(let action):
             JSONText.appendQuoted(action, to: &out)
             out.append(literal: #","b":{"#)

@@ -22,7 +22,8 @@ struct Command: Sendable {
         [
             serve, shell, initialize,
         ] + shared + [
-            export, importing, backup, restore, check, verify, doctor, health, ping, rules, users, admin, cluster,
+            export, importing, backup, restore, check, verify, erase, doctor, health, ping, rules, users, admin,
+            cluster,
             console,
             context,
             generate,

@@ -85,7 +85,9 @@ struct CompositeIndexTests {
         }
     }
 
-    @Test("give what a scan gives, page by page and to listeners, while data changes", arguments: 0..<60)
+    @Test(
+        "give what a scan gives, page by page and to listeners, while data changes",
+        arguments: 0..<(60 * TestScale.factor))
     func agree(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let asked = try Self.query(&random)

@@ -130,7 +130,9 @@ struct ConditionQueryTests {
         return (keys, next.isNull ? nil : next.canonical.description.dropQuotes)
     }
 
-    @Test("select what a model selects, in its order, on pages that have each child once", arguments: 0..<40)
+    @Test(
+        "select what a model selects, in its order, on pages that have each child once",
+        arguments: 0..<(40 * TestScale.factor))
     func model(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         // Children whose values are apart from each other are read from rows, others from one text.

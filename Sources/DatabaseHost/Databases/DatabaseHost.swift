@@ -27,6 +27,7 @@ struct DatabaseHost: Sendable {
     let applier: Applier
     let copier: DatabaseCopier
     let history: HistoryReader
+    let keeper: HistoryKeeper
     let preparer: Preparer
     let opener: Opener
     let triggers: TriggerSender

@@ -55,6 +55,8 @@ package final class DatabaseThread: Sendable {
     private let applier: Applier
     private let copier: DatabaseCopier
     private let history: HistoryReader
+    /// Answers questions about the past.
+    package let keeper: HistoryKeeper
     private let preparer: Preparer
     private let opener: Opener
     /// Sends the events of all databases.
@@ -82,6 +84,8 @@ package final class DatabaseThread: Sendable {
         let copier = try DatabaseCopier(folder, cluster, applier, log, report: report)
         self.copier = copier
         let history = try HistoryReader(bytesMax: limits.resumeBytesMax, report: report)
+        let keeper = try HistoryKeeper(folder, rules, log)
+        self.keeper = keeper
         self.committer = committer
         self.applier = applier
         self.history = history
@@ -94,7 +98,7 @@ package final class DatabaseThread: Sendable {
         let host = DatabaseHost(
             limits: limits, rules: rules, denials: denials, explainsDenials: explainsDenials, loops: loops, log: log,
             stepTimes: log.stepTimes(of: "database"), partTimes: log.stepTimes(of: "database-part"),
-            committer: committer, cluster: cluster, applier: applier, copier: copier, history: history,
+            committer: committer, cluster: cluster, applier: applier, copier: copier, history: history, keeper: keeper,
             preparer: preparer, opener: opener, triggers: triggers, readers: readers, readiness: readiness,
             metrics: metrics,
             backlog: backlog, outbound: outbound, isRevoked: isRevoked, report: report,
@@ -161,6 +165,7 @@ package final class DatabaseThread: Sendable {
         committer.stop()
         applier.stop()
         history.stop()
+        keeper.stop()
         preparer.stop()
         opener.stop()
     }

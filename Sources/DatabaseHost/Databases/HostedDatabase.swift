@@ -1,7 +1,9 @@
 import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
+import HearthJSONTree
 import HearthRealtimeDatabase
+import HearthSecurityRules
 import HearthServerLog
 import HearthSystem
 import HearthTreeStorage
@@ -31,6 +33,9 @@ final class HostedDatabase {
     private var hasBegun = false
     /// Nil while nobody watches what is committed.
     var tail: CommitTail?
+
+    /// The settings in force have a history kept.
+    private var keepsHistory = false
 
     private var database: Database { scheduler.database }
 
@@ -102,8 +107,21 @@ final class HostedDatabase {
 
     /// Decides by the rules that are in force now.
     func takeRules() {
-        handle(.rules(host.rules.program(for: name), explainsDenials: host.explainsDenials))
+        let program = host.rules.program(for: name)
+        let kept = keepsHistory
+        keepsHistory = !(program?.settings.histories.isEmpty ?? true)
+        if keepsHistory { host.keeper.positions.begin(name) }
+        if keepsHistory || kept || host.keeper.positions.position(of: name) != nil { host.keeper.advance(name) }
+        handle(.rules(program, explainsDenials: host.explainsDenials))
         setTriggers()
+    }
+
+    /// Has the history take up what is new, if one is kept.
+    func advanceHistory() { if keepsHistory { host.keeper.advance(name) } }
+
+    /// Whether a setting lets somebody read the history of a place.
+    func mayReadHistory(of path: Path, by principal: Principal) -> Bool {
+        database.mayReadHistory(of: path, by: principal, now: host.conditions.wall)
     }
 
     /// Takes over who listens, from before the database had files.
@@ -202,7 +220,11 @@ final class HostedDatabase {
         case .dropParts: committer.post(.dropParts(log))
         case .resumeLog: committer.post(.resume(database: index))
         case .probe: committer.post(.probe(database: index, log))
-        case .prune(let pruning): committer.post(.prune(database: index, log, pruning))
+        case .prune(var pruning):
+            if let position = host.keeper.positions.position(of: name) {
+                pruning.appliedSequence = min(pruning.appliedSequence, position)
+            }
+            committer.post(.prune(database: index, log, pruning))
         case .readLog(let sequence): next.append(.logRead(operations(after: sequence)))
         case .readHistory(let questions):
             host.history.post(.init(database: index, log: logReader, questions: questions))

@@ -1,6 +1,7 @@
 import HearthClusterNode
 import HearthDatabaseScheduler
 import HearthDelivery
+package import HearthJSONTree
 package import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthServerLog
@@ -105,7 +106,10 @@ package final class HostedDatabases {
                 pruneClosed()
             }
             closeIdle()
-            for database in openInOrder { database.handle(.tick(ticks)) }
+            for database in openInOrder {
+                database.handle(.tick(ticks))
+                database.advanceHistory()
+            }
             for index in profilers.keys.sorted() { profilers[index]?.flush(host) }
             for index in tails.keys.sorted() { tails[index]?.flush(host) }
         case .openServed(let done):
@@ -382,6 +386,17 @@ package final class HostedDatabases {
     package func beginTriggers(of index: UInt32) -> Bool {
         open[index]?.beginTriggers()
         return open[index] != nil
+    }
+
+    /// Whether a setting lets somebody read the history of a place; nil while the database is not open, which it soon
+    /// is then.
+    package func mayReadHistory(of path: Path, by principal: Principal, in index: UInt32) -> Bool? {
+        if let database = open[index] { return database.mayReadHistory(of: path, by: principal) }
+        if finished == nil, copied[index] == nil, !closed.isClosing, folder.hasDatabase(directory.name(of: index)) {
+            open(index)
+            return nil
+        }
+        return false
     }
 
     /// What a connection listens to.

@@ -275,6 +275,9 @@ final class HTTPConnection: StreamHandler, GroupMember {
                         try RESTExchange.translating(head, body: body.take(), pushID: pushID)
                     }
                 } then: { connection, exchange in
+                    if case .success(let exchange) = exchange, let history = exchange.history {
+                        return connection.askHistory(history, exchange, authentication, writer)
+                    }
                     connection.ask(exchange, authentication, claim, writer)
                 }
             }

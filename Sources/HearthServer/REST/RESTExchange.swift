@@ -36,6 +36,8 @@ struct RESTExchange: Sendable {
     let wantsTag: Bool
     /// `if-none-match`: nothing is sent while this is the tag.
     let knownTag: ETag?
+    /// What is asked of the past, if that is asked.
+    let history: HistoryRequest?
     /// What a shallow read shows.
     private(set) var range = ShallowRange()
 
@@ -45,11 +47,17 @@ struct RESTExchange: Sendable {
     init(_ head: RequestHead, body: consuming [UInt8], pushID: @autoclosure () -> Key) throws(RESTError) {
         databaseName = head.databaseName
         let isUpload = head.isUpload
-        target = try Self.target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
+        target = try Self.target(of: head.place)
         parameters = try RESTParameters(head.query)
         isHead = head.method == .head
         let conditions = try RESTConditions(head.headers, of: target)
         let method = isUpload ? .put : try Self.method(head, parameters)
+        if head.asksForHistory {
+            history = try RESTPast(head.query, parameters).request(at: target, by: method)
+            (operation, action, wantsTag, knownTag) = (.get(target.path), .read, false, nil)
+            return
+        }
+        history = nil
         if method != .get, method != .head { try parameters.refuseForWrites() }
         switch method {
         case .get, .head:
@@ -121,14 +129,14 @@ struct RESTExchange: Sendable {
         self.action = action
         self.target = target
         self.parameters = parameters
-        (isHead, wantsTag, knownTag) = (false, false, nil)
+        (isHead, wantsTag, knownTag, history) = (false, false, nil, nil)
     }
 
     /// Refuses what the head of a write alone shows to be wrong: its place and its method.
     static func check(_ head: RequestHead) throws(RESTError) {
         if try queue(of: head) != nil { return }
         let isUpload = head.isUpload
-        _ = try target(of: head.path.dropLast(isUpload ? RequestHead.uploadSuffix.count : ".json".utf8.count))
+        _ = try target(of: head.place)
         if !isUpload { _ = try method(head, try RESTParameters(head.query)) }
     }
 

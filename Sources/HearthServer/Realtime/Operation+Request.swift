@@ -23,8 +23,8 @@ extension Operation {
                 path, query?.query ?? .everything, .events(tag: tag, kinds), text: query?.text ?? Array("{}".utf8))
         case .noEvents(let tag): self = .unlistenQuery(.events(tag: tag))
         case .job(let queue, let job): self = .job(queue, JobOperation(job))
-        // Who the client is, and administration, are the session's business.
-        case .statistics, .appCheck, .authenticate, .unauthenticate, .admin: self = .relay(.done)
+        // Who the client is, administration and the past are the session's business.
+        case .statistics, .appCheck, .authenticate, .unauthenticate, .admin, .history: self = .relay(.done)
         case .unknown(let action):
             // No more of it than helps to find the mistake.
             let text = "unknown action \"\(String(decoding: action.prefix(64), as: UTF8.self))\""

@@ -128,6 +128,7 @@ final class RealtimeSession: GroupMember {
             authenticate(number, Credential(token: .user(token), acting: acting))
         case .request(let number, .unauthenticate): unauthenticate(number)
         case .request(let number, .admin(let request)): administer(number, request)
+        case .request(let number, .history(let request)): askHistory(number, request)
         case .request(let number, let request):
             let countMax = context.services.configuration.databaseLimits.listenersMax
             guard let request = queryLists.tagged(request, countMax: countMax) else {

@@ -56,11 +56,20 @@ extension ShellCommand {
         options: [
             .init(name: "all", letter: "a", value: nil, help: "a large value as a whole, also on a terminal"),
             .init(name: "shallow", value: nil, help: "the keys of an object alone, each with true"),
+            .init(name: "at", value: "MOMENT", help: "what was there then, where the history is kept: see 'help diff'"),
         ] + QueryWords.options, runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         let query = try arguments.query()
+        if let moment = arguments.word("at") {
+            guard query == nil, !arguments.has("shallow") else {
+                throw arguments.misused("--at does not go with --shallow or a query")
+            }
+            let answer = try await session.past(path, .get(try session.moment(moment, arguments)))
+            guard let value = try? CanonicalJSON.parse(answer).value else { throw ShellSession.misunderstood }
+            return try session.show(data: value)
+        }
         if arguments.has("shallow") {
             guard query == nil else { throw arguments.misused("--shallow and a query do not go together") }
             return try session.show(data: try await session.keys(path))
@@ -125,16 +134,23 @@ extension ShellCommand {
     }
 
     static let history = ShellCommand(
-        name: "history", synopsis: "[PATH] [-n N]",
+        name: "history", synopsis: "[PATH] [-n N] [--kept]",
         summary: "What was committed at and around a place, the newest first.",
-        words: .path, options: [.limit("so many commits (default 20)")], runsAlone: true
+        details: """
+            It is read from the commit log, as far back as that goes, or with --kept from the history that the settings have
+            kept of the place.
+            """, words: .path,
+        options: [
+            .limit("so many commits (default 20)"),
+            .init(name: "kept", value: nil, help: "from the history that is kept"),
+        ], runsAlone: true
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         let path = try session.path(arguments.words.first)
         var left = try arguments.count("limit") ?? 20
         var before: UInt64?
         repeat {
-            let answer = try await session.ask(.history(path, before: before, limit: min(left, 200)))
+            let answer = try await session.commits(path, before, limit: min(left, 200), isKept: arguments.has("kept"))
             for entry in answer["entries"]?.array?.compactMap(\.object) ?? [] {
                 left -= 1
                 try session.show(.object(entry)) { session.lines(ofHistory: entry) }
@@ -151,6 +167,16 @@ extension ShellSession {
         if program == nil { return true }
         if case .key? = target.credential { return true }
         return false
+    }
+
+    /// What was committed at and around a place.
+    fileprivate func commits(
+        _ path: Path, _ before: UInt64?, limit: Int, isKept: Bool
+    ) async throws(ShellError) -> JSONObject {
+        if !isKept { return try await ask(.history(path, before: before, limit: limit)) }
+        let answer = try await past(path, .log(before: before, limit: limit))
+        guard let object = (try? JSONValue(parsing: answer))?.object else { throw Self.misunderstood }
+        return object
     }
 
     /// The keys of an object, each with true, or the value if it is none. The server reads the keys without the values,

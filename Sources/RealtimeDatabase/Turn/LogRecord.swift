@@ -190,6 +190,12 @@ package struct LogRecord: Sendable {
         package var uid: [UInt8]
         package var content: Content
 
+        package init(sequence: UInt64, uid: [UInt8], content: Content) {
+            self.sequence = sequence
+            self.uid = uid
+            self.content = content
+        }
+
         /// What it changes of the tree.
         package var assignments: [Assignment] {
             if case .change(let change) = content { change.assignments } else { [] }

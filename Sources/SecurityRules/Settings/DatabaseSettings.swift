@@ -19,6 +19,8 @@ package struct DatabaseSettings: Hashable, Sendable {
     package let queues: [QueueDefinition]
     /// Whom the server tells of changes, in the order of the file.
     package let triggers: [TriggerDefinition]
+    /// Where the past is kept, in the order of the file.
+    package let histories: [HistoryDefinition]
 
     /// Nothing is switched on.
     package init() {
@@ -31,6 +33,7 @@ package struct DatabaseSettings: Hashable, Sendable {
         rateLimits = []
         queues = []
         triggers = []
+        histories = []
     }
 
     /// Reads a settings file. All or nothing: one mistake refuses the file.
@@ -51,6 +54,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             rateLimits = parser.rateLimits
             queues = parser.queues
             triggers = parser.triggers
+            histories = parser.histories
         } catch {
             let position = RulePosition(of: error.offset, in: file)
             throw RulesError(line: position.line, column: position.column, message: error.message)
@@ -59,7 +63,7 @@ package struct DatabaseSettings: Hashable, Sendable {
 
     package var isEmpty: Bool {
         uniques.isEmpty && indexes.isEmpty && counters.isEmpty && childLimits.isEmpty && expiries.isEmpty
-            && rateLimits.isEmpty && queues.isEmpty && triggers.isEmpty
+            && rateLimits.isEmpty && queues.isEmpty && triggers.isEmpty && histories.isEmpty
     }
 
     /// What there is, for people.
@@ -69,7 +73,7 @@ package struct DatabaseSettings: Hashable, Sendable {
             (uniques.count, ".unique"), (indexes.count, ".index"), (counters.count - sums, ".count"), (sums, ".sum"),
             (childLimits.count, ".maxChildren"),
             (expiries.count, ".expires"), (rateLimits.count, ".limit"), (queues.count, ".queue"),
-            (triggers.count, ".trigger"),
+            (triggers.count, ".trigger"), (histories.count, ".history"),
         ]
         let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         return parts.isEmpty ? "nothing set" : parts.joined(separator: ", ")

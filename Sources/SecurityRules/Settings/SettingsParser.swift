@@ -11,11 +11,12 @@ struct SettingsParser: PlaceFileParser {
     var rateLimits: [RateLimit] = []
     var queues: [QueueDefinition] = []
     var triggers: [TriggerDefinition] = []
+    var histories: [HistoryDefinition] = []
     /// The names of the wildcards on the way to the place at hand.
     private(set) var wildcards: [[UInt8]] = []
 
     private static let known = [
-        ".count", ".expires", ".index", ".limit", ".maxChildren", ".queue", ".sum", ".trigger", ".unique",
+        ".count", ".expires", ".history", ".index", ".limit", ".maxChildren", ".queue", ".sum", ".trigger", ".unique",
     ]
 
     init(_ file: [UInt8]) { reader = RulesReader(file) }
@@ -36,6 +37,7 @@ struct SettingsParser: PlaceFileParser {
                 try parser.forEachOfOneOrMore { (parser) throws(Mistake) in try parser.appendUnique(pattern) }
             case ".count": try parser.counters(pattern, isSum: false)
             case ".expires": try parser.expiries(pattern)
+            case ".history": try parser.history(pattern)
             case ".index": try parser.indexes(pattern)
             case ".limit": try parser.rateLimits(pattern)
             case ".maxChildren": try parser.childLimit(pattern)

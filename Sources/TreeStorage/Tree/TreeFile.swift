@@ -59,10 +59,12 @@ package final class TreeFile: @unchecked Sendable {
     /// - parameter deletedAtOnceMax: ranges up to this many rows are deleted at once.
     /// - parameter clearedPerStep: rows looked at in one step of clearing.
     /// - parameter writtenPerStep: rows of a large value after which a step of writing ends.
+    /// - parameter overwrites: bytes that are deleted are overwritten in the file.
     /// - parameter reportDamage: told of each row that a reader refuses, on the reader's thread.
     package init(
         path: String, durability: Durability, deletedAtOnceMax: Int64 = 256, clearedPerStep: Int64 = 2000,
-        writtenPerStep: Int = 8192, reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
+        writtenPerStep: Int = 8192, overwrites: Bool = false,
+        reportDamage: @escaping @Sendable (StorageError) -> Void = { _ in }
     ) throws(StorageError) {
         self.path = path
         self.reportDamage = reportDamage
@@ -73,6 +75,7 @@ package final class TreeFile: @unchecked Sendable {
         // Rows are up to 2 KiB: on pages of 8 KiB they need no overflow pages.
         try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA cache_size = -16384")
         try connection.execute("PRAGMA synchronous = \(durability.synchronous)")
+        if overwrites { try connection.execute("PRAGMA secure_delete = on") }
         try TreeFormat.prepare(connection)
         guard let sequence = try MetaTable.integer("sequence", in: connection).flatMap(UInt64.init(exactly:)),
             let stamp = try MetaTable.integer("stamp", in: connection).flatMap(UInt64.init(exactly:))
@@ -215,6 +218,12 @@ package final class TreeFile: @unchecked Sendable {
     /// Copies what the write-ahead file holds into the main file, so that a clean end leaves one tidy file.
     package func checkpoint() throws(StorageError) {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    /// Writes the file anew, so that it has the bytes of no row that was deleted. Takes as long as copying it.
+    func rewrite() throws(StorageError) {
+        while isClearing { try clearSome() }
+        try connection.execute("PRAGMA secure_delete = on; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: Large values

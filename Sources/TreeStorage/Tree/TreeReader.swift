@@ -42,6 +42,16 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         }
     }
 
+    /// Of the rows of a file that another object writes, or none, as they are now.
+    convenience init(snapshotOf path: String) throws(StorageError) {
+        try self.init(path: path, clearing: ClearingRanges(), ClearingRanges(), isSnapshot: true) { _ in }
+    }
+
+    /// The last operation that the rows include.
+    func sequence() throws(StorageError) -> UInt64 {
+        UInt64(try MetaTable.integer("sequence", in: connection) ?? 0)
+    }
+
     package var clearing: Set<[UInt8]> { ranges.keys }
 
     package func owedWrites() throws(StorageError) -> [UInt64: OwedWrites] {

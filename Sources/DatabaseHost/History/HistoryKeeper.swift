@@ -1,0 +1,131 @@
+package import HearthJSONTree
+import HearthSecurityRules
+import HearthServerLog
+import HearthStorageErrors
+import HearthSystem
+package import HearthTreeStorage
+
+/// The thread that keeps the histories of databases whose settings have `.history` (``TreeStorage/HistoryFile``), and
+/// answers questions about them. A question sees everything that was committed before it came.
+package final class HistoryKeeper: Sendable {
+    package typealias Answer = Result<CanonicalJSON, HistoryError>
+
+    enum Job: Sendable {
+        /// Takes up what is new.
+        case advance(String)
+        case ask(String, Path, PastQuestion, @Sendable (Answer) -> Void)
+    }
+
+    private let worker: Worker<Job>
+    let positions: HistoryPositions
+
+    /// - parameter rules: say which places have a history.
+    init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log) throws(SystemError) {
+        let positions = HistoryPositions()
+        self.positions = positions
+        worker = try Worker(name: "keeper", priority: .background) {
+            let state = State(folder, rules, log, positions)
+            return { jobs in state.run(jobs) }
+        }
+    }
+
+    /// Has a database's history brought up to date, some time.
+    func advance(_ database: String) { worker.post(.advance(database)) }
+
+    /// Answers on the keeper's thread.
+    package func ask(
+        _ question: PastQuestion, at path: Path, of database: String, then: @escaping @Sendable (Answer) -> Void
+    ) {
+        worker.post(.ask(database, path, question, then))
+    }
+
+    func stop() { worker.stop() }
+
+    /// What belongs to the thread.
+    private final class State {
+        private let folder: DataFolder
+        private let rules: RulesInForce
+        private let log: Log
+        private let positions: HistoryPositions
+        private var files: [String: HistoryFile] = [:]
+        /// The last error of each database, which is told once.
+        private var problems: [String: StorageError] = [:]
+
+        init(_ folder: DataFolder, _ rules: RulesInForce, _ log: Log, _ positions: HistoryPositions) {
+            (self.folder, self.rules, self.log, self.positions) = (folder, rules, log, positions)
+            // The settings may have changed while no server ran.
+            for database in folder.databases where definitions(of: database).isEmpty { remove(database) }
+        }
+
+        func run(_ jobs: [Job]) {
+            var advanced: Set<String> = []
+            for job in jobs {
+                switch job {
+                case .advance(let database):
+                    if advanced.insert(database).inserted { advance(database) }
+                case .ask(let database, let path, let question, let then): then(answer(question, path, database))
+                }
+            }
+        }
+
+        private func definitions(of database: String) -> [HistoryDefinition] {
+            rules.program(for: database)?.settings.histories ?? []
+        }
+
+        private func advance(_ database: String) {
+            let definitions = definitions(of: database)
+            do throws(StorageError) {
+                guard !definitions.isEmpty else { return remove(database) }
+                let file = try open(database)
+                // Some at a time: questions come in between.
+                if try file.advance(definitions, now: WallClock.milliseconds) { log.debug("history.folding") }
+                positions.set(file.sequence, of: database)
+                if problems.removeValue(forKey: database) != nil {
+                    log.info("history.available", [("database", database)])
+                }
+            } catch {
+                // It may be that of other files by now.
+                files[database] = nil
+                guard problems.updateValue(error, forKey: database) != error else { return }
+                log.error("history.failed", [("database", database), ("error", error.message)])
+            }
+        }
+
+        private func open(_ database: String) throws(StorageError) -> HistoryFile {
+            if let file = files[database] { return file }
+            let file = try HistoryFile(database, in: folder.path, durability: folder.durability)
+            files[database] = file
+            return file
+        }
+
+        /// No setting asks for it any more.
+        private func remove(_ database: String) {
+            files[database] = nil
+            positions.set(nil, of: database)
+            guard HistoryFile.exists(of: database, in: folder.path) else { return }
+            HistoryFile.remove(of: database, in: folder.path)
+            log.info("history.removed", [("database", database)])
+        }
+
+        private func answer(_ question: PastQuestion, _ path: Path, _ database: String) -> Answer {
+            let definitions = definitions(of: database)
+            guard definitions.contains(where: { $0.pattern.concerns(path) }), folder.hasDatabase(database) else {
+                return .failure(.notKept)
+            }
+            do throws(HistoryError) {
+                let file: HistoryFile
+                do throws(StorageError) {
+                    file = try open(database)
+                    try file.verify()
+                    try file.follow(definitions)
+                } catch {
+                    files[database] = nil
+                    throw .storage(error)
+                }
+                return .success(try question.answer(at: path, by: file))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}

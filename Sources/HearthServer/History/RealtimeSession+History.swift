@@ -1,0 +1,48 @@
+import HearthDatabaseHost
+import HearthEventLoop
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthTreeStorage
+import HearthWireProtocol
+
+/// Questions about the past over a realtime connection (additions.md 8).
+extension RealtimeSession {
+    func askHistory(_ number: Int64, _ request: HistoryRequest) {
+        awaitAnswer()
+        let (loop, context, token) = (context.loop, context, token)
+        context.services.askHistory(request, by: authentication.principal, of: database.index) { result in
+            _ = loop.execute { context.session(token)?.finishHistory(number, request, result) }
+        }
+    }
+
+    private func finishHistory(
+        _ number: Int64, _ request: HistoryRequest, _ result: Result<CanonicalJSON, HistoryRefusal>
+    ) {
+        var message: [UInt8] = []
+        switch result {
+        case .success(let value) where request.restores:
+            // An ordinary write, by whoever asks.
+            submit(number, .set(WriteTarget(path: request.path), IncomingValue(json: value)))
+            // It has its own answer.
+            return answered(1)
+        case .success(let value):
+            ServerMessageWriter.appendResponse(number: number, data: value.bytes, to: &message)
+        case .failure(let refusal):
+            ServerMessageWriter.appendFailure(
+                number: number, status: refusal.status, text: refusal.message, to: &message)
+        }
+        answer(message)
+    }
+}
+
+extension HistoryRefusal {
+    fileprivate var status: StaticString {
+        switch self {
+        case .denied: "permission_denied"
+        case .history(.notKept): "not_found"
+        case .history(.tooOld): "too_old"
+        case .history(.tooLarge): "too_big"
+        case .history(.storage): "unavailable"
+        }
+    }
+}

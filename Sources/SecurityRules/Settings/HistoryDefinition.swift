@@ -1,0 +1,14 @@
+/// What is kept of the past of the places of a pattern (docs/using/additions.md 8).
+package struct HistoryDefinition: Hashable, Sendable {
+    package var pattern: IndexPattern
+    /// How long, in milliseconds; nil for ever.
+    package var keep: Int64?
+    /// A rules file whose `.read` says who may read the past, besides administrators. Nil for nobody.
+    package var readers: [UInt8]?
+
+    package init(pattern: IndexPattern, keep: Int64?, readers: [UInt8]? = nil) {
+        self.pattern = pattern
+        self.keep = keep
+        self.readers = readers
+    }
+}

@@ -1,0 +1,54 @@
+package import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+package import HearthStorageErrors
+
+/// Removes all that the files of a database have of the past of a place and below, so that it cannot be found in their
+/// bytes. Its present value stays. No server may have the folder.
+///
+/// It rewrites the commit log, the tree's file and the history. Each of these steps can be repeated, so after a crash
+/// it is run again. Copies are left alone, and named.
+package struct Erasure: Sendable {
+    /// Records of the log, and changes of the history, from which something was removed.
+    package private(set) var records = 0
+    package private(set) var changes = 0
+    /// The place has a value, which stays.
+    package private(set) var isStillThere = false
+    /// Files in the folder that may have it too: backups, and what restores have put aside.
+    package private(set) var copies: [String] = []
+
+    /// - parameter folder: with its lock.
+    /// - throws: ``StorageError/busy(_:)`` if the last server was not stopped in order: its log may be needed.
+    package init(_ path: Path, of name: String, in folder: DataFolder) throws(StorageError) {
+        let (log, tree) = try folder.open(name, newEpoch: .random(in: 0 ... .max))
+        let reader = try tree.makeReader()
+        guard tree.sequence == log.lastSequence, try reader.owedWrites().isEmpty else {
+            throw .busy("the last server was not stopped in order: start one and stop it, then erase")
+        }
+        isStillThere = try TreeRows(store: reader).exists(path)
+        if HistoryFile.exists(of: name, in: folder.path) {
+            let history = try HistoryFile(name, in: folder.path, durability: .full)
+            // What others have written is kept as it is.
+            try history.followForErasure()
+            changes = try history.erase(path)
+        }
+        records = try log.erase(path)
+        try tree.rewrite()
+        copies = Self.copies(of: name, in: folder.path)
+    }
+
+    private static func copies(of name: String, in folder: String) -> [String] {
+        let aside = FolderContents(folder).files.filter { file in
+            ["\(name).log.", "\(name).tree."].contains { file.hasPrefix($0) }
+        }
+        let backups = FolderContents(folder + "/backups").files.filter { $0.hasPrefix("\(name)-") }
+        return aside.sorted().map { "\(folder)/\($0)" } + backups.sorted().map { "\(folder)/backups/\($0)" }
+    }
+}
+
+extension HistoryFile {
+    /// Brings the places that it has up to the end of the log.
+    fileprivate func followForErasure() throws(StorageError) {
+        try follow(places.map { HistoryDefinition(pattern: $0.kept.pattern, keep: nil) })
+    }
+}

@@ -1,0 +1,142 @@
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthSQLite
+import HearthStorageErrors
+
+/// What is too old to be kept goes into the tree file, as the state from which the rest goes on.
+extension HistoryFile {
+    /// Changes that one fold takes, unless one operation has more.
+    private static let changesPerFold = 2000
+    /// Bytes of rows that are written in one step.
+    private static let bytesPerStep = 4 << 20
+
+    /// Folds some of what was made before a time, in milliseconds since 1970: the last state before it can still be
+    /// read, nothing earlier. Answers whether there is more.
+    func fold(_ pattern: IndexPattern, before time: Int64) throws(StorageError) -> Bool {
+        guard let place = places.first(where: { $0.kept.pattern == pattern }) else { return false }
+        let select = try connection.prepare(
+            "SELECT sequence FROM moment WHERE time < ? ORDER BY time DESC, sequence DESC LIMIT 1")
+        select.bind(1, time)
+        guard let last = try select.firstInteger(), last > Int64(place.edge) else { return false }
+        // At most so many changes, but whole operations.
+        let limited = try connection.prepare(
+            "SELECT sequence FROM change WHERE place = ? AND sequence <= ? ORDER BY sequence LIMIT 1 OFFSET ?")
+        limited.bind(1, place.id)
+        limited.bind(2, last)
+        limited.bind(3, Int64(Self.changesPerFold))
+        var end = last
+        if let beyond = try limited.firstInteger() {
+            let first = try connection.integer("SELECT min(sequence) FROM change WHERE place = \(place.id)") ?? beyond
+            end = beyond > first ? beyond - 1 : beyond
+        }
+        try connection.execute(
+            """
+            BEGIN IMMEDIATE; UPDATE place SET folding = \(end) WHERE id = \(place.id);
+            INSERT OR REPLACE INTO meta VALUES ('fold', \(past.sequence + 1)); COMMIT
+            """)
+        try fold(place, through: end)
+        try tidy()
+        return end < last
+    }
+
+    /// Goes on with a fold that a crash has interrupted.
+    func finishFolding() throws(StorageError) {
+        for place in places {
+            guard let end = try connection.integer("SELECT folding FROM place WHERE id = \(place.id)"),
+                try connection.integer("SELECT folding IS NOT NULL FROM place WHERE id = \(place.id)") == 1
+            else { continue }
+            let number = try connection.integer("SELECT value FROM meta WHERE name = 'fold'") ?? 0
+            if UInt64(number) == past.sequence {
+                try deleteFolded(place, through: end)
+            } else {
+                try fold(place, through: end)
+            }
+        }
+    }
+
+    private func fold(_ place: Place, through end: Int64) throws(StorageError) {
+        let rows = TreeRows(store: try past.makeReader())
+        let select = try connection.prepare(
+            """
+            SELECT path, kind, value, sequence FROM change WHERE place = ? AND sequence <= ? ORDER BY sequence, part
+            """)
+        select.bind(1, place.id)
+        select.bind(2, end)
+        var first: Int64?
+        while try select.step() {
+            let change = Change(select)
+            try change.make(in: rows)
+            // The changes of one operation can be made again after a crash, and leave the same: they may be written in
+            // steps. Those of several are written at once.
+            first = first ?? select.integer(3)
+            if rows.changedBytes > Self.bytesPerStep, first == end { try write(rows, upTo: past.sequence) }
+        }
+        try write(rows, upTo: past.sequence + 1)
+        try deleteFolded(place, through: end)
+    }
+
+    private func deleteFolded(_ place: Place, through end: Int64) throws(StorageError) {
+        try connection.transaction { () throws(StorageError) in
+            try connection.execute(
+                """
+                DELETE FROM change WHERE place = \(place.id) AND sequence <= \(end);
+                UPDATE place SET edge = \(end), folding = NULL WHERE id = \(place.id)
+                """)
+            try removeMoments()
+        }
+        set(edge: UInt64(end), of: place.id)
+    }
+
+    /// Brings changed rows to the tree file.
+    private func write(_ rows: TreeRows, upTo sequence: UInt64) throws(StorageError) {
+        let frozen = try rows.freeze()
+        try past.apply(frozen?.changes ?? RowChanges(), upTo: sequence)
+        if let frozen { rows.applied(frozen.generation) }
+        while past.isClearing { try past.clearSome() }
+        rows.storeIsCleared()
+        rows.trim(looks: .max)
+    }
+
+    /// Takes what places hold out of the tree file.
+    func removePast(of place: Place) throws(StorageError) {
+        var found: Set<Path> = []
+        try forEachRow(of: place.kept, in: try past.makeReader()) { (row) throws(StorageError) in
+            let path = Path(encoded: row.key)
+            if place.kept.contains(path) {
+                found.insert(place.kept.place(of: path))
+            } else if case .subtree(let value) = row.value {
+                found.formUnion(place.kept.places(in: value, at: path))
+            }
+        }
+        for path in found { try removePast(at: path) }
+    }
+
+    func removePast(at path: Path) throws(StorageError) {
+        let rows = TreeRows(store: try past.makeReader())
+        try rows.set(.null, at: path)
+        try write(rows, upTo: past.sequence)
+    }
+
+    /// A row of the table `change`.
+    struct Change {
+        let path: Path
+        let kind: Kind
+        let value: CanonicalJSON
+
+        /// - parameter row: with the columns path, kind and value first.
+        init(_ row: Statement) {
+            path = Path(encoded: row.blob(0))
+            kind = Kind(rawValue: row.integer(1)) ?? .set
+            value = CanonicalJSON(trusted: row.blob(2))
+        }
+
+        func make(in rows: TreeRows) throws(StorageError) {
+            if kind.isPriority {
+                _ = try rows.setPriority(value, at: path)
+            } else {
+                try rows.set(value, at: path)
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+import Glibc
+import HearthJSONTree
+import HearthRealtimeDatabase
+package import HearthSecurityRules
+import HearthSQLite
+package import HearthStorageErrors
+
+/// The past of the places of a database whose settings have `.history`: every change of them, with who and when.
+///
+/// It follows the commit log, as the tree does, and adds nothing to the work of a commit. `NAME.history` is a SQLite
+/// file:
+///
+/// ```
+/// place(id, pattern, start, edge, folding)             a `.history`: the operations at which it begins and, after
+///                                                      pruning, at which its changes begin
+/// change(place, path, sequence, part, kind, value)     what an operation set, or the priority it set (``Kind``)
+/// moment(sequence, time, uid)                          when the operation was made, and by whom
+/// meta(name, value)                                    sequence: the last operation that was read from the log;
+///                                                      first, mark: the log's row that has it; fold: see below
+/// ```
+/// `NAME.past` is a tree file with the places as they were at their edges. The value at a moment is what it has there,
+/// and the changes since. Changes that are old enough are *folded*: made in the tree file, and deleted here. Each fold
+/// has a number, which is the tree file's sequence number afterwards; so after a crash between the two files it is
+/// known whether the tree file has the fold. Both files overwrite what they delete.
+///
+/// Used on one thread.
+package final class HistoryFile: @unchecked Sendable {
+    // Safe because: one thread at a time uses it.
+    let name: String
+    let folder: String
+    private let durability: Durability
+    let connection: Connection
+    let past: TreeFile
+    private(set) var places: [Place] = []
+    /// The last operation that was read from the log.
+    package private(set) var sequence: UInt64
+    private let insertChange: Statement
+    private let insertMoment: Statement
+    private let identities: [FileIdentity]
+
+    struct Place {
+        let id: Int64
+        let kept: KeptPlaces
+        /// The operation at which the history begins; and the one up to which changes are in the tree file.
+        let start: UInt64
+        var edge: UInt64
+    }
+
+    /// What a row of the table `change` is.
+    enum Kind: Int64 {
+        case set, priority
+        /// The same of what was there when the history began.
+        case initial, initialPriority
+
+        var isPriority: Bool { self == .priority || self == .initialPriority }
+        var isInitial: Bool { self == .initial || self == .initialPriority }
+    }
+
+    /// Where the files of the history of a database are.
+    package static func paths(of name: String, in folder: String) -> [String] {
+        ["\(folder)/\(name).history", "\(folder)/\(name).past"]
+    }
+
+    /// Whether a database has a history.
+    package static func exists(of name: String, in folder: String) -> Bool {
+        access(paths(of: name, in: folder)[0], F_OK) == 0
+    }
+
+    /// Removes the history of a database, which nobody has open.
+    package static func remove(of name: String, in folder: String) {
+        for path in paths(of: name, in: folder) { for suffix in Backup.suffixes { unlink(path + suffix) } }
+    }
+
+    package init(_ name: String, in folder: String, durability: Durability) throws(StorageError) {
+        precondition(DataFolder.isValidName(name))
+        (self.name, self.folder, self.durability) = (name, folder, durability)
+        let paths = Self.paths(of: name, in: folder)
+        connection = try Connection(path: paths[0], mode: .readWrite)
+        try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = wal; PRAGMA secure_delete = on")
+        try connection.execute("PRAGMA synchronous = \(durability.synchronous); PRAGMA cache_size = -8192")
+        try HistoryFormat.prepare(connection)
+        past = try TreeFile(path: paths[1], durability: durability, overwrites: true)
+        sequence = UInt64(try connection.integer("SELECT value FROM meta WHERE name = 'sequence'") ?? 0)
+        insertChange = try connection.prepare("INSERT OR REPLACE INTO change VALUES (?, ?, ?, ?, ?, ?)")
+        insertMoment = try connection.prepare("INSERT OR IGNORE INTO moment VALUES (?, ?, ?)")
+        let files = DatabaseFiles(name: name, folder: folder)
+        identities = (paths + [files.log, files.tree]).compactMap(FileIdentity.init)
+        for path in paths { FolderSync.giveToOwner(path, of: folder) }
+        try readPlaces()
+        try finishFolding()
+    }
+
+    /// Throws if one of the files is not under its name any more, or the database's are others.
+    package func verify() throws(StorageError) { for identity in identities { try identity.verify() } }
+
+    private func readPlaces() throws(StorageError) {
+        places = []
+        let select = try connection.prepare("SELECT id, pattern, start, edge FROM place ORDER BY id")
+        while try select.step() {
+            guard let pattern = IndexPattern(text: select.text(1)) else {
+                throw .damaged("\(connection.path) has an invalid place")
+            }
+            places.append(
+                Place(
+                    id: select.integer(0), kept: KeptPlaces(pattern), start: UInt64(select.integer(2)),
+                    edge: UInt64(select.integer(3))))
+        }
+    }
+
+    // MARK: Following
+
+    /// Reads what is new in the log, begins the histories of places that have none, ends those that are not wanted any
+    /// more, and folds some of what is too old. Costs what is new.
+    ///
+    /// - returns: whether there may be more to fold.
+    package func advance(_ definitions: [HistoryDefinition], now: Int64) throws(StorageError) -> Bool {
+        try verify()
+        try follow(definitions)
+        var hasMore = false
+        for definition in definitions {
+            guard let keep = definition.keep else { continue }
+            if try fold(definition.pattern, before: now - keep) { hasMore = true }
+        }
+        return hasMore
+    }
+
+    /// The first part of ``advance(_:now:)``.
+    package func follow(_ definitions: [HistoryDefinition]) throws(StorageError) {
+        let log = try Connection(path: DatabaseFiles(name: name, folder: folder).log, mode: .readOnly)
+        if try !continues(in: log) { try forgetAll() }
+        let wanted = Set(definitions.map(\.pattern))
+        for place in places where !wanted.contains(place.kept.pattern) { try end(place) }
+        if !places.isEmpty { try read(log, after: sequence, for: places) }
+        for pattern in wanted.subtracting(places.map(\.kept.pattern)).sorted(by: { $0.text < $1.text }) {
+            try begin(KeptPlaces(pattern), log)
+        }
+    }
+
+    /// Whether what the log has after ``sequence`` follows what was read before: it does not if the log is that of a
+    /// restored backup, or has been pruned meanwhile.
+    private func continues(in log: Connection) throws(StorageError) -> Bool {
+        if places.isEmpty { return true }
+        let next = try log.integer("SELECT min(first) FROM log WHERE first + count > \(sequence) + 1")
+        if let next, next > Int64(sequence) + 1 { return false }
+        guard let first = try connection.integer("SELECT value FROM meta WHERE name = 'first'") else {
+            return sequence == 0
+        }
+        let mark = try connection.prepare("SELECT value FROM meta WHERE name = 'mark'")
+        guard try mark.step() else { return false }
+        return try Self.mark(of: first, in: log) == mark.blob(0)
+    }
+
+    /// What tells a row of the log from one of another log: its link in the hash chain, which stays when something is
+    /// erased from it, or the checksum of one that is not in the chain.
+    private static func mark(of first: Int64, in log: Connection) throws(StorageError) -> [UInt8]? {
+        let select = try log.prepare("SELECT chain, checksum FROM log WHERE first = ?")
+        select.bind(1, first)
+        guard try select.step() else { return nil }
+        if let link = LogChain.Link(select.blob(0)) { return link.head }
+        return withUnsafeBytes(of: select.integer(1).littleEndian) { Array($0) }
+    }
+
+    /// Of all places.
+    private func forgetAll() throws(StorageError) {
+        for place in places { try end(place) }
+        try connection.execute("DELETE FROM moment; DELETE FROM meta WHERE name <> 'fold'")
+        sequence = 0
+    }
+
+    /// Bytes of changes after which a transaction ends.
+    private static let bytesPerTransaction = 4 << 20
+
+    /// Takes up what operations after a number mean for places, in transactions of some size.
+    private func read(_ log: Connection, after start: UInt64, for places: [Place]) throws(StorageError) {
+        guard let last = try ArchiveSegment.end(of: log)?.last else { return }
+        var bytes = 0
+        try connection.execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            if last > start {
+                try LogFile.forEachRecord(in: log, after: start) { (record) throws(StorageError) in
+                    try take(record, after: start, through: .max, for: places)
+                    bytes += record.byteCount
+                    guard bytes > Self.bytesPerTransaction else { return }
+                    bytes = 0
+                    try setPosition(record.lastSequence, in: log)
+                    try connection.execute("COMMIT; BEGIN IMMEDIATE")
+                    sequence = record.lastSequence
+                }
+            }
+            try setPosition(last, in: log)
+            try connection.execute("COMMIT")
+            sequence = last
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Takes up what operations after a number, and up to another one, mean for places. In a transaction.
+    private func take(
+        _ log: Connection, after start: UInt64, through end: UInt64, for places: [Place]
+    ) throws(StorageError) {
+        guard let last = try ArchiveSegment.end(of: log)?.last, last > start else { return }
+        try LogFile.forEachRecord(in: log, after: start) { (record) throws(StorageError) in
+            try take(record, after: start, through: end, for: places)
+        }
+    }
+
+    private func take(
+        _ record: LogRecord, after start: UInt64, through end: UInt64, for places: [Place]
+    ) throws(StorageError) {
+        for operation in try record.operations() where operation.sequence > start && operation.sequence <= end {
+            try take(operation, at: record.time, for: places)
+        }
+    }
+
+    /// The log was read up to an operation, and a row near it will tell whether it is the same log. In a transaction.
+    private func setPosition(_ sequence: UInt64, in log: Connection) throws(StorageError) {
+        let near = "SELECT max(first) FROM log WHERE first <= \(sequence)"
+        guard let first = try log.integer("SELECT coalesce((\(near)), (SELECT min(first) FROM log))"), first > 0 else {
+            // Nothing was ever written.
+            return try connection.execute("DELETE FROM meta WHERE name <> 'fold'")
+        }
+        let insert = try connection.prepare(
+            "INSERT OR REPLACE INTO meta VALUES ('sequence', ?), ('first', ?), ('mark', ?)")
+        insert.bind(1, Int64(sequence))
+        insert.bind(2, first)
+        insert.bind(3, try Self.mark(of: first, in: log) ?? [])
+        try insert.run()
+    }
+
+    private func take(
+        _ operation: LogRecord.Operation, at time: Int64, for places: [Place]
+    ) throws(StorageError) {
+        var isTaken = false
+        for place in places where operation.sequence > place.start {
+            var part: Int64 = 0
+            for assignment in operation.assignments {
+                guard let kept = place.kept.part(of: assignment) else { continue }
+                let kind: Kind = kept.target.isPriority ? .priority : .set
+                try insert(place.id, kept.target.path, operation.sequence, part, kind, kept.value)
+                part += 1
+                isTaken = true
+            }
+        }
+        if isTaken { try insert(moment: operation.sequence, time, operation.uid) }
+    }
+
+    private func insert(
+        _ place: Int64, _ path: Path, _ sequence: UInt64, _ part: Int64, _ kind: Kind, _ value: CanonicalJSON
+    ) throws(StorageError) {
+        insertChange.bind(1, place)
+        insertChange.bind(2, path.encoded)
+        insertChange.bind(3, Int64(sequence))
+        insertChange.bind(4, part)
+        insertChange.bind(5, kind.rawValue)
+        insertChange.bind(6, value.bytes)
+        try insertChange.run()
+    }
+
+    private func insert(moment sequence: UInt64, _ time: Int64, _ uid: [UInt8]) throws(StorageError) {
+        insertMoment.bind(1, Int64(sequence))
+        insertMoment.bind(2, time)
+        insertMoment.bind(3, uid)
+        try insertMoment.run()
+    }
+
+    // MARK: Places
+
+    /// Begins the history of places with what they hold: the rows of the tree, and what the log has after them.
+    private func begin(_ kept: KeptPlaces, _ log: Connection) throws(StorageError) {
+        let tree = try TreeReader(snapshotOf: DatabaseFiles(name: name, folder: folder).tree)
+        let start = try tree.sequence()
+        // The rows of the tree never run ahead of the log, so the log reaches them; it is read anew, as the tree was
+        // looked at after it.
+        let log = try Connection(path: log.path, mode: .readOnly)
+        let time = try log.prepare("SELECT time FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1")
+        time.bind(1, Int64(start))
+        let startTime = try time.firstInteger() ?? 0
+        let next = try log.integer("SELECT min(first) FROM log WHERE first + count > \(start) + 1")
+        if let next, next > Int64(start) + 1 { throw .busy("the log was pruned meanwhile: it is tried again") }
+        // The others have read on meanwhile, or read on now.
+        if !places.isEmpty, sequence < start { try read(log, after: sequence, for: places) }
+        let id = (try connection.integer("SELECT max(id) FROM place") ?? 0) + 1
+        let place = Place(id: id, kept: kept, start: start, edge: start)
+        // A crash may have left something of an earlier history of these places.
+        try removePast(of: place)
+        try connection.transaction { () throws(StorageError) in
+            try insert(moment: start, startTime, [])
+            try copy(kept, from: tree, as: id, at: start)
+            let insert = try connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?3, NULL)")
+            insert.bind(1, id)
+            insert.bind(2, kept.pattern.text)
+            insert.bind(3, Int64(start))
+            try insert.run()
+            if places.isEmpty {
+                try setPosition(start, in: log)
+            } else {
+                try take(log, after: start, through: sequence, for: [place])
+            }
+        }
+        if places.isEmpty { sequence = start }
+        places.append(place)
+        try read(log, after: sequence, for: places)
+    }
+
+    /// Visits the rows that hold something of places, or lie in one.
+    func forEachRow(
+        of kept: KeptPlaces, in store: TreeReader, _ body: (Row) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let top = kept.top
+        for segment in top.segments {
+            let above = Array(top.encoded[..<segment.lowerBound])
+            if let row = try store.rows(from: above, below: above + [0]).next() { try body(row) }
+        }
+        let cursor = try store.rows(from: top.encoded, below: top.subtreeEnd)
+        while let row = try cursor.next() { try body(row) }
+    }
+
+    /// Copies what the places hold, as changes of one operation. The row of a node with a priority comes after those of
+    /// its children, without which it could have none.
+    private func copy(
+        _ kept: KeptPlaces, from tree: TreeReader, as id: Int64, at sequence: UInt64
+    ) throws(StorageError) {
+        var part: Int64 = 0
+        var headers: [(path: Path, priority: CanonicalJSON)] = []
+        func put(_ path: Path, _ kind: Kind, _ value: CanonicalJSON) throws(StorageError) {
+            let target = WriteTarget(path: path, isPriority: kind.isPriority)
+            guard let wanted = kept.part(of: Assignment(target: target, value: value)) else { return }
+            if !kind.isPriority, wanted.value.isNull { return }
+            try insert(id, wanted.target.path, sequence, part, kind, wanted.value)
+            part += 1
+        }
+        try forEachRow(of: kept, in: tree) { (row) throws(StorageError) in
+            let path = Path(encoded: row.key)
+            while let last = headers.last, !last.path.contains(path) {
+                try put(last.path, .initialPriority, last.priority)
+                headers.removeLast()
+            }
+            switch row.value {
+            case .subtree(let value): try put(path, .initial, value)
+            case .header(let priority): headers.append((path, priority))
+            }
+        }
+        while let last = headers.popLast() { try put(last.path, .initialPriority, last.priority) }
+    }
+
+    /// Removes the history of places.
+    private func end(_ place: Place) throws(StorageError) {
+        try connection.transaction { () throws(StorageError) in
+            try connection.execute(
+                "DELETE FROM change WHERE place = \(place.id); DELETE FROM place WHERE id = \(place.id)")
+            try removeMoments()
+        }
+        places.removeAll { $0.id == place.id }
+        try removePast(of: place)
+        try tidy()
+    }
+
+    // MARK: What the other parts change
+
+    func set(edge: UInt64, of id: Int64) {
+        guard let index = places.firstIndex(where: { $0.id == id }) else { return }
+        places[index].edge = edge
+    }
+
+    /// Those that no history reaches back to. In a transaction.
+    func removeMoments() throws(StorageError) {
+        try connection.execute(
+            "DELETE FROM moment WHERE sequence < (SELECT coalesce(min(edge), \(Int64.max)) FROM place)")
+    }
+
+    /// Leaves nothing in the write-ahead files that was deleted.
+    func tidy() throws(StorageError) {
+        while past.isClearing { try past.clearSome() }
+        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try past.checkpoint()
+    }
+}

@@ -1,0 +1,124 @@
+package import HearthJSONTree
+
+/// What is asked of the past of a place (additions.md 8): the body of the action `h`, an addition to the protocol.
+package struct HistoryRequest: Hashable, Sendable {
+    package enum Moment: Hashable, Sendable {
+        /// Milliseconds since 1970.
+        case time(Int64)
+        /// The number of an operation.
+        case sequence(UInt64)
+    }
+
+    package enum Command: Hashable, Sendable {
+        /// `get`: the value at a moment.
+        case get(Moment)
+        /// `log`: the operations before a number, the newest first, so many at most.
+        case log(before: UInt64?, limit: Int?)
+        /// `diff`: where the values at two moments differ; the second is now if it is missing.
+        case difference(from: Moment, to: Moment?, limit: Int?)
+        /// `restore`: the value at a moment is written anew.
+        case restore(Moment)
+    }
+
+    package var path: Path
+    package var command: Command
+
+    package init(_ path: Path, _ command: Command) { (self.path, self.command) = (path, command) }
+}
+
+extension HistoryRequest {
+    /// Reads the body of a message, as ``AdminRequest/parse(message:)``.
+    static func parse(message: UnsafeRawBufferPointer) throws(RequestError) -> HistoryRequest {
+        let fields: Fields
+        do throws(JSONError) { fields = try Fields(try AdminRequest.body(of: message)) } catch { throw .value(error) }
+        return try fields.request()
+    }
+
+    /// Appends the members of the body, without its braces.
+    func appendBody(to out: inout [UInt8]) {
+        out.append(literal: #""p":"#)
+        out.append(quoted: path)
+        out.append(literal: #","c":"#)
+        switch command {
+        case .get(let moment):
+            out.append(literal: #""get""#)
+            Self.append(moment, "at", "seq", to: &out)
+        case .restore(let moment):
+            out.append(literal: #""restore""#)
+            Self.append(moment, "at", "seq", to: &out)
+        case .log(let before, let limit):
+            out.append(literal: #""log""#)
+            if let before { Self.append("before", Int64(clamping: before), to: &out) }
+            if let limit { Self.append("n", Int64(limit), to: &out) }
+        case .difference(let from, let to, let limit):
+            out.append(literal: #""diff""#)
+            Self.append(from, "at", "seq", to: &out)
+            if let to { Self.append(to, "to", "toSeq", to: &out) }
+            if let limit { Self.append("n", Int64(limit), to: &out) }
+        }
+    }
+
+    private static func append(
+        _ moment: Moment, _ time: StaticString, _ sequence: StaticString, to out: inout [UInt8]
+    ) {
+        switch moment {
+        case .time(let value): append(time, value, to: &out)
+        case .sequence(let value): append(sequence, Int64(clamping: value), to: &out)
+        }
+    }
+
+    private static func append(_ name: StaticString, _ value: Int64, to out: inout [UInt8]) {
+        out.append(literal: ",\"")
+        out.append(literal: name)
+        out.append(literal: "\":")
+        out.append(decimal: value)
+    }
+
+    private struct Fields {
+        private var path: [UInt8]?
+        private var command: [UInt8] = []
+        private var numbers: [String: Int64] = [:]
+        private static let names: Set<String> = ["at", "seq", "to", "toSeq", "before", "n"]
+
+        init(_ text: UnsafeRawBufferPointer?) throws(JSONError) {
+            guard let text, text.first == UInt8(ascii: "{") else { return }
+            var fields = self
+            var reader = JSONReader(text)
+            try reader.forEachMember { (reader, name) throws(JSONError) in
+                if name.equals("p") { return fields.path = try reader.string() }
+                if name.equals("c") { return fields.command = try reader.string() }
+                let name = String(decoding: name.prefix(8), as: UTF8.self)
+                guard Self.names.contains(name) else { return _ = try reader.skipValue() }
+                fields.numbers[name] = try reader.integer()
+            }
+            self = fields
+        }
+
+        func request() throws(RequestError) -> HistoryRequest {
+            guard let path else { throw .missing("path \"p\"") }
+            let place: Path
+            do throws(PathError) { place = try Path(parsing: path) } catch { throw .path(error) }
+            return HistoryRequest(place, try command(limit: numbers["n"].map { Int(clamping: max($0, 0)) }))
+        }
+
+        private func command(limit: Int?) throws(RequestError) -> Command {
+            switch String(decoding: command, as: UTF8.self) {
+            case "get": return .get(try start())
+            case "restore": return .restore(try start())
+            case "log": return .log(before: numbers["before"].map { UInt64(clamping: $0) }, limit: limit)
+            case "diff": return .difference(from: try start(), to: moment("to", "toSeq"), limit: limit)
+            default: throw .missing("command \"c\"")
+            }
+        }
+
+        private func start() throws(RequestError) -> Moment {
+            guard let moment = moment("at", "seq") else { throw .missing("moment \"at\" or \"seq\"") }
+            return moment
+        }
+
+        private func moment(_ time: String, _ sequence: String) -> Moment? {
+            if let sequence = numbers[sequence] { return .sequence(UInt64(clamping: sequence)) }
+            return numbers[time].map { .time($0) }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import HearthClient
+import HearthServer
+import Testing
+
+@Suite("The past in the client", .timeLimit(.minutes(15)))
+struct HistoryTests {
+    private let server: TestDatabase
+
+    init() throws {
+        server = try TestDatabase { configuration, folder in
+            configuration.settingsFile = try folder.write(
+                #"{"settings":{"pages":{".history":{"keep":"1d","read":"true"}}}}"#, as: "settings.json")
+        }
+    }
+
+    @Test("is read, listed, compared and restored")
+    func past() async throws {
+        let database = try server.client()
+        let page = database.reference(withPath: "pages/home")
+        try await page.setValue(["title": "a", "n": 1])
+        try await page.updateChildValues(["title": "b"])
+        let history = try await page.getHistory()
+        #expect(history.entries.count == 2 && history.before == nil)
+        let first = try #require(history.entries.last)
+        #expect(first.uid == nil && first.further == 0 && first.time > 0)
+        #expect(first.values == ["/pages/home": ["title": "a", "n": 1]])
+        let then = DatabaseMoment.change(first.number)
+        #expect(try await page.getData(at: then).value == ["title": "a", "n": 1])
+        #expect(try await page.child("title").getData(at: .time(database.serverTime + 1000)).value == "b")
+        let found = try await page.getDifferences(from: then)
+        #expect(found.differences.map(\.path) == ["/title"] && found.further == 0)
+        #expect(found.differences.first?.before == "a" && found.differences.first?.after == "b")
+        try await page.restore(to: then)
+        #expect(try await page.getData().value == ["title": "a", "n": 1])
+        #expect(try await page.getHistory(limit: 1).before == history.entries[0].number + 1)
+        await #expect(throws: DatabaseError.refused(status: "not_found", message: "no history is kept of this place")) {
+            try await database.reference(withPath: "other").getHistory()
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import HearthTestSupport
+import Testing
+
+import HearthServer
+
+@Suite("The history of places") struct HistoryTests {
+    /// Unsigned, as development mode takes them: `{"sub":"ada"}` and `{"sub":"bob"}`.
+    private static let ada = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ."
+    private static let bob = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJib2IifQ."
+
+    private static let settings = #"""
+        {"settings":{"notes":{"$user":{".history":{"keep":"30d","read":"auth.uid === $user || root.child('staff').child(auth.uid).exists()"}}}}}
+        """#
+
+    private func keep(_ client: RESTClient, database: String = "") throws {
+        let target = "/.settings/settings.json" + database
+        #expect(try client.ask("PUT", target, RESTClient.owner, Self.settings).status == 200)
+    }
+
+    @Test("is read, listed, compared and restored over HTTP, by administrators and those whom the setting lets")
+    func rest() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        try keep(client)
+        for value in ["1", "2", "null"] {
+            #expect(try client.ask("PUT", "/notes/ada/a.json?auth=\(Self.ada)", [], value).status == 200)
+        }
+        _ = try client.ask("PUT", "/notes/bob/a.json", [], "7")
+        let past = "/notes/ada/a/.history.json"
+        #expect(try client.ask("GET", past + "?seq=1", RESTClient.owner).text == "1")
+        #expect(try client.ask("GET", past + "?seq=2&auth=\(Self.ada)", []).text == "2")
+        #expect(try client.ask("GET", past + "?seq=4&auth=\(Self.ada)", []).text == "null")
+        #expect(try client.ask("GET", past + "?at=9999999999999&auth=\(Self.ada)", []).text == "null")
+        for (who, status) in [("", 401), ("&auth=\(Self.bob)", 401), ("&auth=\(Self.ada)", 200)] {
+            #expect(try client.ask("GET", past + "?seq=2\(who)", []).status == status, "\(who)")
+            #expect(try client.ask("GET", "/notes/ada/.history.json?limit=1\(who)", []).status == status, "\(who)")
+        }
+        // Above the places, only administrators.
+        #expect(try client.ask("GET", "/.history.json?seq=2&auth=\(Self.ada)", []).status == 401)
+        #expect(try client.ask("GET", "/.history.json?seq=2", RESTClient.owner).text == #"{"notes":{"ada":{"a":2}}}"#)
+        // The expression sees the data as they are.
+        #expect(try client.ask("PUT", "/staff/bob.json", RESTClient.owner, "true").status == 200)
+        #expect(try client.ask("GET", past + "?seq=2&auth=\(Self.bob)", []).text == "2")
+
+        let list = try client.ask("GET", "/notes/ada/.history.json?limit=2&auth=\(Self.ada)", []).text
+        #expect(
+            list.contains(#""seq":3"#) && list.contains(#""uid":"ada""#) && list.contains(#""before":2"#), "\(list)")
+        #expect(
+            try client.ask("GET", "/notes/ada/.history.json?fromSeq=1&toSeq=2", RESTClient.owner).text
+                == #"{"from":1,"to":2,"changes":[{"path":"/a","before":1,"after":2}]}"#)
+        #expect(
+            try client.ask("GET", "/notes/.history.json?fromSeq=2", RESTClient.owner).text
+                == #"{"from":2,"to":5,"changes":[{"path":"/ada","before":{"a":2}},{"path":"/bob","after":{"a":7}}]}"#)
+
+        let restored = try client.ask("POST", past + "?seq=2&auth=\(Self.ada)", [])
+        #expect(restored.status == 200 && restored.text == "2")
+        #expect(try client.ask("GET", "/notes/ada.json", []).text == #"{"a":2}"#)
+        #expect(try client.ask("GET", past + "?seq=6", RESTClient.owner).text == "2")
+
+        #expect(try client.ask("GET", "/other/.history.json?seq=1", RESTClient.owner).status == 404)
+        #expect(try client.ask("GET", past + "?seq=x", RESTClient.owner).status == 400)
+        #expect(try client.ask("PUT", past, RESTClient.owner, "1").status == 405)
+        #expect(try client.ask("POST", past, RESTClient.owner).status == 400)
+    }
+
+    @Test("is restored within what the rules allow, and listeners are told of it")
+    func restoring() throws {
+        let server = try RealtimeTestServer()
+        let client = try server.connectREST()
+        try keep(client, database: "?ns=example")
+        let rules = #"{"rules":{".read":true,"notes":{"$user":{".write":"auth.uid === $user"}}}}"#
+        #expect(try client.ask("PUT", "/.settings/rules.json?ns=example", RESTClient.owner, rules).status == 200)
+        for value in ["1", "2"] {
+            #expect(try client.ask("PUT", "/notes/ada.json?ns=example", RESTClient.owner, value).status == 200)
+        }
+        let peer = try server.connect()
+        _ = try peer.receiveMessage()
+        try peer.send(1, "auth", #"{"cred":"\#(Self.ada)"}"#)
+        _ = try peer.receiveMessage()
+        try peer.send(2, "q", #"{"p":"/notes/ada","h":""}"#)
+        _ = try peer.receiveMessage()
+        _ = try peer.receiveMessage()
+        try peer.send(3, "h", #"{"p":"/notes/ada","c":"restore","seq":1}"#)
+        let push = try peer.receiveMessage() ?? ""
+        #expect(push.contains(#""d":1"#), "\(push)")
+        #expect(try peer.receiveMessage() == RealtimePeer.response(3))
+        try peer.send(4, "h", #"{"p":"/notes/bob","c":"restore","seq":1}"#)
+        #expect(try peer.receiveMessage()?.contains(#""r":4,"b":{"s":"permission_denied""#) == true)
+        // Bob belongs to the staff, who may read the past of others and not write.
+        #expect(try client.ask("PUT", "/staff/bob.json?ns=example", RESTClient.owner, "true").status == 200)
+        try peer.send(5, "auth", #"{"cred":"\#(Self.bob)"}"#)
+        _ = try peer.receiveMessage()
+        try peer.send(6, "h", #"{"p":"/notes/ada","c":"get","seq":2}"#)
+        #expect(try peer.receiveMessage()?.contains(#""r":6,"b":{"s":"ok","d":2}"#) == true)
+        try peer.send(7, "h", #"{"p":"/notes/ada","c":"restore","seq":2}"#)
+        #expect(try peer.receiveMessage()?.contains(#""r":7,"b":{"s":"permission_denied""#) == true)
+        try peer.send(8, "h", #"{"p":"/notes/ada","c":"get"}"#)
+        #expect(try peer.receiveMessage()?.contains(#""r":8,"b":{"s":"invalid_argument""#) == true)
+        #expect(try client.ask("GET", "/notes/ada.json?ns=example", []).text == "1")
+    }
+
+    @Test("goes on after a restart, and ends with the setting")
+    func restart() throws {
+        let folder = TemporaryFolder()
+        let configure: (inout ServerConfiguration) -> Void = { $0.dataFolder = folder.path + "/data" }
+        do {
+            let client = try RealtimeTestServer(configure).connectREST()
+            try keep(client)
+            _ = try client.ask("PUT", "/notes/ada.json", [], "1")
+            // It begins now, if it has not yet.
+            #expect(try client.ask("GET", "/notes/ada/.history.json?seq=1", RESTClient.owner).text == "1")
+            _ = try client.ask("PUT", "/notes/ada.json", [], "2")
+        }
+        let client = try RealtimeTestServer(configure).connectREST()
+        _ = try client.ask("PUT", "/notes/ada.json", [], "3")
+        for number in 1...3 {
+            #expect(
+                try client.ask("GET", "/notes/ada/.history.json?seq=\(number)", RESTClient.owner).text == "\(number)")
+        }
+        _ = try client.ask("PUT", "/.settings/settings.json", RESTClient.owner, #"{"settings":{}}"#)
+        #expect(try client.ask("GET", "/notes/ada/.history.json?seq=1", RESTClient.owner).status == 404)
+        try keep(client)
+        #expect(try client.ask("GET", "/notes/ada/.history.json?seq=3", RESTClient.owner).text == "3")
+    }
+}

@@ -1,0 +1,164 @@
+import HearthJSONTree
+import HearthRealtimeDatabase
+import HearthSecurityRules
+import HearthSQLite
+import HearthSystem
+import HearthTestSupport
+import Testing
+
+@testable import HearthTreeStorage
+import HearthStorageErrors
+
+@Suite("the history of a database")
+struct HistoryFileTests {
+    private let folder = TemporaryFolder()
+
+    private func set(_ disk: DatabaseOnDisk, _ path: Path, _ value: CanonicalJSON, at time: Int64) throws {
+        disk.now = time
+        try disk.commit(disk.process([[.set(WriteTarget(path: path), IncomingValue(json: value))]]))
+    }
+
+    private func definitions(_ pattern: String, keep: Int64? = nil) -> [HistoryDefinition] {
+        IndexPattern(text: pattern).map { [HistoryDefinition(pattern: $0, keep: keep)] } ?? []
+    }
+
+    private func makeFile() throws -> HistoryFile { try HistoryFile("a", in: folder.path, durability: .process) }
+
+    @Test("tells what was there at a time, and who changed it when")
+    func reading() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        let kept = definitions("rooms")
+        try set(disk, "rooms/a", #"{"title":"Kitchen"}"#, at: 100)
+        _ = try file.advance(kept, now: 100)
+        try set(disk, "rooms/a/title", "\"Bath\"", at: 200)
+        try set(disk, "other", "1", at: 250)
+        try set(disk, "rooms/a/title", "null", at: 300)
+        _ = try file.advance(kept, now: 300)
+        func value(_ moment: HistoryFile.Moment, _ path: Path = "rooms/a/title") throws -> CanonicalJSON {
+            try file.value(at: path, after: try file.sequence(at: moment, of: path))
+        }
+        #expect(try value(.time(199)) == "\"Kitchen\"" && value(.time(200)) == "\"Bath\"")
+        #expect(try value(.time(299)) == "\"Bath\"" && value(.time(300)) == "null" && value(.time(9999)) == "null")
+        #expect(try value(.sequence(2), .root) == #"{"rooms":{"a":{"title":"Bath"}}}"#)
+        #expect(throws: HistoryError.notKept) { try value(.time(200), "other") }
+        let commits = try file.commits(at: "rooms/a", before: nil, limit: 10)
+        #expect(commits.map(\.operation.sequence) == [4, 2, 1] && commits.map(\.time) == [300, 200, 100])
+        #expect(try file.commits(at: "rooms/a", before: 4, limit: 1).map(\.operation.sequence) == [2])
+        #expect(try file.commits(at: "rooms/b", before: nil, limit: 10).isEmpty)
+    }
+
+    @Test("keeps what the setting says, and no more")
+    func retention() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        let file = try makeFile()
+        for number in 1...20 {
+            try set(disk, "a/n", CanonicalJSON(integer: Int64(number)), at: Int64(number) * 10)
+            while try file.advance(definitions("a", keep: 50), now: Int64(number) * 10) {}
+        }
+        #expect(throws: HistoryError.tooOld(sequence: 14, time: 140)) { try file.sequence(at: .time(139), of: "a") }
+        for number in 14...20 {
+            let sequence = try file.sequence(at: .time(Int64(number) * 10), of: "a/n")
+            #expect(try file.value(at: "a/n", after: sequence) == CanonicalJSON(integer: Int64(number)))
+        }
+        #expect(try file.connection.integer("SELECT count(*) FROM change") == 6)
+        // Without the setting, nothing stays.
+        _ = try file.advance([], now: 200)
+        #expect(try file.connection.integer("SELECT count(*) FROM change") == 0)
+        #expect(try DatabaseOnDisk.storedValue(file.past.makeReader()) == .null)
+    }
+
+    @Test("begins anew where the log is another one")
+    func anotherLog() throws {
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        try set(disk, "a", "1", at: 10)
+        let file = try makeFile()
+        _ = try file.advance(definitions("a"), now: 10)
+        try set(disk, "a", "2", at: 20)
+        try disk.apply()
+        // As after a restore: other records with the same numbers.
+        let log = try Connection(path: folder.path + "/a.log", mode: .readWrite)
+        try log.execute("UPDATE log SET chain = NULL, checksum = checksum + 1 WHERE first = 1")
+        #expect(throws: Never.self) { try log.execute("DELETE FROM log WHERE first = 1") }
+        _ = try file.advance(definitions("a"), now: 20)
+        #expect(file.places.map(\.start) == [2])
+        #expect(try file.value(at: "a", after: 2) == "2")
+    }
+
+    /// All bytes of the files in the folder.
+    private func contains(_ marker: String) -> Bool {
+        FolderContents(folder.path).files.contains { name in
+            let bytes = FileBytes.read("\(folder.path)/\(name)") ?? []
+            return bytes.withUnsafeBytes { text in
+                let wanted = Array(marker.utf8)
+                var index = 0
+                while index + wanted.count <= text.count {
+                    if text[index] == wanted[0], text[index..<index + wanted.count].elementsEqual(wanted) {
+                        return true
+                    }
+                    index += 1
+                }
+                return false
+            }
+        }
+    }
+
+    @Test(
+        "is erased, in the log and the tree as well, so that no file has its bytes", arguments: 0..<4 as Range<UInt64>)
+    func erasure(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let marker = "SECRET-\(seed)-MARKER"
+        let secret = CanonicalJSON(string: Array(marker.utf8))
+        var last: UInt64 = 0
+        do {
+            let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+            let file = try makeFile()
+            let kept = definitions("users/$", keep: 100)
+            for number in 1...60 {
+                let time = Int64(number) * 10
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0: try set(disk, "users/ann/mail", secret, at: time)
+                case 1:
+                    try set(
+                        disk, "users", CanonicalJSON.null.setting(secret, at: "ann/old/mail").setting("1", at: "bob"),
+                        at: time)
+                case 2: try set(disk, "users/ann", "null", at: time)
+                case 3:
+                    try set(
+                        disk, "users/ann", CanonicalJSON.null.setting(secret, at: Path([Key(Int32(number))])), at: time)
+                case 4:
+                    let text = CanonicalJSON(
+                        string: Array(repeating: UInt8(ascii: "x"), count: 5000) + Array(marker.utf8))
+                    try set(disk, "users/ann/large", text, at: time)
+                default: try set(disk, "users/bob", CanonicalJSON(integer: Int64(number)), at: time)
+                }
+                if number.isMultiple(of: 7) { try disk.apply() }
+                if number.isMultiple(of: 5) { while try file.advance(kept, now: time) {} }
+            }
+            try set(disk, "users/bob", "77", at: 700)
+            #expect(contains(marker))
+            // The present value goes first.
+            try set(disk, "users/ann", "null", at: 710)
+            try disk.apply()
+            while try file.advance(kept, now: 720) {}
+            last = disk.log.lastSequence
+        }
+        let verified = LogVerification("a", in: folder.path)
+        #expect(verified.problems == [] && verified.erasedCount == 0)
+        let head = try #require(verified.head)
+        let erasure = try Erasure("users/ann", of: "a", in: try DataFolder(path: folder.path, durability: .process))
+        #expect(erasure.records > 0 && !erasure.isStillThere && erasure.copies == [])
+        #expect(!contains(marker), "seed \(seed)")
+        // The rest is as it was, and the chain still has the head that was noted.
+        let after = LogVerification("a", in: folder.path, noted: [head])
+        #expect(after.problems == [] && after.erasedCount == erasure.records)
+        #expect(DatabaseCheck("a", in: folder.path, isServed: false).problems == [])
+        let disk = try DatabaseOnDisk(folder: folder.path, durability: .process)
+        #expect(try disk.value() == #"{"users":{"bob":77}}"#)
+        let file = try makeFile()
+        _ = try file.advance(definitions("users/$", keep: 100), now: 720)
+        #expect(file.sequence == last)
+        #expect(try file.value(at: "users/ann", after: last - 3) == .null)
+        #expect(try file.value(at: "users/bob", after: last) == "77")
+    }
+}
