@@ -108,7 +108,7 @@ extension Terminal {
             size: { TerminalMode.size },
             pause: {
                 TerminalMode.leave()
-                kill(0, SIGTSTP)
+                raise(SIGTSTP)
                 _ = TerminalMode.enter()
             }, output: TerminalMode.write)
         TerminalMode.read(terminal.post)
