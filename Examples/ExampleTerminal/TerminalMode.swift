@@ -6,8 +6,8 @@ import Synchronization
 enum TerminalMode {
     private static let isOn = Atomic(false)
     // Safe because they are written before `isOn` is set, by one caller at a time, and read only after it was found
-    // set. As a global variable of its own, `termios` would be given less memory than the system writes into it (Swift 6.3
-    // leaves out the space between its fields).
+    // set. As a global variable of its own, `termios` would be given less memory than the system writes into it (Swift
+    // 6.3 leaves out the space between its fields).
     nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)
     nonisolated(unsafe) private static var isFullScreen = false
     /// Where a byte is written whenever the size has changed.
