@@ -104,10 +104,10 @@ let rooms: [Room] = [
     Room(
         name: "HearthTesting", uses: ["EventLoop", "TreeStorage", "Identity", "ServerLog", "HearthServer"],
         testsUse: ["HearthClient", "HearthAdmin"]),
-    // A small HTTP server, for services in front of a database.
+    // A small HTTP server and client, for services in front of a database.
     Room(
-        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop"],
-        testsUse: ["HearthClient", "HearthAdmin", "HearthTesting"]),
+        name: "HearthHTTP", uses: ["System", "HTTPCodec", "EventLoop", "HearthClient"],
+        testsUse: ["HearthAdmin", "HearthTesting"]),
     Room(
         name: "HearthShell",
         uses: [
@@ -154,19 +154,24 @@ func dependencies(_ folders: [String]) -> [Target.Dependency] { folders.map { .i
 let exampleTargets: [Target] =
     examples.map { name in
         .executableTarget(
-            name: module(name), dependencies: dependencies(["HearthClient", "ExampleKit"]), path: "Examples/\(name)",
+            name: module(name), dependencies: dependencies(["HearthClient", "ExampleKit", "ExampleTerminal"]),
+            path: "Examples/\(name)",
             exclude: ["README.md", "demo"] + (seedingExamples.contains(name) ? [] : ["seed.json"]),
             resources: seedingExamples.contains(name) ? [.embedInCode("seed.json")] : [],
             packageAccess: false, swiftSettings: settings)
     } + [
         .target(
-            name: module("ExampleKit"), dependencies: ["HearthClient"], path: "Examples/ExampleKit",
+            name: module("ExampleTerminal"), dependencies: ["HearthClient"], path: "Examples/ExampleTerminal",
             packageAccess: false, swiftSettings: settings),
+        .target(
+            name: module("ExampleKit"), dependencies: dependencies(["HearthClient", "ExampleTerminal"]),
+            path: "Examples/ExampleKit", packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "ExampleTests",
             dependencies: dependencies(
                 examples + [
                     "Hello", "Chat", "Threads", "ThreadsService", "AccountsWeather", "WeatherFeeder", "ExampleKit",
+                    "ExampleTerminal",
                     "TestSupport",
                     "HearthClient", "ServerLog", "HearthServer",
                     "HearthAdmin", "Identity",
@@ -175,17 +180,17 @@ let exampleTargets: [Target] =
             swiftSettings: settings),
     ]
 
-/// A service in front of the database, and its client, which knows the service alone and asks it with rooms.
-let threadsRooms = ["HearthClient", "HearthAdmin", "HTTPCodec", "EventLoop", "JSONValues", "ExampleKit"]
+/// A service in front of the database, and its client, which knows the service alone.
 let threadsTargets: [Target] = [
     .executableTarget(
         name: module("ThreadsService"),
-        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "JSONValues", "ExampleKit"]),
-        path: "Examples/Threads/Service",
+        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "ExampleKit", "ExampleTerminal"]),
+        path: "Examples/Threads/Service", packageAccess: false,
         swiftSettings: settings),
     .executableTarget(
-        name: module("Threads"), dependencies: dependencies(threadsRooms), path: "Examples/Threads/Client",
-        swiftSettings: settings),
+        name: module("Threads"),
+        dependencies: dependencies(["HearthClient", "HearthHTTP", "ExampleKit", "ExampleTerminal"]),
+        path: "Examples/Threads/Client", packageAccess: false, swiftSettings: settings),
 ]
 
 /// Programs of one file, and the products that they use: what is public of these, and nothing else.
@@ -200,16 +205,16 @@ let smallTargets: [Target] = smallExamples.map { name, uses in
         packageAccess: false, swiftSettings: settings)
 }
 
-/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather, with HTTP from the
-/// rooms.
+/// Accounts that are sealed with OpenSSL before they are sent, and a program that feeds the weather.
 let weatherTargets: [Target] = [
     .executableTarget(
-        name: module("AccountsWeather"), dependencies: dependencies(["HearthClient", "ExampleKit", "COpenSSL"]),
+        name: module("AccountsWeather"),
+        dependencies: dependencies(["HearthClient", "ExampleKit", "ExampleTerminal", "COpenSSL"]),
         path: "Examples/AccountsWeather/Client", packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: module("WeatherFeeder"),
-        dependencies: dependencies(["HearthClient", "HTTPCodec", "EventLoop", "ExampleKit"]),
-        path: "Examples/AccountsWeather/Feeder", swiftSettings: settings),
+        dependencies: dependencies(["HearthClient", "HearthAdmin", "HearthHTTP", "ExampleKit", "ExampleTerminal"]),
+        path: "Examples/AccountsWeather/Feeder", packageAccess: false, swiftSettings: settings),
 ]
 
 let package = Package(

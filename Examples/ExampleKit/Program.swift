@@ -1,26 +1,22 @@
 @preconcurrency import Glibc
+public import HearthExampleTerminal
 
 /// A program with commands and a live screen when it is called without one, or one that does a single thing.
 public struct Program: Sendable {
     /// What one word of the command line does.
     public struct Command: Sendable {
-        let name: String
-        let parameters: [String]
+        let words: [String]
         let summary: String
         let run: @MainActor (Call) async throws -> Void
 
         /// - parameter synopsis: the command and its parameters in capital letters, those that may be left out in
         ///   brackets: `add NOTEBOOK TEXT [DATE]`.
         public init(_ synopsis: String, _ summary: String, run: @escaping @MainActor (Call) async throws -> Void) {
-            let words = synopsis.split(separator: " ").map(String.init)
-            name = words[0]
-            parameters = Array(words.dropFirst())
-            self.summary = summary
-            self.run = run
+            words = synopsis.split(separator: " ").map(String.init)
+            (self.summary, self.run) = (summary, run)
         }
 
-        var synopsis: String { ([name] + parameters).joined(separator: " ") }
-        var needed: Int { parameters.count { !$0.hasPrefix("[") } }
+        var synopsis: String { words.joined(separator: " ") }
     }
 
     /// An option with a value.
@@ -34,11 +30,6 @@ public struct Program: Sendable {
         /// - parameter usual: the value when it is not named.
         public init(_ name: String, _ value: String, _ summary: String, usual: String? = nil) {
             (self.name, self.value, self.summary, self.usual) = (name, value, summary, usual)
-        }
-
-        /// `--server`.
-        public static func server(_ summary: String, usual: String = "http://127.0.0.1:9000") -> Option {
-            Option("server", "URL", summary, usual: usual)
         }
     }
 
@@ -54,18 +45,17 @@ public struct Program: Sendable {
     /// - parameter screen: what it does on a terminal when it is called without a command.
     public init(
         _ name: String, _ summary: String, server: String = "http://127.0.0.1:9000", options: [Option] = [],
-        commands: [Command],
-        screen: @escaping @MainActor (Call, Terminal) async throws -> Void
+        commands: [Command], screen: @escaping @MainActor (Call, Terminal) async throws -> Void
     ) {
-        self.name = name
-        self.summary = summary
+        let state = getenv("XDG_STATE_HOME").map { String(cString: $0) }
+        let home = getenv("HOME").map { String(cString: $0) + "/.local/state" }
+        let session = "\(state ?? home ?? ".")/\(name).session"
+        (self.name, self.summary, self.commands, self.screen) = (name, summary, commands, screen)
         self.options =
             [
-                .server("the server", usual: server),
-                Option("session", "FILE", "where to stay signed in between runs", usual: Self.usualSession(name)),
+                Option("server", "URL", "the server", usual: server),
+                Option("session", "FILE", "where to stay signed in between runs", usual: session),
             ] + options
-        self.commands = commands
-        self.screen = screen
     }
 
     /// A program that does a single thing.
@@ -73,15 +63,8 @@ public struct Program: Sendable {
     /// - parameter command: its synopsis begins with the program's name.
     /// - parameter options: besides `--help`.
     public init(_ command: Command, options: [Option]) {
-        (name, summary, commands) = (command.name, command.summary, [command])
-        self.options = options
-        screen = nil
-    }
-
-    private static func usualSession(_ name: String) -> String {
-        let state = getenv("XDG_STATE_HOME").map { String(cString: $0) }
-        let home = getenv("HOME").map { String(cString: $0) + "/.local/state" }
-        return "\(state ?? home ?? ".")/\(name).session"
+        (name, summary, commands) = (command.words[0], command.summary, [command])
+        (self.options, screen) = (options, nil)
     }
 
     /// Does what the command line says and ends the process: with 0, 1 if something did not work, or 2 if the command
@@ -90,59 +73,43 @@ public struct Program: Sendable {
     public func run() async -> Never {
         // What is printed is seen at once, also in a pipe.
         setvbuf(stdout, nil, _IOLBF, 0)
-        let code = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(code)
+        do { try await run(try Call(Array(CommandLine.arguments.dropFirst()), self)) } catch is Quit {} catch {
+            complain("\(name): \(Problem.text(of: error))")
+            if error is WrongCall { complain("\(name) --help explains.") }
+            exit(error is WrongCall ? 2 : 1)
+        }
+        exit(0)
     }
 
     @MainActor
-    private func run(_ words: [String]) async -> Int32 {
-        do {
-            guard let call = try Call(words, self) else {
-                print(help)
-                return 0
-            }
-            if let command = call.command {
-                try await command.run(call)
-            } else if let screen {
-                guard let terminal = Terminal.open() else {
-                    throw WrongCall("the screen needs a terminal; there are commands for scripts")
-                }
-                defer { terminal.close() }
-                try await screen(call, terminal)
-            }
-            return 0
-        } catch is Quit {
-            return 0
-        } catch {
-            complain("\(name): \(Problem.text(of: error))")
-            guard error is WrongCall else { return 1 }
-            complain("\(name) --help explains.")
-            return 2
+    private func run(_ call: Call?) async throws {
+        guard let call else { return print(help) }
+        if let command = call.command { return try await command.run(call) }
+        guard let terminal = Terminal.open() else {
+            throw WrongCall("the screen needs a terminal; there are commands for scripts")
         }
+        defer { terminal.close() }
+        try await screen?(call, terminal)
     }
 
     private var help: String {
         func table(_ rows: [(String, String)]) -> String {
-            let width = rows.map(\.0.columns).max() ?? 0
-            return rows.map { "  \($0)\(String(repeating: " ", count: width - $0.columns + 2))\($1)" }
-                .joined(separator: "\n")
+            let width = rows.map { Line($0.0).width }.max() ?? 0
+            return rows.map { "  \($0.padded(to: width))  \($1)" }.joined(separator: "\n")
         }
-        let options =
-            options.map { option in
-                ("--\(option.name) \(option.value)", option.summary + (option.usual.map { " (default \($0))" } ?? ""))
-            } + [("--help", "print this")]
-        let list = """
-            Options
-            \(table(options))
-            """
-        if screen == nil { return "usage: \(commands[0].synopsis) [OPTIONS]\n\n\(summary)\n\n\(list)" }
+        let rows = options.map {
+            ("--\($0.name) \($0.value)", $0.summary + ($0.usual.map { " (default \($0))" } ?? ""))
+        }
+        let list = "Options\n\(table(rows + [("--help", "print this")]))"
+        guard screen != nil else { return "usage: \(commands[0].synopsis) [OPTIONS]\n\n\(summary)\n\n\(list)" }
+        let verbs = table(commands.map { ($0.synopsis, $0.summary) })
         return """
             usage: \(name) [OPTIONS] [COMMAND ...]
 
             \(summary) Without a command it shows a live screen.
 
             Commands
-            \(table(commands.map { ($0.synopsis, $0.summary) }))
+            \(verbs)
 
             \(list)
             """
@@ -152,30 +119,31 @@ public struct Program: Sendable {
 /// A command line that makes no sense: the program ends with 2.
 public struct WrongCall: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with it.
-    public var description: String
+    public let description: String
 
-    /// What is wrong with it.
+    /// A reason.
     public init(_ description: String) { self.description = description }
 }
 
 /// A program as it was called.
 public struct Call: Sendable {
     private var values: [String: String] = [:]
-    let command: Program.Command?
+    private(set) var command: Program.Command?
 
     /// Nil if help was asked for.
     init?(_ words: [String], _ program: Program) throws(WrongCall) {
-        var positional: [String] = []
+        for option in program.options { values[option.name] = option.usual }
+        var given = program.screen == nil ? [program.name] : []
         var rest = words[...]
         while let word = rest.popFirst() {
             if word == "--help" { return nil }
-            guard word.hasPrefix("--") else {
-                positional.append(word)
-                continue
-            }
             if word == "--" {
-                positional += rest
+                given += rest
                 break
+            }
+            guard word.hasPrefix("--") else {
+                given.append(word)
+                continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let option = program.options.first(where: { $0.name == parts[0] }) else {
@@ -186,23 +154,15 @@ public struct Call: Sendable {
             }
             values[option.name] = value
         }
-        for option in program.options where values[option.name] == nil { values[option.name] = option.usual }
-        if program.screen == nil { positional.insert(program.name, at: 0) }
-        guard let name = positional.first else {
-            command = nil
-            return
-        }
-        guard let command = program.commands.first(where: { $0.name == name }) else {
-            throw WrongCall("there is no command '\(name)'")
-        }
-        let given = positional.dropFirst()
-        guard (command.needed...command.parameters.count).contains(given.count) else {
+        guard let name = given.first else { return }
+        command = program.commands.first { $0.words[0] == name }
+        guard let command else { throw WrongCall("there is no command '\(name)'") }
+        guard (command.words.count { !$0.hasPrefix("[") }...command.words.count).contains(given.count) else {
             throw WrongCall("the command is: \(command.synopsis)")
         }
-        for (parameter, value) in zip(command.parameters, given) {
+        for (parameter, value) in zip(command.words, given).dropFirst() {
             values[parameter.filter { $0 != "[" && $0 != "]" }] = value
         }
-        self.command = command
     }
 
     /// The value of an option by its name, or of a parameter by its name in capital letters.
@@ -217,25 +177,43 @@ public struct Call: Sendable {
     /// The file of the session. Its folder is made if there is none.
     public var sessionFile: String {
         let file = required("session")
-        var folder = ""
-        for part in file.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
-            folder += part + "/"
-            // What cannot be made, or is there, shows when the file is used.
-            mkdir(folder, 0o700)
-        }
+        // What cannot be made, or is there, shows when the file is used.
+        for index in file.indices.dropFirst() where file[index] == "/" { mkdir(String(file[..<index]), 0o700) }
         return file
     }
 
     /// Asks for a password: on a terminal without showing it, otherwise it is the next line of the input.
     public func askPassword(_ prompt: String = "Password: ") throws(Problem) -> String {
-        let isHidden = TerminalMode.hideInput()
-        if isHidden { fputs(prompt, stderr) }
-        let line = readLine()
-        if isHidden {
-            TerminalMode.leave()
-            fputs("\n", stderr)
+        if let line = Terminal.readSecret(prompt) { return line }
+        throw Problem("a password is needed, at the terminal or as a line of the input")
+    }
+
+    /// The item whose number a parameter gives, as they were said.
+    ///
+    /// - parameter what: what items are called.
+    public func item<Item>(
+        numbered parameter: String = "NUMBER", of items: [Item], _ what: String
+    ) throws(Problem) -> Item {
+        guard let number = Int(required(parameter)), number > 0, number <= items.count else {
+            throw Problem("there is no \(what) \(required(parameter))")
         }
-        guard let line else { throw Problem("a password is needed, at the terminal or as a line of the input") }
-        return line
+        return items[number - 1]
+    }
+
+    /// The item of which a parameter gives the name, or the id. A name that several have is none; small and capital
+    /// letters are the same where that is clear.
+    ///
+    /// - parameter what: what items are called.
+    public func item<Item: Identifiable>(
+        named parameter: String, of items: [Item], _ what: String, by name: (Item) -> String
+    ) throws(Problem) -> Item where Item.ID == String {
+        let wanted = required(parameter)
+        if let item = items.first(where: { $0.id == wanted }) { return item }
+        var found = items.filter { name($0) == wanted }
+        if found.isEmpty { found = items.filter { name($0).lowercased() == wanted.lowercased() } }
+        guard let item = found.first else { throw Problem("there is no \(what) '\(wanted)'") }
+        if found.count == 1 { return item }
+        let ids = found.map(\.id).joined(separator: ", ")
+        throw Problem("there are \(found.count) \(what)s '\(wanted)'; say which one: \(ids)")
     }
 }

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// Notebooks and their notes: what the command line can do, and where the screen begins.

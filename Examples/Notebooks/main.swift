@@ -1,3 +1,4 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 await notebookProgram.run()

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// Places to study, and who is where: what the command line can do, and where the screen begins.
@@ -57,7 +58,7 @@ let studyPlacesProgram = Program(
         .init("map [EMAIL]", "draws the places, you, and a friend") { call in
             let session = try await loaded(call)
             if let email = call["EMAIL"] { try await session.friends.find(email) }
-            for line in session.map(Size(columns: 78, rows: 20)) + [PlaceMap.legend] { say(line) }
+            for line in session.map((columns: 78, rows: 20)) + [PlaceMap.legend] { say(line) }
         },
     ]
 ) { call, terminal in

@@ -29,6 +29,12 @@ struct HTTPArticleTests {
         server.stop()
     }
 
+    private func asking() async throws {
+        let http = try HTTPClient()
+        let answer = try await http.get("https://weather.example.com/today.json")
+        guard answer.status == 200 else { throw HTTPError(502, "The weather is not known.") }
+    }
+
     @Test("shows code that compiles")
     func examples() {
         func joined(_ text: some StringProtocol) -> String {
@@ -40,7 +46,7 @@ struct HTTPArticleTests {
             decoding: TemporaryFolder.contents(of: "\(project)/Sources/HearthHTTP/Documentation.docc/HearthHTTP.md"),
             as: UTF8.self)
         let blocks = article.matches(of: #/```swift\n((?s:.*?))```/#)
-        #expect(blocks.count == 1)
+        #expect(blocks.count == 2)
         for block in blocks {
             let isThere = source.contains(joined(block.1))
             #expect(isThere, "\(block.1)")

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// Accounts that only their owner can read, and the weather: what the command line can do, and where the screen begins.
 let accountsProgram = Program(

@@ -1,49 +1,39 @@
-import HearthEventLoop
 import Glibc
-import HearthHTTPCodec
+import HearthAdmin
 import HearthClient
+import HearthHTTP
 
-/// Reads forecasts and writes them to the database.
+/// Reads forecasts and writes them to the database, as an administrator.
 final class Feeder: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    private let loop: EventLoop
-    private let server: String
-    private let key: ServiceAccountKey?
+    private let database: Database
+    private let http: HTTPClient
 
-    /// - parameter server: `http://host:port` or `https`.
+    /// - parameter server: `http://host:port` or `https`; with a key, which names its server, it does not count.
     /// - parameter keyFile: the key of a service account; nil for a server in development mode.
     init(server: String, keyFile: String?) throws {
-        self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
-        key = try keyFile.map { try ServiceAccountKey(Self.contents(of: $0)) }
-        loop = try EventLoop(name: "feeder")
-        try loop.start()
+        let admin = try keyFile.map { try Administrator(keyFile: $0) } ?? Administrator(developmentURL: server)
+        database = try admin.database(options: DatabaseOptions(requestTimeout: .seconds(30)))
+        http = try HTTPClient()
     }
-
-    deinit { loop.shutDown(grace: .zero) }
 
     /// Reads a forecast and writes it.
     ///
     /// - parameter source: a file, or an address with `http` or `https`.
     func feed(from source: String) async throws -> Forecast {
-        let isAddress = source.hasPrefix("http://") || source.hasPrefix("https://")
-        let text =
-            isAddress
-            ? try await HTTPCall(HTTPAddress(source)).answer(on: loop) : try Self.contents(of: source)
-        let forecast = try Forecast(text)
-        var call = HTTPCall(try HTTPAddress("\(server)/weather/\(Self.encoded(forecast.key)).json"))
-        call.method = .put
-        call.contentType = "application/json"
-        call.body = Array(try forecast.value.description.utf8)
-        if let key {
-            try await call.authenticate(.key(key), on: loop)
-        } else {
-            call.bearer = Array("owner".utf8)
-        }
-        _ = try await call.answer(on: loop)
+        let forecast = try Forecast(try await text(of: source))
+        try await database.reference(withPath: "weather").child(forecast.key).setValue(try forecast.value)
         return forecast
+    }
+
+    private func text(of source: String) async throws -> [UInt8] {
+        guard source.hasPrefix("http://") || source.hasPrefix("https://") else { return try Self.contents(of: source) }
+        let answer = try await http.get(source)
+        guard answer.status == 200 else { throw Failure(description: "\(source) answers \(answer.status)") }
+        return answer.body
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {
@@ -57,9 +47,4 @@ final class Feeder: Sendable {
     }
 
     private static let byteCountMax = 1 << 20
-
-    /// A forecast's key as a segment of a URL: letters, digits and hyphens.
-    private static func encoded(_ key: String) -> String {
-        key.utf8.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "%" + String($0, radix: 16) }.joined()
-    }
 }

@@ -1,5 +1,5 @@
-import HearthEventLoop
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// The feeder: once, or again and again.
 let feederProgram = Program(
@@ -8,7 +8,6 @@ let feederProgram = Program(
         "Reads a forecast in JSON from a file or an HTTP address, and writes it to a Hearth database."
     ) { call in
         let every = try pause(call)
-        Signals.ignoreFailedWrites()
         let feeder = try Feeder(server: call.server, keyFile: call["key"])
         while true {
             do {
@@ -24,7 +23,7 @@ let feederProgram = Program(
         }
     },
     options: [
-        .server("the database"),
+        .init("server", "URL", "the database", usual: "http://127.0.0.1:9000"),
         .init("key", "FILE", "the key of a service account; a server in development mode needs none"),
         .init("every", "SECONDS", "reads and writes again and again, until it is ended"),
     ])

@@ -1,10 +1,11 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// A notebook as it is in the database.
 struct Notebook: Codable, Hashable {
     let name: String
-    let created: Moment
+    let created: DatabaseTimestamp
     /// By their keys, which sort from the oldest to the newest.
     let notes: [String: Note]?
 }
@@ -12,7 +13,7 @@ struct Notebook: Codable, Hashable {
 /// Something written in a notebook.
 struct Note: Codable, Hashable {
     let text: String
-    let date: Moment
+    let date: DatabaseTimestamp
 }
 
 extension Notebook {

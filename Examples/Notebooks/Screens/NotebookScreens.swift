@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// The notebooks of whoever is signed in, until they sign out.
@@ -17,7 +18,7 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
                     try await shelf.add(values["name"] ?? "")
                 }
             },
-            .signOut("o", "sign out"), .quit("q"),
+            .leave("o", "sign out", asks: true), .quit("q"),
         ]
     ) { notebook in
         Line(notebook.name.padded(to: 30), .bold) + Line("  \(notebook.created)  ", .faint) + Line(notebook.noteCount)

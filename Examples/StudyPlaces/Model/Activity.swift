@@ -1,4 +1,4 @@
-import HearthExampleKit
+import HearthClient
 
 /// Somebody's stay at a place, as it is in the database.
 struct Activity: Codable, Hashable {
@@ -12,9 +12,9 @@ struct Activity: Codable, Hashable {
     /// Whether the user is there.
     var isOpen: Bool { duration == nil }
 
-    var started: Moment { Moment(milliseconds: start) }
+    var started: DatabaseTimestamp { DatabaseTimestamp(milliseconds: Int64(start)) }
 
-    var ended: Moment? { duration.map { Moment(milliseconds: start + $0) } }
+    var ended: DatabaseTimestamp? { duration.map { DatabaseTimestamp(milliseconds: Int64(start + $0)) } }
 
     /// As in `1 h 30 min`.
     var length: String? {

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Observation
 
@@ -18,7 +19,8 @@ enum FriendStatus: Hashable {
         self =
             switch latest {
             case let activity? where activity.isOpen: .checkedIn(activity)
-            case let activity? where activity.ended?.date == Moment(milliseconds: now).date: .finishedToday(activity)
+            case let activity? where activity.ended?.date == DatabaseTimestamp(milliseconds: Int64(now)).date:
+                .finishedToday(activity)
             default: .nothingToday
             }
     }

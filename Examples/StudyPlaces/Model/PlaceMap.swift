@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// A map in characters: north is up, distances are the same in both directions, and everything is on it.
@@ -11,7 +12,7 @@ struct PlaceMap {
         var symbol: Character
         /// Beside the symbol, if there is room.
         var label: String
-        var style: Style
+        var styles: [Style]
     }
 
     private struct Cell {
@@ -21,21 +22,21 @@ struct PlaceMap {
 
     private let size: Size
     private var characters: [[Character]]
-    private var styles: [[Style]]
+    private var styles: [[[Style]]]
 
     /// A map that fills a size.
     init(_ marks: [Mark], size: Size) {
         self.size = size
         characters = Array(repeating: Array(repeating: " ", count: size.columns), count: size.rows)
-        styles = Array(repeating: Array(repeating: .plain, count: size.columns), count: size.rows)
+        styles = Array(repeating: Array(repeating: [], count: size.columns), count: size.rows)
         guard size.columns > 0, size.rows > 0 else { return }
         // All symbols first: labels are where these leave room.
         let cells = zip(marks, cells(of: marks)).map { mark, wanted in
             let cell = free(near: wanted)
-            if let cell { set(String(mark.symbol), at: cell, mark.style) }
+            if let cell { set(String(mark.symbol), at: cell, mark.styles) }
             return cell
         }
-        for (mark, cell) in zip(marks, cells) { if let cell { write(mark.label, beside: cell, mark.style) } }
+        for (mark, cell) in zip(marks, cells) { if let cell { write(mark.label, beside: cell, mark.styles) } }
     }
 
     /// From the top.
@@ -98,7 +99,7 @@ struct PlaceMap {
     }
 
     /// Writes a label on the first side of a symbol where it fits.
-    private mutating func write(_ label: String, beside cell: Cell, _ style: Style) {
+    private mutating func write(_ label: String, beside cell: Cell, _ style: [Style]) {
         let text = String(label.map { Line(String($0)).width == 1 ? $0 : "?" })
         let middle = cell.column - text.count / 2
         let sides = [
@@ -119,7 +120,7 @@ struct PlaceMap {
         return row[max(cell.column - 1, 0)..<end].allSatisfy { $0 == " " }
     }
 
-    private mutating func set(_ text: String, at cell: Cell, _ style: Style) {
+    private mutating func set(_ text: String, at cell: Cell, _ style: [Style]) {
         for (index, character) in text.enumerated() {
             characters[cell.row][cell.column + index] = character
             styles[cell.row][cell.column + index] = style
@@ -138,17 +139,17 @@ extension PlaceMap {
             let isOwn = place.id == own
             let isFriend = place.id == friend
             let symbol: Character = isFriend ? "★" : isOwn ? "◆" : place.isFull ? "○" : "●"
-            let look: Style = isFriend ? [.bold, .well] : isOwn ? .bold : place.isFull ? .wrong : .plain
-            let style = place.id == chosen ? look.union(.reversed) : look
+            let look: [Style] = isFriend ? [.bold, .well] : isOwn ? [.bold] : place.isFull ? [.wrong] : []
+            let styles = look + (place.id == chosen ? [.reversed] : [])
             let label = "\(place.name) \(place.seats.available)/\(place.seats.total)" + (isOwn && isFriend ? " ◆" : "")
             return Mark(
-                latitude: place.latitude, longitude: place.longitude, symbol: symbol, label: label, style: style)
+                latitude: place.latitude, longitude: place.longitude, symbol: symbol, label: label, styles: styles)
         }
         self.init(marks, size: size)
     }
 
     /// What the symbols mean.
     static let legend: Line =
-        Line("● seats free", .plain) + Line("  ○ full", .wrong) + Line("  ◆ you", .bold)
-        + Line("  ★ your friend", [.bold, .well])
+        Line("● seats free") + Line("  ○ full", .wrong) + Line("  ◆ you", .bold)
+        + Line("  ★ your friend", .bold, .well)
 }

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// Says what time it is, in milliseconds since 1970.

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// The map, until the user goes back.
@@ -37,7 +38,7 @@ private func showMap(
 ) async throws {
     let choice = ChosenPlace()
     let _: Bool? = try await terminal.show { size in
-        let room = Size(columns: max(size.columns - 2, 0), rows: Page.rows(in: size) - 1)
+        let room = (columns: max(size.columns - 2, 0), rows: Page.rows(in: size) - 1)
         let chosen = choice.id.flatMap { session.places.place($0) }
         let details = chosen.map { Line("\($0.name): \($0.freeSeats), \($0.address)", .bold) }
         return Page(

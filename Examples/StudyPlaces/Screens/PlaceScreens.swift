@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// The places, until the user signs out.
@@ -16,7 +17,7 @@ func showPlaces(_ session: Session, _ account: Account, on terminal: Terminal) a
             .always("a", "activities") { try await showActivities(session, on: terminal) },
             .always("f", "friend") { try await askFriend(session, on: terminal) },
             .always("m", "map") { try await showMap(session, on: terminal) },
-            .signOut("s", "sign out"), .quit("q"),
+            .leave("s", "sign out", asks: true), .quit("q"),
         ]
     ) { place in
         Line(place.name.padded(to: 24), .bold)

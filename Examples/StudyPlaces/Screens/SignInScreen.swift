@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// Asks for a provider and what it says about the user, unless somebody is signed in already.

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// Threads and their messages: what the command line can do, and where the screen begins.
 let threadsProgram = Program(

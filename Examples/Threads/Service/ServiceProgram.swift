@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// The service, until it is asked to end.
 let serviceProgram = Program(
@@ -10,6 +11,7 @@ let serviceProgram = Program(
         server.stop()
     },
     options: [
-        .init("listen", "HOST:PORT", "where to listen", usual: "127.0.0.1:8080"), .server("the database"),
+        .init("listen", "HOST:PORT", "where to listen", usual: "127.0.0.1:8080"),
+        .init("server", "URL", "the database", usual: "http://127.0.0.1:9000"),
         .init("project", "NAME", "the project of its users; none for a database in development mode"),
     ])

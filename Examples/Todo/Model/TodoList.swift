@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// What one user has to do.
@@ -47,7 +48,7 @@ final class TodoList {
         date: String, time: String, text: String
     ) throws(FieldProblems) -> [String: DatabaseValue] {
         let (date, time, text) = (date.trimmed, time.trimmed, text.trimmed)
-        let (day, minute) = (Moment.date(date), Moment.time(time))
+        let (day, minute) = (Day.date(date), Day.time(time))
         try FieldProblems.check([
             "date": date.isEmpty
                 ? "The date is missing." : day == nil ? "There is no such day; 2026-03-01 is one." : nil,
@@ -62,6 +63,6 @@ final class TodoList {
     /// Gives a new user the entry that the operator has prepared, if there is one, for today.
     func takeWelcome() async throws {
         guard let text = try await hints.getData().string else { return }
-        try await add(date: Moment.now.date, time: Moment.now.time, text: text)
+        try await add(date: DatabaseTimestamp.now.date, time: DatabaseTimestamp.now.time, text: text)
     }
 }

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 /// The list of whoever is signed in, until they make room for somebody else.
@@ -12,7 +13,8 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
         problem: { list.live.problem },
         actions: [
             .always("a", "add") {
-                try await edit("New entry", date: Moment.now.date, time: "", text: "", on: terminal, save: list.add)
+                let today = DatabaseTimestamp.now.date
+                try await edit("New entry", date: today, time: "", text: "", on: terminal, save: list.add)
             },
             .onItem(.enter, "change") { entry in
                 try await edit("Entry", date: entry.date, time: entry.time, text: entry.text, on: terminal) {
@@ -26,11 +28,11 @@ func showEntries(of person: Person, _ account: Account, on terminal: Terminal) a
                 guard try await terminal.confirm("Delete '\(entry.text)'?") else { return }
                 try await terminal.perform("Deleting…", isWrite: true) { try await list.delete(entry) }
             },
-            .signOut("s", "switch user"), .quit("q"),
+            .leave("s", "switch user", asks: true), .quit("q"),
         ]
     ) { entry in
         Line(entry.done ? "✓ " : "  ", .well) + Line("\(entry.date) \(entry.time)  ", .faint)
-            + Line(entry.text, entry.done ? .faint : .plain)
+            + Line(entry.text, entry.done ? [.faint] : [])
     }
     if key == "s" { try account.signOut() }
 }
@@ -41,10 +43,16 @@ private func edit(
     save: @escaping @MainActor (_ date: String, _ time: String, _ text: String) async throws -> Void
 ) async throws {
     let fields = [
-        Field("date", "Date", text: date, kind: .date), Field("time", "Time", text: time),
+        Field("date", "Date", text: date, kind: .picked(next: nextDay, note: Day.weekday)),
+        Field("time", "Time", text: time),
         Field("text", "What", text: text),
     ]
     try await terminal.form(title, fields, isWrite: true) { values in
         try await save(values["date"] ?? "", values["time"] ?? "", values["text"] ?? "")
     }
+}
+
+/// The day so many days further; today in place of no day.
+private func nextDay(_ date: String, _ count: Int) -> String {
+    Day.date(date, adding: count) ?? DatabaseTimestamp.now.date
 }

@@ -32,7 +32,12 @@ final class CacheFile {
             file = try HearthSQLite.Connection(path: path, mode: .readWrite)
             owner = try Self.setUp(file, for: database)
         } catch {
-            throw .cache("\(path) cannot be used: \(error.message)")
+            let text = "\(path) cannot be used: \(error.message)"
+            switch error {
+            case .busy: throw .cacheInUse(text)
+            case .damaged: throw .cacheDamaged(text)
+            default: throw .cache(text)
+            }
         }
         if owner != database { throw .cache("\(path) holds values of \(owner)") }
         dropOldest()

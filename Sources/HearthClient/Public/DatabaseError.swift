@@ -39,8 +39,12 @@ public enum DatabaseError: Error, Hashable, Sendable {
     case writeCancelled
     /// Events came faster than they were read.
     case slowReader
-    /// The file to keep values and writes in cannot be used.
+    /// The file to keep values and writes in cannot be used: it cannot be opened, or is of another database.
     case cache(String)
+    /// Another process, or another database of this one, uses the file.
+    case cacheInUse(String)
+    /// The file is damaged, or not a file of this kind. It has to be removed; the writes in it are lost.
+    case cacheDamaged(String)
 
     static let closed = DatabaseError.disconnected("the database was closed")
 
@@ -65,7 +69,7 @@ extension DatabaseError: CustomStringConvertible {
         case .refused(let status, let message): message.isEmpty ? status : "\(status): \(message)"
         case .invalidURL(let text), .invalidPath(let text), .invalidValue(let text), .invalidQuery(let text),
             .typeMismatch(let text), .disconnected(let text), .connectionFailed(let text), .timedOut(let text),
-            .cache(let text), .rateExceeded(_, let text):
+            .cache(let text), .cacheInUse(let text), .cacheDamaged(let text), .rateExceeded(_, let text):
             text
         case .cancelled: "cancelled"
         case .overridden: "a later write replaced it"

@@ -172,8 +172,10 @@ extension DatabaseValue {
         }
     }
 
-    /// The value as JSON, keys as they are.
-    package func jsonText() throws(DatabaseError) -> [UInt8] {
+    /// The value as JSON for other programs: arrays stay arrays, and what is empty stays.
+    ///
+    /// - throws: `invalidValue` for a number that is not finite, and for a value that is too deep.
+    public func jsonText() throws(DatabaseError) -> [UInt8] {
         var text: [UInt8] = []
         try appendJSON(to: &text, depth: 0)
         return text

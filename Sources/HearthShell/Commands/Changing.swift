@@ -81,6 +81,7 @@ extension ShellCommand {
             session.tell("remove \(list) at \(session.target.url)")
         }
         for path in paths {
+            await session.noteIfEmpty(path)
             let change = try await session.change(of: WriteTarget(path: path), to: .null)
             try await session.change(change.text, as: change.json) { () async throws(ShellError) in
                 try await session.asking { (connection) throws(ConnectionError) in try await connection.remove(path) }
@@ -150,6 +151,14 @@ extension ShellSession {
         }
         let summary = try await summary(path)
         if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
+    }
+
+    /// Says at the prompt that there is nothing at a place: otherwise a mistyped path would look like success.
+    func noteIfEmpty(_ path: Path) async {
+        guard program == nil, prompter != nil, !isJSON, isAdministrator,
+            let page = try? await page(path, limit: 1), page.node.type == "null"
+        else { return }
+        tell("there is nothing at \(path)")
     }
 
     /// Asks as a user. Somebody who may not see how much it is cannot be asked.

@@ -19,6 +19,7 @@ extension ShellCommand {
     ) { (session, arguments) throws(ShellError) in
         try arguments.expect(0...1)
         session.place = try arguments.words.first.map { (word) throws(ShellError) in try session.path(word) } ?? .root
+        if session.place != .root { await session.noteIfEmpty(session.place) }
     }
 
     static let ls = ShellCommand(

@@ -15,7 +15,7 @@ enum SampleConfiguration {
         "advertise": "db.example.com:443", "project": "hearth", "auth-url": "https://auth.example.com",
         "auth-domains": "example.com", "smtp": "smtp://mail.example.com", "smtp-user": "hearth",
         "smtp-password-file": "/etc/hearth/smtp-password", "mail-from": "accounts@example.com",
-        "mail-command": "sendmail -t", "database": "default", "databases-max": "1024", "listeners-max": "10000",
+        "mail-command": "msmtp -t", "database": "default", "databases-max": "1024", "listeners-max": "10000",
         "snapshots-max": "256", "request-mib-max": "1024", "send-mib-max": "512", "history-hours": "24",
         "history-mib": "4096", "loops": "2", "connections-max": "200000", "address-connections-max": "2000",
         "api-keys": "key1,key2", "auth-address-max": "300", "trust": "/etc/hearth/trust.json",

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import Glibc
 import HearthClient
 import HearthTestSupport

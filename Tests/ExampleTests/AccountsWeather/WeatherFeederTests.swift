@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import HearthTestSupport
 import Testing
@@ -66,7 +67,7 @@ struct WeatherFeederTests {
     }
 
     private func write(_ text: String, to path: String) throws {
-        try PrivateFile(path: path).replace(with: Array(text.utf8))
+        try SecretFile(path: path).replace(with: Array(text.utf8))
     }
 
     @Test("says what is wrong with a forecast")

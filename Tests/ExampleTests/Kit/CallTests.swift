@@ -3,6 +3,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthExampleKit
+@testable import HearthExampleTerminal
 
 @Suite("Calls of a program")
 @MainActor
@@ -16,7 +17,7 @@ struct CallTests {
     func words() throws {
         let call = try #require(
             try Call(["--server", "http://x:1", "add", "--color=blue", "-n", "--", "--d"], program))
-        #expect(call.command?.name == "add")
+        #expect(call.command?.words[0] == "add")
         #expect(call.server == "http://x:1")
         #expect((call["color"], call["NAME"], call["DATE"]) == ("blue", "-n", "--d"))
         let short = try #require(try Call(["add", "n"], program))
@@ -39,9 +40,11 @@ struct CallTests {
 
     @Test("of a program that does a single thing name no command")
     func single() throws {
-        let program = Program(.init("feed SOURCE [CITY]", "Feeds.") { _ in }, options: [.server("the database")])
+        let program = Program(
+            .init("feed SOURCE [CITY]", "Feeds.") { _ in },
+            options: [.init("server", "URL", "the database", usual: "http://127.0.0.1:9000")])
         let call = try #require(try Call(["--server=http://x:1", "file"], program))
-        #expect(call.command?.name == "feed" && call["SOURCE"] == "file" && call["CITY"] == nil)
+        #expect(call.command?.words[0] == "feed" && call["SOURCE"] == "file" && call["CITY"] == nil)
         #expect(call.server == "http://x:1")
         #expect(try Call(["--help"], program) == nil)
         #expect(throws: WrongCall("the command is: feed SOURCE [CITY]")) { try Call([], program) }
@@ -69,27 +72,6 @@ struct CallTests {
             let call = try #require(try Call(["add", "--", number], program))
             #expect((try? call.item(numbered: "NAME", of: items, "thing").id) == index.map { items[$0].id })
         }
-    }
-
-    @Test("keep small files to themselves")
-    func files() throws {
-        let folder = TemporaryFolder()
-        let file = PrivateFile(path: folder.path + "/f")
-        #expect(try file.read() == nil)
-        for bytes in [[1, 2, 3], [], [UInt8](repeating: 7, count: 1 << 20)] as [[UInt8]] {
-            try file.replace(with: bytes)
-            #expect(try file.read() == bytes)
-        }
-        try file.replace(with: [UInt8](repeating: 7, count: 1 << 20 + 1))
-        #expect(throws: Problem.self) { try file.read() }
-        try file.replace(with: [1])
-        #expect(TemporaryFolder.files(in: folder.path) == ["f"])
-        chmod(file.path, 0o640)
-        #expect(throws: Problem.self) { try file.read() }
-        try file.remove()
-        try file.remove()
-        #expect(try file.read() == nil)
-        #expect(throws: Problem.self) { try PrivateFile(path: folder.path + "/none/f").replace(with: []) }
     }
 
     @Test("make the folder of their session")

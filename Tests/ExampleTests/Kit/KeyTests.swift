@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HearthExampleKit
+@testable import HearthExampleTerminal
 
 @Suite("Keys")
 struct KeyTests {
@@ -55,7 +55,7 @@ struct KeyTests {
             ([.character("e"), .character("\u{301}"), .character("x"), .left, .backspace], "|x"),
         ] as [([Key], String)])
     func line(keys: [Key], result: String) {
-        var field = TextField()
+        var field = TextField("")
         for key in keys {
             let isTaken = field.press(key)
             #expect(isTaken)

@@ -28,6 +28,25 @@ struct ScreenProgramTests {
         #expect(!terminal.screen.text.contains("hidden"))
     }
 
+    @Test("let the shell have the terminal on Ctrl-Z, and go on where they were")
+    func suspended() async throws {
+        let terminal = try PseudoTerminal("/bin/bash", ["--norc", "-i"], environment: ["PS1": "shell> "])
+        try await terminal.wait(for: "shell> ")
+        let program = try #require(BuiltProgram.path("hearth-notebooks"))
+        terminal.type(.text("\(program) --server http://127.0.0.1:1 --session /nonexistent"), .enter)
+        try await terminal.wait(for: "q quit")
+        terminal.type(.control("z"))
+        let shell = try await terminal.wait(for: "Stopped")
+        #expect(!shell.isAlternate)
+        terminal.type(.text("fg"), .enter)
+        let again = try await terminal.wait(for: "q quit")
+        #expect(again.isAlternate)
+        terminal.type(.text("q"))
+        try await terminal.wait(for: "shell> ") { !$0.isAlternate && $0.text.contains("shell> ") }
+        terminal.type(.text("exit"), .enter)
+        #expect(try await terminal.outcome() == 0)
+    }
+
     @Test("are drawn anew when the terminal changes its size")
     func resized() async throws {
         let terminal = try PseudoTerminal(

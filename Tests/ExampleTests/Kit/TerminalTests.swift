@@ -3,7 +3,7 @@ import Observation
 import HearthTestSupport
 import Testing
 
-@testable import HearthExampleKit
+@testable import HearthExampleTerminal
 
 @Suite("Screens", .timeLimit(.minutes(15)))
 @MainActor
@@ -141,7 +141,7 @@ struct TerminalTests {
         user.press(.backTab, .home, .delete)
         user.type("R")
         user.press(.tab, .enter)
-        #expect(try await shown.value)
+        try await shown.value
         #expect(taken.last == ["name": "Rob", "password": "xyz"])
         #expect(!user.screen.text.contains("xyz"))
     }
@@ -156,7 +156,7 @@ struct TerminalTests {
         user.press(.home)
         await user.wait(for: "The quick")
         user.press(.escape)
-        #expect(try await !shown.value)
+        try await shown.value
     }
 
     @Test("ask before they do something, with the page still alive", arguments: [true, false])
@@ -307,7 +307,7 @@ struct TerminalTests {
             ])
         user.press("f")
         await user.wait(for: "Form")
-        if isKey { user.press(.control("c")) } else { user.terminal.hangUp() }
+        if isKey { user.press(.control("c")) } else { user.terminal.post(.end) }
         await #expect(throws: Quit.self) { try await shown.value }
     }
 

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import HearthTestSupport
 import Testing
@@ -31,7 +32,7 @@ struct NotebookScreenTests {
         try await bob.wait(for: "This is not the same password.")
         #expect(!bob.screen.text.contains("secre"), "passwords are hidden")
         bob.type("t", .enter)
-        let screen = try await bob.wait(for: "There is an account with this address already.")
+        let screen = try await bob.wait(for: "There is an account with this email address already.")
         #expect(screen.text.contains("Choose another"))
         #expect(screen.cursorLine.contains("ann@example.com"))
         bob.type(.control("u"), "bob@example.com", .tab, .tab, .enter)

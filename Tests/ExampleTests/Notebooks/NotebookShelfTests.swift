@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Testing
 
@@ -19,13 +20,13 @@ struct NotebookShelfTests {
     @Test("have a name and the date on which they were made, in the order of their making")
     func add() async throws {
         let shelf = try await shelf("Ann")
-        let before = Moment.now
+        let before = DatabaseTimestamp.now
         try await shelf.add(" Trips ")
         try await shelf.add("Books")
         try await shelf.live.load()
         let notebooks = try #require(shelf.notebooks)
         #expect(notebooks.map(\.name) == ["Trips", "Books"])
-        #expect(notebooks.allSatisfy { $0.created >= before && $0.created <= Moment.now && $0.list.isEmpty })
+        #expect(notebooks.allSatisfy { $0.created >= before && $0.created <= DatabaseTimestamp.now && $0.list.isEmpty })
     }
 
     @Test(
@@ -69,7 +70,7 @@ struct NotebookShelfTests {
         try await shelf.live.load()
         let notes = try #require(shelf.notebook(trips.id)).list
         #expect(notes.map(\.text) == ["Rome", "Oslo"])
-        #expect(notes.allSatisfy { $0.date >= trips.created && $0.date <= Moment.now })
+        #expect(notes.allSatisfy { $0.date >= trips.created && $0.date <= DatabaseTimestamp.now })
         try await shelf.delete(notes[0], in: trips)
         try await shelf.live.load()
         #expect(shelf.notebook(trips.id)?.list == [notes[1]])
@@ -84,7 +85,7 @@ struct NotebookShelfTests {
     func live() async throws {
         let (account, ann) = try await server.signUp("Ann")
         let desk = NotebookShelf(account.database, of: ann)
-        let other = try Account(server: server.url, sessionFile: server.sessionFile("Ann"))
+        let other = try Account(url: server.url, sessionFile: server.sessionFile("Ann"))
         let phone = NotebookShelf(other.database, of: ann)
         try await alongside({ try await desk.live.follow() }) {
             try await alongside({ try await phone.live.follow() }) {

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Testing
 
@@ -14,7 +15,7 @@ struct ActivitiesTests {
     @Test("begin with a seat and a time, and end with a duration and a free seat")
     func stay() async throws {
         var time = Students.morning
-        let account = try Account(server: server.url)
+        let account = try Account(url: server.url)
         try await account.signInForDemo(.facebook, name: "Ann", email: "ann@example.com")
         let ann = Session(account.database, of: try account.needPerson()) { time }
         let place = try #require(try await ann.known("cafe-isar"))
@@ -111,7 +112,7 @@ struct ActivitiesTests {
     @Test("are not lost with the connection on which the answer was to come, and nobody has to wait for it")
     func lostAnswers() async throws {
         let relay = try Relay(to: server.port)
-        let account = try Account(server: relay.url)
+        let account = try Account(url: relay.url)
         try await account.signInForDemo(.campus, name: "Ann", email: "ann@example.com")
         var deafens = false
         let ann = Session(account.database, of: try account.needPerson()) {
@@ -153,7 +154,7 @@ struct ActivitiesTests {
 
     @Test("do not begin when there is no connection and nobody wants to wait for one")
     func offline() async throws {
-        let account = try Account(server: server.url)
+        let account = try Account(url: server.url)
         try await account.signInForDemo(.campus, name: "Ann", email: "ann@example.com")
         let ann = Session(account.database, of: try account.needPerson()) { Students.morning }
         let place = try #require(try await ann.known("cafe-isar"))

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Testing
 
@@ -53,7 +54,7 @@ struct FriendsTests {
     @Test("show no more than where they were last")
     func limits() async throws {
         let ann = try await server.student("Ann")
-        let bob = try Account(server: server.url)
+        let bob = try Account(url: server.url)
         try await bob.signInForDemo(.google, name: "Bob", email: "bob@example.com")
         let others = Activities(bob.database, of: ann.person) { Students.morning }
         await #expect(throws: DatabaseError.self) { try await others.live.load() }
@@ -71,7 +72,7 @@ struct FriendsTests {
 
     @Test("are not found by an address that nobody has verified")
     func unverified() async throws {
-        let eve = try Account(server: server.url)
+        let eve = try Account(url: server.url)
         let token = #"{"sub":"e1","email":"ann@example.com","email_verified":false,"name":"Eve"}"#
         try await eve.signIn(.google, token: token)
         try await Session(eve.database, of: try eve.needPerson()).prepare()
@@ -94,7 +95,7 @@ struct FriendsTests {
 
     @Test("need not have one to sign in")
     func withoutAddress() async throws {
-        let account = try Account(server: server.url)
+        let account = try Account(url: server.url)
         try await account.signIn(.campus, token: #"{"sub":"c1","name":"Nemo"}"#)
         let person = try account.needPerson()
         #expect(person.name == "Nemo" && person.email == nil)

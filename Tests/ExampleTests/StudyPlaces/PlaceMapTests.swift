@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthTestSupport
 import Testing
 
@@ -9,11 +10,11 @@ struct PlaceMapTests {
     private typealias Mark = PlaceMap.Mark
 
     private func mark(_ latitude: Double, _ longitude: Double, _ symbol: Character, _ label: String = "") -> Mark {
-        Mark(latitude: latitude, longitude: longitude, symbol: symbol, label: label, style: .plain)
+        Mark(latitude: latitude, longitude: longitude, symbol: symbol, label: label, styles: [])
     }
 
     private func drawn(_ marks: [Mark], _ columns: Int, _ rows: Int) -> [String] {
-        PlaceMap(marks, size: Size(columns: columns, rows: rows)).lines.map(\.text)
+        PlaceMap(marks, size: (columns, rows)).lines.map(\.text)
     }
 
     @Test("has north above and east on the right")
@@ -55,7 +56,7 @@ struct PlaceMapTests {
     func sizes() {
         var random = SeededRandom(seed: 7)
         for round in 0..<100 {
-            let size = Size(columns: .random(in: 0...90, using: &random), rows: .random(in: 0...30, using: &random))
+            let size = (columns: Int.random(in: 0...90, using: &random), rows: Int.random(in: 0...30, using: &random))
             let marks = (0..<Int.random(in: 0...12, using: &random)).map { number in
                 mark(
                     .random(in: -90...90, using: &random), .random(in: -180...180, using: &random),

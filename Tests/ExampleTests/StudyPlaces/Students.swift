@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 
 @testable import HearthStudyPlaces
@@ -7,7 +8,7 @@ extension ExampleServer {
     /// Somebody who has come with a token of a provider; the same one each time.
     @MainActor
     func student(_ name: String, at time: Int = Students.morning) async throws -> Session {
-        let account = try Account(server: url)
+        let account = try Account(url: url)
         try await account.signInForDemo(.campus, name: name, email: "\(name.lowercased())@example.com")
         return Session(account.database, of: try account.needPerson()) { time }
     }

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import HearthTestSupport
 import Testing
@@ -95,7 +96,7 @@ struct StudyPlacesScreenTests {
     @MainActor
     func markers() async throws {
         let server = try ExampleServer("StudyPlaces", rules: "study-places")
-        let account = try Account(server: server.url, sessionFile: server.sessionFile("ann"))
+        let account = try Account(url: server.url, sessionFile: server.sessionFile("ann"))
         try await account.signInForDemo(.google, name: "Ann", email: "ann@example.com")
         let terminal = try server.open(program, session: "ann", columns: 100)
         try await terminal.wait(for: "Continue as Ann")
@@ -120,7 +121,7 @@ struct StudyPlacesScreenTests {
     @MainActor
     func continuing() async throws {
         let server = try ExampleServer("StudyPlaces", rules: "study-places")
-        let account = try Account(server: server.url, sessionFile: server.sessionFile("ann"))
+        let account = try Account(url: server.url, sessionFile: server.sessionFile("ann"))
         try await account.signInForDemo(.facebook, name: "Ann", email: "ann@example.com")
         let terminal = try server.open(program, session: "ann")
         try await terminal.wait(for: "Continue as Ann")

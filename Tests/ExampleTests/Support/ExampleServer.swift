@@ -1,5 +1,6 @@
 import HearthEventLoop
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import HearthServer
 import HearthIdentity
@@ -44,7 +45,7 @@ final class ExampleServer: Sendable {
 
     /// The file of a new key for an administrator's program.
     func makeKey() throws -> String {
-        let key = PrivateFile(path: folder.path + "/key.json")
+        let key = SecretFile(path: folder.path + "/key.json")
         let accounts = try ServiceAccounts(folder: folder.path + "/data")
         let text = try accounts.makeKey(
             email: "feeder@example.com", project: "hearth", tokenURI: url + "/token", now: WallClock.milliseconds / 1000
@@ -59,7 +60,7 @@ final class ExampleServer: Sendable {
     /// Somebody with a new account.
     @MainActor
     func signUp(_ name: String) async throws -> (account: Account, person: Person) {
-        let account = try Account(server: url, sessionFile: sessionFile(name))
+        let account = try Account(url: url, sessionFile: sessionFile(name))
         try await account.signUp(name: name, email: "\(name.lowercased())@example.com", password: "secret-\(name)")
         return (account, try account.needPerson())
     }
@@ -103,6 +104,6 @@ extension ExampleServer {
     /// Somebody who has signed up before.
     @MainActor
     func person(_ name: String) throws -> Person? {
-        try Account(server: url, sessionFile: sessionFile(name)).person
+        try Account(url: url, sessionFile: sessionFile(name)).person
     }
 }

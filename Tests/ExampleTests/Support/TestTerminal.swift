@@ -1,7 +1,6 @@
-import HearthExampleKit
 import HearthTestSupport
 
-@testable import HearthExampleKit
+@testable import HearthExampleTerminal
 
 /// A terminal in memory, with somebody in front of it.
 @MainActor
@@ -12,7 +11,7 @@ final class TestTerminal {
     private(set) lazy var terminal = Terminal(size: { [unowned self] in size }) { [unowned self] in shown($0) }
 
     init(columns: Int = 60, rows: Int = 12) {
-        size = Size(columns: columns, rows: rows)
+        size = (columns, rows)
         screen = TerminalScreen(columns: columns, rows: rows)
     }
 
@@ -28,14 +27,14 @@ final class TestTerminal {
     /// The rows without the frame: what is between title and message.
     var lines: [String] { screen.lines[2..<size.rows - 2].map { String($0.dropFirst()) } }
 
-    func press(_ keys: Key...) { for key in keys { terminal.receive(.key(key)) } }
+    func press(_ keys: Key...) { for key in keys { terminal.post(.key(key)) } }
 
-    func type(_ text: String) { for character in text { terminal.receive(.key(.character(character))) } }
+    func type(_ text: String) { for character in text { terminal.post(.key(.character(character))) } }
 
     func resize(columns: Int, rows: Int) {
-        size = Size(columns: columns, rows: rows)
+        size = (columns, rows)
         screen = TerminalScreen(columns: columns, rows: rows)
-        terminal.receive(.resized)
+        terminal.post(.resized)
     }
 
     func wait(until condition: @escaping (TerminalScreen) -> Bool) async {

@@ -4,6 +4,7 @@ import HearthTestSupport
 import Testing
 
 @testable import HearthExampleKit
+@testable import HearthExampleTerminal
 
 /// The requests in the README of the threads, made by curl as they are written there.
 @Suite("The README of the threads", .timeLimit(.minutes(15)), .enabled(if: access("/usr/bin/curl", X_OK) == 0))

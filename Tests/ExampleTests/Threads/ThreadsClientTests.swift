@@ -1,5 +1,7 @@
 import HearthExampleKit
-import HearthJSONValues
+import HearthExampleTerminal
+import HearthClient
+import HearthJSONWebTokens
 import HearthTestSupport
 import Testing
 
@@ -70,7 +72,7 @@ struct ThreadsClientTests {
     @Test("is logged out when the service does not take the token any more, and stays so")
     func ended() async throws {
         _ = try await signUp("Ann")
-        let file = PrivateFile(path: house.server.sessionFile("Ann"))
+        let file = SecretFile(path: house.server.sessionFile("Ann"))
         let text = try #require(try file.read())
         var kept = try #require(try JSONValue(parsing: text).object)
         kept["token"] = .text("x.y.z")

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Testing
 
@@ -89,7 +90,7 @@ struct TodoListTests {
     func owners() async throws {
         let (account, ann) = try await server.signUp("Ann")
         let list = TodoList(account.database, of: ann)
-        let other = try Account(server: server.url, sessionFile: server.sessionFile("Ann"))
+        let other = try Account(url: server.url, sessionFile: server.sessionFile("Ann"))
         let same = TodoList(other.database, of: ann)
         try await alongside({ try await same.live.follow() }) {
             await until { same.entries == [] }

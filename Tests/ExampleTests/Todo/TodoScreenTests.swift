@@ -28,7 +28,7 @@ struct TodoScreenTests {
         let empty = try await terminal.wait(for: "The email address is missing.")
         #expect(empty.text.contains("The password is missing."))
         terminal.type("carl@example.com", .tab, "x", .enter)
-        try await terminal.wait(for: "There is no account with this address.")
+        try await terminal.wait(for: "There is no such user.")
         terminal.type(.control("u"), "ann@example.com", .tab, .control("u"), "secret-Ann", .enter)
         try await terminal.wait(for: "To do: Ann")
     }

@@ -178,19 +178,26 @@ struct PersistenceTests {
     @Test("refuses a file that is in use, of another database, or none")
     func refusals() async throws {
         let first = try open(isOnline: false)
-        #expect(throws: DatabaseError.self) { try open(isOnline: false) }
+        let inUse = #expect(throws: DatabaseError.self) { try open(isOnline: false) }
+        guard case .cacheInUse = inUse else { throw Unexpected(error: inUse) }
         await first.close()
-        #expect(throws: DatabaseError.self) {
+        let other = #expect(throws: DatabaseError.self) {
             var options = DatabaseOptions.patient
             options.persistenceFile = "\(folder.path)/cache"
             _ = try Database(url: "ws://127.0.0.1:1/?ns=other", options: options)
         }
+        guard case .cache = other else { throw Unexpected(error: other) }
         let text = try folder.write(String(repeating: "no database ", count: 1000), as: "text")
-        #expect(throws: DatabaseError.self) {
+        let damaged = #expect(throws: DatabaseError.self) {
             var options = DatabaseOptions.patient
             options.persistenceFile = text
             _ = try Database(url: server.urlText, options: options)
         }
+        guard case .cacheDamaged = damaged else { throw Unexpected(error: damaged) }
+    }
+
+    private struct Unexpected: Error {
+        let error: DatabaseError?
     }
 
     /// The file itself, while nobody uses it.

@@ -43,6 +43,14 @@ final class MemoryOutput: ShellOutput {
             return state.text
         }
     }
+
+    /// What was said beside the results since the last call.
+    func takeErrors() -> [String] {
+        state.withLock { state in
+            defer { state.errors = [] }
+            return state.errors
+        }
+    }
 }
 
 /// Gives the answers that it was given, in order; no when there are none left.

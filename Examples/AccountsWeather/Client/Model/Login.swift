@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Observation
 
@@ -19,8 +20,8 @@ final class Login {
     private let server: String
     private let startsOnline: Bool
     private let auth: Auth
-    private let settings: PrivateFile
-    private let store: PrivateFile
+    private let settings: SecretFile
+    private let store: SecretFile
     /// A database of SQLite's.
     private let entriesFile: String
 
@@ -29,8 +30,8 @@ final class Login {
     /// - parameter file: the session's; the others are beside it.
     init(server: String, file: String, startsOnline: Bool = true) throws {
         (self.server, self.startsOnline) = (server, startsOnline)
-        settings = PrivateFile(path: file + ".settings")
-        store = PrivateFile(path: file + ".store")
+        settings = SecretFile(path: file + ".settings")
+        store = SecretFile(path: file + ".store")
         entriesFile = file + ".entries"
         var options = AuthOptions()
         options.sessionFile = file
@@ -121,7 +122,7 @@ final class Login {
     func forget() async throws {
         await signOut()
         try auth.signOut()
-        for ending in ["", "-wal", "-shm"] { try PrivateFile(path: entriesFile + ending).remove() }
+        for ending in ["", "-wal", "-shm"] { try SecretFile(path: entriesFile + ending).remove() }
         try store.remove()
         try settings.remove()
         userName = nil

@@ -1,5 +1,6 @@
 import CHearthOpenSSL
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// What a password opens: a key for what is kept, and another password for the server. Neither tells the other, nor the
 /// password itself.

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthClient
 import Observation
 
@@ -10,7 +11,7 @@ struct Weather: Codable, Hashable {
     let description: String?
     /// In degrees Celsius.
     let temperature: Double
-    let at: Moment
+    let at: DatabaseTimestamp
 }
 
 extension Weather {

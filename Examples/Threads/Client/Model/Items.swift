@@ -1,45 +1,73 @@
-import HearthExampleKit
-import HearthJSONValues
+import HearthClient
 
 /// Somebody who has written something.
 struct Creator: Hashable {
     let id: String
     /// First and last one.
     let name: String
-
-    init(_ object: JSONObject) throws(Problem) {
-        id = try object.need("user_id")
-        let names = [object["user_fname"]?.text, object["user_lname"]?.text].compactMap { $0 }.filter { !$0.isEmpty }
-        name = names.isEmpty ? "somebody" : names.joined(separator: " ")
-    }
 }
 
 /// A thread in the list of all.
 struct ThreadItem: Identifiable, Hashable {
     let id: String
     let title: String
-    let created: Moment
+    let created: DatabaseTimestamp
     let creator: Creator
-
-    init(_ object: JSONObject) throws(Problem) {
-        id = try object.need("id")
-        title = try object.need("title")
-        created = Moment(milliseconds: Int(object["created_at"]?.integer ?? 0))
-        creator = try Creator(object)
-    }
 }
 
 /// A message in a thread.
 struct MessageItem: Identifiable, Hashable {
     let id: String
     let text: String
-    let created: Moment
+    let created: DatabaseTimestamp
     let creator: Creator
+}
 
-    init(_ object: JSONObject) throws(Problem) {
-        id = try object.need("id")
-        text = try object.need("message")
-        created = Moment(milliseconds: Int(object["created_at"]?.integer ?? 0))
-        creator = try Creator(object)
+// What the service answers. Its creators are beside the other members of their things.
+
+extension Creator: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case id = "user_id"
+        case first = "user_fname"
+        case last = "user_lname"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        let names = [CodingKeys.first, .last].compactMap { try? values.decode(String.self, forKey: $0) }
+        let name = names.filter { !$0.isEmpty }.joined(separator: " ")
+        self.name = name.isEmpty ? "somebody" : name
+    }
+}
+
+extension ThreadItem: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case id, title
+        case created = "created_at"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        title = try values.decode(String.self, forKey: .title)
+        created = try values.decode(DatabaseTimestamp.self, forKey: .created)
+        creator = try Creator(from: decoder)
+    }
+}
+
+extension MessageItem: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case id
+        case text = "message"
+        case created = "created_at"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        text = try values.decode(String.self, forKey: .text)
+        created = try values.decode(DatabaseTimestamp.self, forKey: .created)
+        creator = try Creator(from: decoder)
     }
 }

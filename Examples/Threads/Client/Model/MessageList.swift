@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import Observation
 
 /// The messages of a thread.
@@ -16,7 +17,7 @@ final class MessageList {
 
     /// Learns them.
     func load() async throws {
-        messages = try await session.ask("/api/messages/\(thread.id)").needList("messages", MessageItem.init)
+        messages = try await session.ask("/api/messages/\(thread.id)").list("messages")
         problem = nil
     }
 

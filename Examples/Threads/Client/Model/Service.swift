@@ -1,8 +1,6 @@
-import HearthEventLoop
-import HearthExampleKit
-import HearthHTTPCodec
+import HearthExampleTerminal
 import HearthClient
-import HearthJSONValues
+import HearthHTTP
 
 /// What the service says is wrong.
 struct ServiceError: Error, Hashable, CustomStringConvertible {
@@ -18,67 +16,51 @@ struct ServiceError: Error, Hashable, CustomStringConvertible {
 /// Asks the service, which is all that this program knows.
 final class Service: Sendable {
     let url: String
-    private let loop: EventLoop
+    private let http: HTTPClient
 
     /// - parameter url: the service's, `http://host:port` or `https`.
     init(url: String) throws {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-        loop = try EventLoop(name: "service")
-        try loop.start()
+        http = try HTTPClient()
     }
-
-    deinit { loop.shutDown(grace: .zero) }
 
     /// Asks for something at a path.
     ///
     /// - parameter fields: the body of what is posted; nil to get something.
     /// - throws: `FieldProblems`, `ServiceError`, `Problem` if the service cannot be reached.
-    func ask(_ path: String, _ fields: [String: String]? = nil, token: String? = nil) async throws -> JSONObject {
-        let address: HTTPAddress
-        do throws(DatabaseURLError) { address = try HTTPAddress(url + path) } catch { throw Problem(error.reason) }
-        var call = HTTPCall(address)
-        call.bearer = token.map { Array($0.utf8) }
-        if let fields {
-            call.method = .post
-            call.contentType = "application/json"
-            var body = JSONObject()
-            for (name, text) in fields { body[name] = .text(text) }
-            call.body = body.bytes
-        }
-        let answer: HTTPAnswer
-        do throws(ConnectionError) { answer = try await call.anyAnswer(on: loop, patience: .seconds(60)) } catch {
-            if case .cancelled = error { throw CancellationError() }
+    func ask(_ path: String, _ fields: [String: String]? = nil, token: String? = nil) async throws -> DatabaseValue {
+        let answer: Response
+        do {
+            if let fields {
+                let json = Array(try DatabaseValue(fields).description.utf8)
+                answer = try await http.post(url + path, json: json, bearer: token)
+            } else {
+                answer = try await http.get(url + path, bearer: token)
+            }
+        } catch let error as HTTPClientError {
             throw Problem("The service cannot be reached: \(error).")
         }
-        guard let body = (try? JSONValue(parsing: answer.body))?.object else {
-            throw Problem("This is not the service of the threads: it answers \(answer.status.code).")
+        guard let body = try? DatabaseValue(json: answer.body), case .object = body else {
+            throw Problem("This is not the service of the threads: it answers \(answer.status).")
         }
-        if answer.status == .ok { return body }
-        if let problems = body["fields"]?.object {
-            throw FieldProblems(
-                Dictionary(
-                    uniqueKeysWithValues: problems.members.map { member in
-                        (String(decoding: member.name, as: UTF8.self), member.value.text ?? "")
-                    }))
-        }
+        if answer.status == 200 { return body }
+        if let problems = try? body["fields"].decoded(as: [String: String]?.self) { throw FieldProblems(problems) }
         throw ServiceError(
-            status: answer.status.code, description: body["error"]?.text ?? "The service answers \(answer.status.code)."
-        )
+            status: answer.status, description: body["error"].string ?? "The service answers \(answer.status).")
     }
 }
 
-extension JSONObject {
-    /// The text of a member.
+extension DatabaseValue {
+    /// The text of a member of an answer.
     func need(_ name: String) throws(Problem) -> String {
-        guard let text = self[name]?.text else { throw Problem("The service does not say '\(name)'.") }
+        guard let text = self[name].string else { throw Problem("The service does not say '\(name)'.") }
         return text
     }
 
-    /// What is made of the objects in a list.
-    func needList<Item>(_ name: String, _ make: (JSONObject) throws(Problem) -> Item) throws(Problem) -> [Item] {
-        guard let list = self[name]?.array else { throw Problem("The service does not say '\(name)'.") }
-        var items: [Item] = []
-        for element in list { items.append(try make(element.object ?? JSONObject())) }
-        return items
+    /// The things in a list of an answer, which may be empty.
+    func list<Item: Decodable & Sendable>(_ name: String, of type: Item.Type = Item.self) throws(Problem) -> [Item] {
+        do throws(DatabaseError) { return try self[name].decoded(as: [Item]?.self) ?? [] } catch {
+            throw Problem("The service answers something else than '\(name)': \(error).")
+        }
     }
 }

@@ -1,5 +1,6 @@
 import HearthExampleKit
-import HearthJSONValues
+import HearthExampleTerminal
+import HearthClient
 import Observation
 
 /// Who uses the program: logging in and out, and asking the service in the user's name. It is kept in a file, so that
@@ -12,28 +13,31 @@ final class Session {
         let email: String
         fileprivate let token: String
 
-        fileprivate init(_ object: JSONObject) throws(Problem) {
-            creator = try Creator(object)
-            email = try object.need("user_email")
-            token = try object.need("token")
+        fileprivate init(_ answer: DatabaseValue) throws(Problem) {
+            guard let creator = try? answer.decoded(as: Creator.self) else {
+                throw Problem("The service names nobody.")
+            }
+            self.creator = creator
+            email = try answer.need("user_email")
+            token = try answer.need("token")
         }
     }
 
     /// Who is logged in.
     private(set) var member: Member?
     private let service: Service
-    private let file: PrivateFile
+    private let file: SecretFile
 
     /// - parameter server: the service's URL.
     /// - parameter file: where to stay logged in between runs.
     init(server: String, file: String) throws {
         service = try Service(url: server)
-        self.file = PrivateFile(path: file)
+        self.file = SecretFile(path: file)
         // Of another service it is of no use here.
-        guard let bytes = try self.file.read(), let object = (try? JSONValue(parsing: bytes))?.object,
-            object["service"]?.text == service.url
+        guard let bytes = try self.file.read(), let saved = try? DatabaseValue(json: bytes),
+            saved["service"].string == service.url
         else { return }
-        member = try? Member(object)
+        member = try? Member(saved)
     }
 
     convenience init(_ call: Call) throws { try self.init(server: call.server, file: call.sessionFile) }
@@ -60,11 +64,11 @@ final class Session {
         try take(try await service.ask("/api/signup", fields))
     }
 
-    private func take(_ answer: JSONObject) throws {
+    private func take(_ answer: DatabaseValue) throws {
         let new = try Member(answer)
-        var object = answer
-        object["service"] = .text(service.url)
-        try file.replace(with: object.bytes)
+        var members = answer.object ?? [:]
+        members["service"] = .string(service.url)
+        try file.replace(with: Array(DatabaseValue.object(members).description.utf8))
         member = new
     }
 
@@ -76,7 +80,7 @@ final class Session {
     // MARK: Asking
 
     /// Asks in the name of whoever is logged in. Who is not any more is logged out.
-    func ask(_ path: String, _ fields: [String: String]? = nil) async throws -> JSONObject {
+    func ask(_ path: String, _ fields: [String: String]? = nil) async throws -> DatabaseValue {
         guard let member else { throw Problem("Nobody is logged in.") }
         do {
             return try await service.ask(path, fields, token: member.token)

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import Observation
 
 /// The threads of all users. The service does not tell of changes, so they are asked for again after each that is made
@@ -16,7 +17,7 @@ final class ThreadList {
 
     /// Learns them.
     func load() async throws {
-        threads = try await session.ask("/api/threads").needList("threads", ThreadItem.init).reversed()
+        threads = try await session.ask("/api/threads").list("threads", of: ThreadItem.self).reversed()
         problem = nil
     }
 

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// The threads of all users, until whoever is logged in is not any more.
 @MainActor

@@ -1,4 +1,5 @@
 import HearthExampleKit
+import HearthExampleTerminal
 
 /// Asks who is there, unless somebody is logged in already. Returns when somebody is.
 @MainActor

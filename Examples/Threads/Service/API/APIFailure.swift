@@ -1,7 +1,6 @@
 import HearthAdmin
 import HearthClient
 import HearthHTTP
-import HearthJSONValues
 
 /// Why a request does not get what it asks for.
 struct APIFailure: Error, Equatable {
@@ -31,10 +30,8 @@ extension APIFailure {
 
     /// JSON with `status`, `error` and, if something is wrong with them, `fields`.
     var response: Response {
-        var body = JSONObject(["status": .text("error"), "error": .text(message)])
-        var problems = JSONObject()
-        for (name, problem) in fields.sorted(by: { $0.key < $1.key }) { problems[name] = .text(problem) }
-        if !fields.isEmpty { body["fields"] = .object(problems) }
+        var body: [String: DatabaseValue] = ["status": "error", "error": .string(message)]
+        if !fields.isEmpty { body["fields"] = .object(fields.mapValues { .string($0) }) }
         return Response(status, api: body)
     }
 
@@ -56,7 +53,8 @@ extension APIFailure {
                 503, "The database cannot be reached. Whether something was changed is not known.")
         case .refused(let status, let message):
             self.init(503, "The database cannot do this at the moment: \(status) \(message)")
-        case .invalidURL, .invalidQuery, .typeMismatch, .overridden, .tooManyRetries, .slowReader, .cache:
+        case .invalidURL, .invalidQuery, .typeMismatch, .overridden, .tooManyRetries, .slowReader, .cache, .cacheInUse,
+            .cacheDamaged:
             self.init(500, "\(error)")
         }
     }

@@ -1,6 +1,7 @@
 import HearthExampleKit
+import HearthExampleTerminal
 import HearthHTTP
-import HearthJSONValues
+import HearthClient
 
 /// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
 struct BodyFields {
@@ -19,12 +20,10 @@ struct BodyFields {
     }
 
     private mutating func readJSON(_ body: [UInt8]) throws(APIFailure) {
-        guard let object = (try? JSONValue(parsing: body))?.object else {
+        guard let object = (try? DatabaseValue(json: body))?.object else {
             throw APIFailure(400, "The body is no JSON object.")
         }
-        for member in object.members where member.value != .null {
-            given[String(decoding: member.name, as: UTF8.self)] = .some(member.value.text)
-        }
+        for (name, value) in object { given[name] = .some(value.string) }
     }
 
     /// The text of a field that must be there. Empty if something is wrong with it, which ``check()`` tells.

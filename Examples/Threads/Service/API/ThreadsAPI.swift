@@ -1,6 +1,5 @@
 import HearthClient
 import HearthHTTP
-import HearthJSONValues
 
 /// What the service does about requests. It keeps nothing: accounts, threads and messages are in the database, whose
 /// rules say who may do what.
@@ -18,7 +17,7 @@ final class ThreadsAPI: Sendable {
         databases = try UserDatabases(url: url, projectID: projectID, limits: limits)
     }
 
-    private typealias Handler = @Sendable (Request) async throws(APIFailure) -> JSONObject
+    private typealias Handler = @Sendable (Request) async throws(APIFailure) -> [String: DatabaseValue]
 
     /// Who answers which request.
     var router: Router {
@@ -39,9 +38,7 @@ final class ThreadsAPI: Sendable {
     private static func answering(_ handler: @escaping Handler) -> Router.Handler {
         { request in
             do throws(APIFailure) {
-                var body = JSONObject(["status": .text("ok")])
-                body.merge(try await handler(request))
-                return Response(api: body)
+                return Response(api: ["status": "ok"].merging(try await handler(request)) { $1 })
             } catch {
                 return error.response
             }
@@ -58,7 +55,7 @@ final class ThreadsAPI: Sendable {
 
     // MARK: Accounts
 
-    private func logIn(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func logIn(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         var fields = try BodyFields(request)
         let email = fields.text("email", lengthMax: 256)
         let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
@@ -76,7 +73,7 @@ final class ThreadsAPI: Sendable {
         return Self.session(token, email: user.email ?? email, creator)
     }
 
-    private func signUp(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func signUp(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         var fields = try BodyFields(request)
         let email = fields.text("email", lengthMax: 256)
         let password = fields.text("password", lengthMax: 1024, keepsSpace: true)
@@ -108,88 +105,81 @@ final class ThreadsAPI: Sendable {
     /// The service is nobody: whoever signs in has the token, and comes with it.
     private func forget(_ user: User) { if auth.currentUser == user { try? auth.signOut() } }
 
-    private static func session(_ token: String, email: String, _ creator: Creator) -> JSONObject {
-        var members = JSONObject(["token": .text(token), "user_email": .text(email)])
-        members.merge(creator.members)
-        return members
+    private static func session(_ token: String, email: String, _ creator: Creator) -> [String: DatabaseValue] {
+        ["token": .string(token), "user_email": .string(email)].merging(creator.members) { $1 }
     }
 
     // MARK: Threads
 
-    private func threads(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func threads(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         let threads = try await databases.perform(as: try request.token()) { try await $0.threads() }
-        return JSONObject(["threads": .array(threads.map { .object($0.members) })])
+        return ["threads": .array(threads.map { .object($0.members) })]
     }
 
-    private func addThread(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func addThread(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         let token = try request.token()
         var fields = try BodyFields(request)
         let title = fields.text("title", lengthMax: 200)
         try fields.check()
         let thread = try await databases.perform(as: token) { try await $0.addThread(title: title) }
-        return JSONObject(["thread": .object(thread.members)])
+        return ["thread": .object(thread.members)]
     }
 
-    private func deleteThread(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func deleteThread(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         try await databases.perform(as: try request.token()) {
             try await $0.deleteThread(request.parameter("thread_id"))
         }
-        return JSONObject()
+        return [:]
     }
 
     // MARK: Messages
 
-    private func messages(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func messages(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         let (thread, messages) = try await databases.perform(as: try request.token()) {
             try await $0.messages(of: request.parameter("thread_id"))
         }
-        return JSONObject([
+        return [
             "thread": .object(thread.members), "messages": .array(messages.map { .object($0.members) }),
-        ])
+        ]
     }
 
-    private func addMessage(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func addMessage(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         let token = try request.token()
         var fields = try BodyFields(request)
         let thread = fields.text("thread_id", lengthMax: 128)
         let text = fields.text("message", lengthMax: 5000)
         try fields.check()
         let message = try await databases.perform(as: token) { try await $0.addMessage(text, to: thread) }
-        return JSONObject(["message": .object(message.members)])
+        return ["message": .object(message.members)]
     }
 
-    private func deleteMessage(_ request: Request) async throws(APIFailure) -> JSONObject {
+    private func deleteMessage(_ request: Request) async throws(APIFailure) -> [String: DatabaseValue] {
         try await databases.perform(as: try request.token()) {
             try await $0.deleteMessage(request.parameter("message_id"))
         }
-        return JSONObject()
+        return [:]
     }
 }
 
 extension Creator {
-    fileprivate var members: JSONObject {
-        JSONObject(["user_id": .text(id), "user_fname": .text(firstName), "user_lname": .text(lastName)])
+    fileprivate var members: [String: DatabaseValue] {
+        ["user_id": .string(id), "user_fname": .string(firstName), "user_lname": .string(lastName)]
     }
 }
 
 extension MessageThread {
-    fileprivate var members: JSONObject {
-        var members = JSONObject([
-            "id": .text(id), "title": .text(title), "created_at": .integer(Int64(created)),
-        ])
-        members.merge(creator.members)
-        return members
+    fileprivate var members: [String: DatabaseValue] {
+        ["id": .string(id), "title": .string(title), "created_at": .int(Int64(created))]
+            .merging(creator.members) { $1 }
     }
 }
 
 extension Message {
-    fileprivate var members: JSONObject {
-        var members = JSONObject([
-            "id": .text(id.text), "thread_id": .text(id.thread), "message": .text(text),
-            "created_at": .integer(Int64(created)),
-        ])
-        members.merge(creator.members)
-        return members
+    fileprivate var members: [String: DatabaseValue] {
+        [
+            "id": .string(id.text), "thread_id": .string(id.thread), "message": .string(text),
+            "created_at": .int(Int64(created)),
+        ].merging(creator.members) { $1 }
     }
 }
 
@@ -204,8 +194,9 @@ extension Request {
 
 extension Response {
     /// JSON that is not the same for everybody: answers hold tokens.
-    init(_ status: Int = 200, api body: JSONObject) {
-        self.init(status, json: body.bytes)
+    init(_ status: Int = 200, api body: [String: DatabaseValue]) {
+        // Strings and whole numbers can always be written.
+        self.init(status, json: (try? DatabaseValue.object(body).jsonText()) ?? [])
         headers.append(("Cache-Control", "no-store"))
     }
 }

@@ -1,19 +1,10 @@
 /// What a key does in a list.
 public struct ListAction<Item> {
-    enum Effect {
-        case onItem(@MainActor (Item) async throws -> Void, isOffered: @MainActor (Item) -> Bool)
-        case always(@MainActor () async throws -> Void)
-        /// Ends the list.
-        case leave
-        /// Ends the list, after the question of ``Terminal/leaving``.
-        case signOut
-        /// Ends the program, after the same question.
-        case quit
-    }
-
     let key: Key
     let label: String
-    let effect: Effect
+    let isOffered: @MainActor (Item?) -> Bool
+    /// Whether the list ends.
+    let run: @MainActor (Terminal, Item?) async throws -> Bool
 
     /// Does something with the chosen item.
     ///
@@ -22,28 +13,38 @@ public struct ListAction<Item> {
         _ key: Key, _ label: String, where isOffered: @escaping @MainActor (Item) -> Bool = { _ in true },
         _ run: @escaping @MainActor (Item) async throws -> Void
     ) -> ListAction {
-        ListAction(key: key, label: label, effect: .onItem(run, isOffered: isOffered))
+        ListAction(key: key, label: label, isOffered: { $0.map(isOffered) ?? false }) { _, item in
+            if let item { try await run(item) }
+            return false
+        }
     }
 
     /// Does something, whether or not there are items.
     public static func always(
         _ key: Key, _ label: String, _ run: @escaping @MainActor () async throws -> Void
     ) -> ListAction {
-        ListAction(key: key, label: label, effect: .always(run))
+        ListAction(key: key, label: label, isOffered: { _ in true }) { _, _ in
+            try await run()
+            return false
+        }
     }
 
     /// Leaves the list.
-    public static func leave(_ key: Key, _ label: String) -> ListAction {
-        ListAction(key: key, label: label, effect: .leave)
-    }
-
-    /// Leaves the list because the user signs out. Asks the question of ``Terminal/leaving`` before.
-    public static func signOut(_ key: Key, _ label: String) -> ListAction {
-        ListAction(key: key, label: label, effect: .signOut)
+    ///
+    /// - parameter asks: whether the question of ``Terminal/leaving`` comes before.
+    public static func leave(_ key: Key, _ label: String, asks: Bool = false) -> ListAction {
+        ListAction(key: key, label: label, isOffered: { _ in true }) { terminal, _ in
+            asks ? try await terminal.mayLeave() : true
+        }
     }
 
     /// Leaves the program. Asks the question of ``Terminal/leaving`` before.
-    public static func quit(_ key: Key) -> ListAction { ListAction(key: key, label: "quit", effect: .quit) }
+    public static func quit(_ key: Key) -> ListAction {
+        ListAction(key: key, label: "quit", isOffered: { _ in true }) { terminal, _ in
+            if try await terminal.mayLeave() { throw Quit() }
+            return false
+        }
+    }
 }
 
 /// What can be done on a first page.
@@ -70,45 +71,30 @@ extension Terminal {
     public func list<Item: Identifiable>(
         _ title: @escaping @MainActor () -> String, _ items: @escaping @MainActor () -> [Item]?,
         empty: @escaping @MainActor () -> String, problem: @escaping @MainActor () -> String? = { nil },
-        actions: [ListAction<Item>],
-        row: @escaping @MainActor (Item) -> Line
+        actions: [ListAction<Item>], row: @escaping @MainActor (Item) -> Line
     ) async throws -> Key? {
-        let choice = Selection<Item.ID>()
+        var choice = Selection<Item.ID>()
         return try await show { size in
             guard let items = items() else { return nil }
-            let room = Page.rows(in: size)
-            let chosen = choice.follow(items.map(\.id), room: room)
-            let visible = items.indices.dropFirst(choice.top).prefix(room)
-            let lines = visible.map { index in
+            let chosen = choice.follow(items.map(\.id), room: Page.rows(in: size))
+            let lines = items.indices.dropFirst(choice.top).prefix(Page.rows(in: size)).map { index in
                 let line = Line(index == chosen ? "▸ " : "  ") + row(items[index])
                 return index == chosen ? line.fitted(to: size.columns - 2).styled(.reversed) : line
             }
-            let hints = actions.filter { action in
-                guard case .onItem(_, let isOffered) = action.effect else { return true }
-                return items.indices.contains(chosen) && isOffered(items[chosen])
-            }
+            let item = items.indices.contains(chosen) ? items[chosen] : nil
             return Page(
                 title(), items.isEmpty ? empty().wrapped(to: size.columns - 2).map { Line($0, .faint) } : lines,
-                hints: hints.map { ($0.key, $0.label) }, notice: problem().map { Line($0, .wrong) })
+                hints: actions.filter { $0.isOffered(item) }.map { ($0.key, $0.label) },
+                notice: problem().map { Line($0, .wrong) })
         } press: { key in
-            if choice.press(key, room: Page.rows(in: self.size)) { return nil }
+            if choice.press(key, room: Page.rows(in: size)) { return nil }
             guard let action = actions.first(where: { $0.key == key }) else { return nil }
-            switch action.effect {
-            case .leave: return key
-            case .always(let run): try await run()
-            case .signOut: return try await self.mayLeave() ? key : nil
-            case .quit: if try await self.mayLeave() { throw Quit() }
-            case .onItem(let run, _):
-                if let item = items()?.first(where: { $0.id == choice.id }) { try await run(item) }
-            }
-            return nil
+            return try await action.run(self, items()?.first { $0.id == choice.id }) ? key : nil
         }
     }
-}
 
-extension Terminal {
     /// Asks the question of ``leaving``, if there is one now.
-    private func mayLeave() async throws -> Bool {
+    fileprivate func mayLeave() async throws -> Bool {
         guard let question = leaving?() else { return true }
         return try await confirm(question)
     }
@@ -126,18 +112,40 @@ extension Terminal {
             actions: [.onItem(.enter, "choose") { try await $0.run() }, .quit("q")]
         ) { Line($0.id) }
     }
+
+    /// Shows a long text, until the user goes back or it is no more.
+    ///
+    /// - parameter head: lines above it, which go with it.
+    /// - parameter text: nil when it is no more.
+    /// - parameter actions: what keys do besides moving it.
+    public func showText(
+        _ title: String, head: [Line] = [], _ text: @escaping @MainActor () -> String?,
+        actions: [ListAction<Never>] = []
+    ) async throws {
+        let actions = actions + [.leave(.escape, "back")]
+        var top = 0
+        let _: Bool? = try await show { size in
+            guard let text = text() else { return nil }
+            let lines = head + text.wrapped(to: max(size.columns - 2, 1)).map { Line($0) }
+            top = max(min(top, lines.count - Page.rows(in: size)), 0)
+            return Page(title, Array(lines.dropFirst(top)), hints: actions.map { ($0.key, $0.label) })
+        } press: { key in
+            let steps: [Key: Int] = [.up: -1, .down: 1, .pageUp: -Page.rows(in: size), .pageDown: Page.rows(in: size)]
+            top = max(top + (steps[key] ?? 0), 0)
+            return try await actions.first { $0.key == key }?.run(self, nil) == true ? true : nil
+        }
+    }
 }
 
 /// Which item of a list is chosen, and which is the first that is visible.
-@MainActor
-private final class Selection<ID: Hashable> {
+private struct Selection<ID: Hashable> {
     private(set) var id: ID?
     private(set) var top = 0
     private var index = 0
     private var ids: [ID] = []
 
     /// Finds the chosen item where it is now; the next one if it has gone.
-    func follow(_ ids: [ID], room: Int) -> Int {
+    mutating func follow(_ ids: [ID], room: Int) -> Int {
         self.ids = ids
         index = id.flatMap { ids.firstIndex(of: $0) } ?? min(index, max(ids.count - 1, 0))
         id = ids.indices.contains(index) ? ids[index] : nil
@@ -146,18 +154,12 @@ private final class Selection<ID: Hashable> {
     }
 
     /// Chooses another item by a key; false if it is none that does.
-    func press(_ key: Key, room: Int) -> Bool {
-        let new: Int
-        switch key {
-        case .up: new = index - 1
-        case .down: new = index + 1
-        case .pageUp: new = index - room
-        case .pageDown: new = index + room
-        case .home: new = 0
-        case .end: new = ids.count - 1
-        default: return false
-        }
-        if !ids.isEmpty { id = ids[min(max(new, 0), ids.count - 1)] }
+    mutating func press(_ key: Key, room: Int) -> Bool {
+        let steps: [Key: Int] = [
+            .up: -1, .down: 1, .pageUp: -room, .pageDown: room, .home: -ids.count, .end: ids.count,
+        ]
+        guard let step = steps[key] else { return false }
+        if !ids.isEmpty { id = ids[min(max(index + step, 0), ids.count - 1)] }
         return true
     }
 }

@@ -1,26 +1,23 @@
-import HearthClient
+public import HearthClient
 
 /// What a program tells its user when it cannot go on.
 public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence.
-    public var description: String
+    public let description: String
 
     /// A problem in one sentence.
     public init(_ description: String) { self.description = description }
 
     /// An error as a sentence.
     public static func text(of error: any Error) -> String {
-        switch error {
-        case is CancellationError, DatabaseError.cancelled: "Stopped."
-        default: "\(error)"
-        }
+        error is CancellationError || error as? DatabaseError == .cancelled ? "Stopped." : "\(error)"
     }
 }
 
 /// What is wrong with what somebody filled in: a sentence for each field, by its name.
 public struct FieldProblems: Error, Hashable, Sendable, CustomStringConvertible {
     /// Sentences by fields.
-    public var fields: [String: String]
+    public let fields: [String: String]
 
     /// Sentences by fields.
     public init(_ fields: [String: String]) { self.fields = fields }
@@ -33,4 +30,9 @@ public struct FieldProblems: Error, Hashable, Sendable, CustomStringConvertible 
         let problems = fields.compactMapValues { $0 }
         if !problems.isEmpty { throw FieldProblems(problems) }
     }
+}
+
+extension LiveList {
+    /// Why the items are not kept up to date any more, as a sentence.
+    public var problem: String? { error.map { "Not up to date any more: \($0)" } }
 }

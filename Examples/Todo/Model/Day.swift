@@ -1,34 +1,10 @@
 import Glibc
 
-/// A time, shown to the minute in the zone of the machine. In a database it is a number of milliseconds since 1970.
-public struct Moment: Hashable, Comparable, Sendable {
-    private let milliseconds: Int
-
-    /// The moment at milliseconds since 1970, as databases have them.
-    public init(milliseconds: Int) { self.milliseconds = milliseconds }
-
-    /// Now.
-    public static var now: Moment {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Moment(milliseconds: time.tv_sec * 1000 + time.tv_nsec / 1_000_000)
-    }
-
-    /// As in `2026-03-01`.
-    public var date: String { formatted("%Y-%m-%d") }
-    /// As in `18:30`.
-    public var time: String { formatted("%H:%M") }
-
-    private func formatted(_ format: String) -> String {
-        var (seconds, parts) = (time_t(milliseconds / 1000), tm())
-        localtime_r(&seconds, &parts)
-        return String(unsafeUninitializedCapacity: 32) { text in
-            text.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress, $0.count, format, &parts) }
-        }
-    }
-
+/// Days and times of day as people write them. In the database a day is `2026-03-01` and a time `18:30`, so their order
+/// is that of their characters.
+enum Day {
     /// A date as people write it (`2026-3-1`), in the form with two digits; nil if there is no such day.
-    public static func date(_ text: String) -> String? {
+    static func date(_ text: String) -> String? {
         guard let parts = numbers(text, "-", count: 3), (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
             (1...days(in: parts[1], of: parts[0])).contains(parts[2])
         else { return nil }
@@ -36,7 +12,7 @@ public struct Moment: Hashable, Comparable, Sendable {
     }
 
     /// A time of day as people write it (`8:05`), in the form with two digits; nil if there is no such time.
-    public static func time(_ text: String) -> String? {
+    static func time(_ text: String) -> String? {
         guard let parts = numbers(text, ":", count: 2), (0...23).contains(parts[0]), (0...59).contains(parts[1]) else {
             return nil
         }
@@ -44,7 +20,7 @@ public struct Moment: Hashable, Comparable, Sendable {
     }
 
     /// The date so many days after another one, or before it; nil if that is no date.
-    public static func date(_ date: String, adding days: Int) -> String? {
+    static func date(_ date: String, adding days: Int) -> String? {
         guard var parts = broken(date) else { return nil }
         parts.tm_mday += Int32(days)
         // Brings the day into its month.
@@ -53,7 +29,7 @@ public struct Moment: Hashable, Comparable, Sendable {
     }
 
     /// As in `Sunday`; nil if there is no such day.
-    public static func weekday(ofDate date: String) -> String? {
+    static func weekday(of date: String) -> String? {
         guard var parts = broken(date) else { return nil }
         timegm(&parts)
         let names = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
@@ -88,20 +64,4 @@ public struct Moment: Hashable, Comparable, Sendable {
         let digits = String(number)
         return String(repeating: "0", count: max(width - digits.count, 0)) + digits
     }
-
-    /// Earlier is less.
-    public static func < (a: Moment, b: Moment) -> Bool { a.milliseconds < b.milliseconds }
-}
-
-extension Moment: Codable {
-    /// From a number.
-    public init(from decoder: any Decoder) throws { milliseconds = try Int(from: decoder) }
-
-    /// As a number.
-    public func encode(to encoder: any Encoder) throws { try milliseconds.encode(to: encoder) }
-}
-
-extension Moment: CustomStringConvertible {
-    /// As in `2026-03-01 18:30`.
-    public var description: String { "\(date) \(time)" }
 }
