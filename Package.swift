@@ -72,8 +72,8 @@ let rooms: [Room] = [
     Room(
         name: "Triggers",
         uses: [
-            "Bytes", "System", "HTTPCodec", "JSONTree", "JSONWebTokens", "SecurityRules", "EventLoop", "StorageErrors",
-            "RealtimeDatabase", "TreeStorage", "ServerLog",
+            "Bytes", "System", "HTTPCodec", "JSONTree", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "StorageErrors", "RealtimeDatabase", "TreeStorage", "ServerLog",
         ]),
     Room(
         name: "DatabaseHost",
@@ -111,8 +111,8 @@ let rooms: [Room] = [
     Room(
         name: "HearthShell",
         uses: [
-            "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "SecurityRules", "EventLoop", "HearthClient",
-            "CLibedit",
+            "Bytes", "System", "JSONTree", "WireProtocol", "JSONValues", "JSONWebTokens", "SecurityRules", "EventLoop",
+            "HearthClient", "CLibedit",
         ],
         testsUse: ["RealtimeDatabase", "TreeStorage", "Identity", "ServerLog", "HearthServer"]),
     Room(name: "HearthBench", uses: ["CLinux", "CBench", "JSONTree", "SecurityRules"]),
@@ -249,7 +249,8 @@ let package = Package(
         .target(
             name: module("TestSupport"),
             dependencies: dependencies([
-                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
+                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL",
+                "CFaults",
             ]),
             path: "Tests/TestSupport",
             swiftSettings: settings),

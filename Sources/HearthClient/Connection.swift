@@ -80,7 +80,7 @@ package final class Connection: Sendable {
         return page
     }
 
-    /// The past of a place, as JSON text (additions.md 8).
+    /// The past of a place, as JSON text (additions.md 9).
     package func history(_ request: HistoryRequest) async throws(ConnectionError) -> [UInt8] {
         try await send(.history(request)).data
     }

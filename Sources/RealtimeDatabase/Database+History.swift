@@ -2,7 +2,7 @@ package import HearthJSONTree
 import HearthSecurityRules
 
 extension Database {
-    /// Whether the settings let somebody read the past of a place (docs/using/additions.md 8): the `read` of the
+    /// Whether the settings let somebody read the past of a place (docs/using/additions.md 9): the `read` of the
     /// history that is kept at the place or above it.
     package func mayReadHistory(of path: Path, by principal: Principal, now: Int64) -> Bool {
         if principal.isAdministrator { return true }

@@ -1,5 +1,5 @@
 import HearthJSONTree
-package import HearthJSONWebTokens
+package import HearthJSONValues
 import HearthRealtimeDatabase
 import HearthSecurityRules
 import HearthStorageErrors

@@ -2,6 +2,7 @@ import HearthBytes
 import HearthEventLoop
 import Glibc
 import HearthServer
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthJSONTree
 import HearthTestSupport

@@ -35,7 +35,7 @@ struct SettingsTests {
             ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
             (
                 "{\"settings\":{\".owner\":1}}",
-                "1:14: Unknown setting '.owner': there are .count, .expires, .index, .limit, .maxChildren, .queue, .sum, .unique."
+                "1:14: Unknown setting '.owner': there are .count, .expires, .history, .index, .limit, .maxChildren, .queue, .sum, .trigger, .unique."
             ),
             ("{\"settings\":{\".read\":true}}", "1:14: '.read' belongs in the rules file."),
             ("{\"settings\":{\".unique\":5}}", "1:24: '.unique' is the path of a child, '.value', or a list of these."),

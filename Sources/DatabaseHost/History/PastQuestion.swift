@@ -1,9 +1,9 @@
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthRealtimeDatabase
 package import HearthTreeStorage
 
-/// What is asked of the history of a place (additions.md 8).
+/// What is asked of the history of a place (additions.md 9).
 package enum PastQuestion: Sendable {
     /// What was there.
     case value(HistoryFile.Moment)

@@ -6,7 +6,7 @@ import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
 
-/// Questions about the past over HTTP (additions.md 8).
+/// Questions about the past over HTTP (additions.md 9).
 extension HTTPConnection {
     func askHistory(
         _ request: HistoryRequest, _ exchange: RESTExchange, _ authentication: Authentication, _ writer: ResponseWriter

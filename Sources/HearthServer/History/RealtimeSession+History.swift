@@ -5,7 +5,7 @@ import HearthRealtimeDatabase
 import HearthTreeStorage
 import HearthWireProtocol
 
-/// Questions about the past over a realtime connection (additions.md 8).
+/// Questions about the past over a realtime connection (additions.md 9).
 extension RealtimeSession {
     func askHistory(_ number: Int64, _ request: HistoryRequest) {
         awaitAnswer()

@@ -2,7 +2,7 @@ import HearthHTTPCodec
 import HearthJSONTree
 import HearthWireProtocol
 
-/// The parameters of a request at `/path/.history.json` (additions.md 8). An older server refuses that path.
+/// The parameters of a request at `/path/.history.json` (additions.md 9). An older server refuses that path.
 struct RESTPast {
     private var numbers: [String: Int64] = [:]
     private static let names: Set<String> = ["at", "seq", "from", "fromSeq", "to", "toSeq", "before", "limit"]

@@ -1,6 +1,6 @@
 import HearthClient
 import HearthJSONTree
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthSystem
 import HearthWireProtocol
 

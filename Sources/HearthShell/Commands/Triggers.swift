@@ -1,5 +1,6 @@
 import HearthBytes
 import HearthJSONTree
+import HearthJSONValues
 import HearthJSONWebTokens
 import HearthWireProtocol
 

@@ -1,5 +1,6 @@
 import HearthBytes
-import HearthJSONTree
+package import HearthJSONTree
+package import HearthStorageErrors
 
 /// Where an event of a trigger stands in the outbox: first all that wait, then all that were set aside; of each
 /// trigger in the order of their making.
@@ -44,6 +45,12 @@ package struct OutboxRow: Hashable, Sendable {
     package init(key: OutboxKey, event: [UInt8]) {
         self.key = key
         self.event = event
+    }
+
+    /// Whether the event tells something of the value at a path, or below it.
+    package func concerns(_ path: Path) throws(StorageError) -> Bool {
+        let place = try TriggerEvent(stored: event).path
+        return place.contains(path) || path.contains(place)
     }
 }
 

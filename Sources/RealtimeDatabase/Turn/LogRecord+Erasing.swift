@@ -25,6 +25,12 @@ extension LogRecord {
                 let isInside = path.contains(cancelled) && cancelled != path
                 isChanged = isChanged || isInside
                 record.append(cancelled: isInside ? path : cancelled, of: connection)
+            case .outbox(let change):
+                var kept = change
+                kept.added = []
+                for row in change.added where try !row.concerns(path) { kept.added.append(row) }
+                isChanged = isChanged || kept != change
+                record.append(kept)
             }
         }
         return isChanged ? record : nil

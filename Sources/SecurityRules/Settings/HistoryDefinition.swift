@@ -1,4 +1,4 @@
-/// What is kept of the past of the places of a pattern (docs/using/additions.md 8).
+/// What is kept of the past of the places of a pattern (docs/using/additions.md 9).
 package struct HistoryDefinition: Hashable, Sendable {
     package var pattern: IndexPattern
     /// How long, in milliseconds; nil for ever.

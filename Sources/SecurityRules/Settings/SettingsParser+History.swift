@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// `.history` (docs/using/additions.md 8).
+/// `.history` (docs/using/additions.md 9).
 extension SettingsParser {
     private static var form: String {
         #"'.history' is a time such as "30d", "forever", or an object such as {"keep": "30d", "read": "auth.token.staff === true"}."#

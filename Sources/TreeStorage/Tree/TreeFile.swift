@@ -220,6 +220,18 @@ package final class TreeFile: @unchecked Sendable {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// Removes the events of triggers that tell something of the value at a path, or below it.
+    func removeEvents(concerning path: Path) throws(StorageError) {
+        let select = try connection.prepare("SELECT key, event FROM outbox")
+        var removed: [OutboxKey: [UInt8]?] = [:]
+        while try select.step() {
+            let row = OutboxRow(key: OutboxKey(bytes: select.blob(0)), event: select.blob(1))
+            if try row.concerns(path) { removed[row.key] = .some(nil) }
+        }
+        select.reset()
+        try set(removed)
+    }
+
     /// Writes the file anew, so that it has the bytes of no row that was deleted. Takes as long as copying it.
     func rewrite() throws(StorageError) {
         while isClearing { try clearSome() }

@@ -1,7 +1,7 @@
 import HearthExampleKit
 import HearthExampleTerminal
 import HearthClient
-import HearthJSONWebTokens
+import HearthJSONValues
 import HearthTestSupport
 import Testing
 
