@@ -1,7 +1,7 @@
 public import HearthClient
 public import HearthExampleTerminal
 
-/// Somebody who is signed in.
+/// A signed-in user.
 public typealias Person = Account.Person
 
 extension Account {

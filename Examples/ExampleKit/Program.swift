@@ -200,8 +200,8 @@ public struct Call: Sendable {
         return items[number - 1]
     }
 
-    /// The item of which a parameter gives the name, or the id. A name that several have is none; small and capital
-    /// letters are the same where that is clear.
+    /// The item of which a parameter gives the name, or the id. A name that several have does not count; small and
+    /// capital letters are the same where that is clear.
     ///
     /// - parameter what: what items are called.
     public func item<Item: Identifiable>(

@@ -1,7 +1,7 @@
 @preconcurrency import Glibc
 public import HearthExampleTerminal
 
-/// Prints a line, in which nothing steers the terminal, whoever wrote it. All that commands print is printed so.
+/// Prints a line, in which nothing steers the terminal, no matter who wrote it. All that commands print is printed so.
 public func say(_ line: Line) { print(line.text) }
 
 /// Prints lines with their numbers, from 1.

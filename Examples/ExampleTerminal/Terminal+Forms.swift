@@ -153,7 +153,7 @@ struct TextField: Equatable {
 
     init(_ text: String) { (self.text, cursor) = (Array(text), text.count) }
 
-    /// Takes a key; false if it is none for a line.
+    /// Takes a key; false if the key is not for a line.
     mutating func press(_ key: Key) -> Bool {
         switch key {
         case .character(let character):

@@ -61,12 +61,12 @@ extension Terminal {
     /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the
     /// chosen item stays chosen wherever it goes.
     ///
-    /// - parameter items: what is in it; nil when the list is no more, which leaves it.
+    /// - parameter items: what is in it; nil when the list no longer exists, which leaves it.
     /// - parameter empty: what stands there while it has no items.
     /// - parameter problem: why what is shown may be wrong; nil if it is not. It stands above the hints, whatever is in
     ///   the list.
     /// - parameter row: an item on one line.
-    /// - returns: the key by which it was left; nil if it is no more.
+    /// - returns: the key by which it was left; nil if it no longer exists.
     @discardableResult
     public func list<Item: Identifiable>(
         _ title: @escaping @MainActor () -> String, _ items: @escaping @MainActor () -> [Item]?,
@@ -113,10 +113,10 @@ extension Terminal {
         ) { Line($0.id) }
     }
 
-    /// Shows a long text, until the user goes back or it is no more.
+    /// Shows a long text, until the user goes back or it no longer exists.
     ///
     /// - parameter head: lines above it, which go with it.
-    /// - parameter text: nil when it is no more.
+    /// - parameter text: nil when it no longer exists.
     /// - parameter actions: what keys do besides moving it.
     public func showText(
         _ title: String, head: [Line] = [], _ text: @escaping @MainActor () -> String?,
@@ -153,7 +153,7 @@ private struct Selection<ID: Hashable> {
         return index
     }
 
-    /// Chooses another item by a key; false if it is none that does.
+    /// Chooses another item by a key; false if the key does nothing.
     mutating func press(_ key: Key, room: Int) -> Bool {
         let steps: [Key: Int] = [
             .up: -1, .down: 1, .pageUp: -room, .pageDown: room, .home: -ids.count, .end: ids.count,

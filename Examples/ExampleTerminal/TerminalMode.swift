@@ -13,7 +13,7 @@ enum TerminalMode {
     /// Where a byte is written whenever the size has changed.
     nonisolated(unsafe) private static var bell: [Int32] = [-1, -1]
 
-    /// Changes the mode until ``leave()``; false if the input is no terminal.
+    /// Changes the mode until ``leave()``; false if the input is not a terminal.
     static func change(_ change: (inout termios) -> Void) -> Bool {
         guard tcgetattr(STDIN_FILENO, original) == 0 else { return false }
         for number in [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
@@ -101,7 +101,8 @@ enum TerminalMode {
 }
 
 extension Terminal {
-    /// The terminal of this program, or nil if input and output are none. Called once; ``close()`` gives it back.
+    /// The terminal of this program, or nil if input and output are not a terminal. Called once; ``close()`` gives it
+    /// back.
     public static func open() -> Terminal? {
         guard TerminalMode.enter() else { return nil }
         let terminal = Terminal(

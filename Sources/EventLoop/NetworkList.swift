@@ -23,7 +23,7 @@ package struct NetworkList: Hashable, Sendable {
 
     package init() { (networks, text) = ([], "") }
 
-    /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is none.
+    /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is invalid.
     package init?(_ text: String) {
         var networks: [Network] = []
         for entry in text.split(separator: ",") {

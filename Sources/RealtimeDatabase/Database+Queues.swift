@@ -118,7 +118,7 @@ extension Database {
 
     // MARK: States
 
-    /// A write, and the states that go with their jobs. Throws if somebody who is no administrator writes a state.
+    /// A write, and the states that go with their jobs. Throws if somebody who is not an administrator writes a state.
     func keepingStates(_ assignments: [Assignment], by principal: Principal) throws(Failure) -> [Assignment] {
         if catalog.queues.isEmpty { return assignments }
         if !principal.isAdministrator, let path = settings.statePath(setBy: assignments) {

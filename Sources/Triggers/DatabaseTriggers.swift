@@ -14,7 +14,7 @@ struct DatabaseTriggers {
         var queue: TriggerQueue
         /// The last event that is in memory, or was.
         var last: [UInt8]
-        /// Until the tree file has the operation of this number, it may lack events behind `last`; nil if all events
+        /// Until the tree file has the operation of this number, it may lack events after `last`; nil if all events
         /// are in memory.
         var goal: UInt64?
         var figures: TriggerFigures

@@ -81,7 +81,7 @@ struct TriggerTests {
         bench.process(.set("rooms/a/state", #""paid""#), as: ann)
         let events = try Self.events(bench)
         #expect(events.map(\.trigger) == ["new", "paid"] && events.map(\.author) == [.user(Array("ann".utf8))] * 2)
-        // Behind the change itself, as the second operation of the log.
+        // After the change itself, as the second operation of the log.
         #expect(events.map(\.id) == ["0-2-0", "0-2-1"] && events.map(\.time) == [1000, 1000])
         bench.process(.set("rooms/a/state", #""paid""#), as: ann)
         bench.process(.set("rooms/x/state", #""paid""#), as: ann)

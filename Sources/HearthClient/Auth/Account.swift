@@ -7,7 +7,7 @@ public import Observation
 @MainActor
 @Observable
 public final class Account {
-    /// Somebody who is signed in.
+    /// A signed-in user.
     public struct Person: Hashable, Identifiable, Sendable {
         /// The name of the user in the database and its rules: ``User/uid``.
         public let id: String

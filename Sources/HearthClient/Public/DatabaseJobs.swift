@@ -6,7 +6,7 @@ import Synchronization
 
 extension DatabaseReference {
     /// The jobs of the queue here, one after the other, as the server hands them to this worker. Jobs are the children
-    /// of `jobs`, which any client adds; the settings of the database make a place a queue.
+    /// of `jobs`, which any client adds; the settings of the database make a location a queue.
     ///
     ///     for try await job in database.reference(withPath: "mail").jobs() {
     ///         let letter = try job.data(as: Letter.self)
@@ -123,8 +123,8 @@ public final class DatabaseJob: Sendable {
     /// not extend its lease in time.
     public var isHeld: Bool { hold.isHeld }
 
-    /// Ends the job: it is removed, and these places are set in the same commit, or nothing of that happens. So what a
-    /// job makes of the database is made once, even if two workers have come to do it.
+    /// Ends the job: it is removed, and these locations are set in the same commit, or nothing of that happens. So what
+    /// a job makes of the database is made once, even if two workers have come to do it.
     ///
     /// - parameter values: by paths from the root.
     /// - throws: `refused` with the status `lease_lost` or `job_gone` if the job is not this worker's any more;

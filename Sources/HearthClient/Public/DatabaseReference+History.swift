@@ -13,7 +13,7 @@ public struct DatabaseMoment: Hashable, Sendable {
     public static func change(_ number: UInt64) -> DatabaseMoment { DatabaseMoment(moment: .sequence(number)) }
 }
 
-/// Changes of a place, the newest first.
+/// Changes of a location, the newest first.
 public struct DatabaseHistory: Hashable, Sendable {
     /// One change: a set, an update or a transaction.
     public struct Entry: Hashable, Sendable {
@@ -23,9 +23,9 @@ public struct DatabaseHistory: Hashable, Sendable {
         public let time: Int64
         /// Who made it; nil for administrators and for somebody who was not signed in.
         public let uid: String?
-        /// What it set, by path: at most one hundred places. A value of more than 1000 bytes is nil.
+        /// What it set, by path: at most one hundred locations. A value of more than 1000 bytes is nil.
         public let values: [String: DatabaseValue?]
-        /// How many places it set besides.
+        /// How many locations it set besides.
         public let further: Int
     }
 
@@ -35,11 +35,11 @@ public struct DatabaseHistory: Hashable, Sendable {
     public let before: UInt64?
 }
 
-/// Where a place differed at two moments.
+/// Where a location differed at two moments.
 public struct DatabaseDifferences: Hashable, Sendable {
-    /// One of the deepest places at which the values differed; null where nothing was.
+    /// One of the deepest locations at which the values differed; null where nothing was.
     public struct Difference: Hashable, Sendable {
-        /// Relative to the place that was asked for.
+        /// Relative to the location that was asked for.
         public let path: String
         /// The value at the first moment.
         public let before: DatabaseValue
@@ -53,7 +53,7 @@ public struct DatabaseDifferences: Hashable, Sendable {
     public let further: Int
 }
 
-/// The past of places whose history the settings of the server keep. Administrators may read it, and those whom the
+/// The past of locations whose history the settings of the server keep. Administrators may read it, and those whom the
 /// setting lets. The server is asked in any case: without a connection these methods wait for one.
 extension DatabaseReference {
     /// The value as it was at a moment.
@@ -66,7 +66,7 @@ extension DatabaseReference {
         return DataSnapshot(Node(value), at: self)
     }
 
-    /// The last changes at, above and below the place.
+    /// The last changes at, above and below the location.
     ///
     /// - parameter number: only changes before this one, see ``DatabaseHistory/before``.
     /// - throws: as ``getData(at:)``.
@@ -105,8 +105,8 @@ extension DatabaseReference {
         return DatabaseDifferences(differences: differences, further: Int(clamping: answer["more"]?.integer ?? 0))
     }
 
-    /// Sets the place to what it was at a moment: an ordinary write, which the rules must allow, and a further change
-    /// of the history. It happens once at most: `disconnected` says that it is not known whether it did.
+    /// Sets the location to what it was at a moment: an ordinary write, which the rules must allow, and a further
+    /// change of the history. It happens once at most: `disconnected` says that it is not known whether it did.
     ///
     /// - throws: as ``getData(at:)`` and as writes do.
     public func restore(to moment: DatabaseMoment) async throws(DatabaseError) {

@@ -11,7 +11,7 @@ package struct TrustedProxies: Sendable {
     /// Nobody is believed.
     package init() { networks = NetworkList() }
 
-    /// Reads addresses and networks between commas. Nil if one is none.
+    /// Reads addresses and networks between commas. Nil if one is invalid.
     package init?(_ text: String) {
         guard let networks = NetworkList(text) else { return nil }
         self.networks = networks
@@ -19,10 +19,10 @@ package struct TrustedProxies: Sendable {
 
     func contains(_ address: SocketAddress) -> Bool { networks.contains(address) }
 
-    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. What stands in front of
-    /// somebody who is not believed could be anything.
+    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. An address before one that
+    /// is not believed could be anything.
     ///
-    /// - parameter forwardedFor: the list of `X-Forwarded-For`, each proxy's peer behind those that it was told of.
+    /// - parameter forwardedFor: the list of `X-Forwarded-For`, each proxy's peer after those that it was told of.
     func client(_ peer: SocketAddress?, forwardedFor list: [UInt8]?) -> SocketAddress? {
         guard var client = peer, !networks.isEmpty, contains(client) else { return peer }
         for entry in (list ?? []).split(separator: UInt8(ascii: ",")).reversed() {

@@ -161,7 +161,7 @@ extension ShellSession {
         tell("there is nothing at \(path)")
     }
 
-    /// Asks as a user. Somebody who may not see how much it is cannot be asked.
+    /// Asks as a user. A user who may not see how much it is cannot be asked.
     private func hasManyKeys(_ path: Path) async throws(ShellError) -> Bool {
         do throws(ShellError) {
             let keys = try await keys(path, limit: Self.muchChildren + 1)

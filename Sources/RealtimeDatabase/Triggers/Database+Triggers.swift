@@ -30,7 +30,7 @@ extension Database {
         let assignments = change.assignments
         var making = EventMaking(
             before: rows, after: WrittenTree(rows, assignments), assignments: assignments,
-            // Behind the change itself.
+            // After the change itself.
             sequence: sequence + 2,
             epoch: epochs.current.name, time: turn.record.time, author: turn.principal.author,
             context: RuleContext(auth: turn.principal.auth, now: turn.record.time))

@@ -67,7 +67,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         return owed
     }
 
-    /// Events of the outbox behind a key and below a bound, some at a time, and how far the file reaches. `isLast` if
+    /// Events of the outbox after a key and below a bound, some at a time, and how far the file reaches. `isLast` if
     /// there are no more.
     package func outbox(
         after key: [UInt8], below upper: [UInt8]
@@ -135,7 +135,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         return Cursor(statement: statement, reader: self, selection: selection)
     }
 
-    /// Something is not what was written: said to whoever reads it, and to the operator.
+    /// Something is not what was written: the reader and the operator are told.
     private func damaged(_ what: String) -> StorageError {
         let error = connection.damaged(what)
         reportDamage(error)

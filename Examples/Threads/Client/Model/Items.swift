@@ -1,6 +1,6 @@
 import HearthClient
 
-/// Somebody who has written something.
+/// An author.
 struct Creator: Hashable {
     let id: String
     /// First and last one.
