@@ -235,7 +235,8 @@ let package = Package(
         .target(
             name: module("TestSupport"),
             dependencies: dependencies([
-                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL", "CFaults",
+                "HTTPCodec", "System", "JSONTree", "JSONValues", "JSONWebTokens", "EventLoop", "CLinux", "COpenSSL",
+                "CFaults",
             ]),
             path: "Tests/TestSupport",
             swiftSettings: settings),

@@ -56,9 +56,14 @@ struct CheckCommandTests {
                 accounts: not checked, its format is newer
 
                 """)
-        let sentence = "was written by a newer version of hearth (its format is 99, and this version reads up to 1)"
         let lines = check.errors.split(separator: "\n")
-        #expect(lines.count == 2 && lines.allSatisfy { $0.contains(sentence) }, "\(check.errors)")
+        let known = [suffix == "log" ? 2 : 1, 1]
+        #expect(lines.count == 2, "\(check.errors)")
+        for (line, known) in zip(lines, known) {
+            let sentence =
+                "was written by a newer version of hearth (its format is 99, and this version reads up to \(known))"
+            #expect(line.contains(sentence), "\(line)")
+        }
     }
 
     @Test("a seed that is left out because there is data is mentioned")
