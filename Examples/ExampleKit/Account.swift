@@ -1,7 +1,7 @@
 public import HearthClient
 public import Observation
 
-/// Somebody who is signed in.
+/// A signed-in user.
 public struct Person: Hashable, Identifiable, Sendable {
     /// The name of the user in the database and its rules.
     public let id: String
@@ -23,7 +23,7 @@ public struct Person: Hashable, Identifiable, Sendable {
 public final class Account {
     /// Signs in and out.
     public let auth: Auth
-    /// The database as whoever is signed in sees it.
+    /// The database as the signed-in user sees it.
     public let database: Database
     /// Who is signed in.
     public private(set) var person: Person?

@@ -46,7 +46,7 @@ public struct Line: Hashable, Sendable, ExpressibleByStringInterpolation {
     /// A text as it usually looks.
     public init(stringLiteral text: String) { self.init(text) }
 
-    /// The texts of two lines behind each other.
+    /// The texts of two lines, one after the other.
     public static func + (a: Line, b: Line) -> Line {
         var line = a
         line.pieces += b.pieces

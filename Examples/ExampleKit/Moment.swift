@@ -43,7 +43,7 @@ public struct Moment: Hashable, Comparable, Sendable {
         return "\(padded(parts[0], 2)):\(padded(parts[1], 2))"
     }
 
-    /// The date so many days after another one, or before it; nil if that is no date.
+    /// The date so many days after another one, or before it; nil if that is not a date.
     public static func date(_ date: String, adding days: Int) -> String? {
         guard var parts = broken(date) else { return nil }
         parts.tm_mday += Int32(days)

@@ -28,7 +28,7 @@ public struct FieldProblems: Error, Hashable, Sendable, CustomStringConvertible 
     /// All of them, in the order of the names.
     public var description: String { fields.sorted { $0.key < $1.key }.map(\.value).joined(separator: " ") }
 
-    /// Throws the problems that there are; nil is none.
+    /// Throws the problems that there are; nil means none.
     public static func check(_ fields: [String: String?]) throws(FieldProblems) {
         let problems = fields.compactMapValues { $0 }
         if !problems.isEmpty { throw FieldProblems(problems) }

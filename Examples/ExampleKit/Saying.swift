@@ -1,6 +1,6 @@
 @preconcurrency import Glibc
 
-/// Prints a line, in which nothing steers the terminal, whoever wrote it. All that commands print is printed so.
+/// Prints a line, in which nothing steers the terminal, no matter who wrote it. All that commands print is printed so.
 public func say(_ line: Line) { print(line.text) }
 
 /// Prints lines with their numbers, from 1.
@@ -25,8 +25,8 @@ extension Call {
         return items[number - 1]
     }
 
-    /// The item of which a parameter gives the name, or the id. A name that several have is none; small and capital
-    /// letters are the same where that is clear.
+    /// The item of which a parameter gives the name, or the id. A name that several have does not count; small and
+    /// capital letters are the same where that is clear.
     ///
     /// - parameter what: what items are called.
     public func item<Item: Identifiable>(

@@ -60,12 +60,12 @@ extension Terminal {
     /// Shows a list, of which one item is chosen with the arrow keys. It is drawn anew when the items change; the
     /// chosen item stays chosen wherever it goes.
     ///
-    /// - parameter items: what is in it; nil when the list is no more, which leaves it.
+    /// - parameter items: what is in it; nil when the list no longer exists, which leaves it.
     /// - parameter empty: what stands there while it has no items.
     /// - parameter problem: why what is shown may be wrong; nil if it is not. It stands above the hints, whatever is in
     ///   the list.
     /// - parameter row: an item on one line.
-    /// - returns: the key by which it was left; nil if it is no more.
+    /// - returns: the key by which it was left; nil if it no longer exists.
     @discardableResult
     public func list<Item: Identifiable>(
         _ title: @escaping @MainActor () -> String, _ items: @escaping @MainActor () -> [Item]?,
@@ -145,7 +145,7 @@ private final class Selection<ID: Hashable> {
         return index
     }
 
-    /// Chooses another item by a key; false if it is none that does.
+    /// Chooses another item by a key; false if the key does nothing.
     func press(_ key: Key, room: Int) -> Bool {
         let new: Int
         switch key {

@@ -1,8 +1,8 @@
 extension Terminal {
-    /// Shows a long text, until the user goes back or it is no more.
+    /// Shows a long text, until the user goes back or it no longer exists.
     ///
     /// - parameter head: lines above it, which go with it.
-    /// - parameter text: nil when it is no more.
+    /// - parameter text: nil when it no longer exists.
     /// - parameter actions: what keys do besides moving it.
     public func showText(
         _ title: String, head: [Line] = [], _ text: @escaping @MainActor () -> String?,

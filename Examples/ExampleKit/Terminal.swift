@@ -69,7 +69,7 @@ public final class Terminal {
 
     private let end: @Sendable () -> Void
 
-    /// The terminal of this program, or nil if input and output are none. Asked for once.
+    /// The terminal of this program, or nil if input and output are not a terminal. Asked for once.
     static func open() -> Terminal? {
         let terminal = Terminal(size: { TerminalMode.size }, output: TerminalMode.write)
         let (post, end) = (terminal.post, terminal.end)

@@ -20,7 +20,7 @@ enum TerminalMode {
         SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
     ]
 
-    /// Echoes nothing of what is typed; false if the input is no terminal.
+    /// Echoes nothing of what is typed; false if the input is not a terminal.
     static func hideInput() -> Bool {
         guard tcgetattr(STDIN_FILENO, original) == 0 else { return false }
         var hidden = original.pointee
@@ -59,7 +59,7 @@ enum TerminalMode {
             for number in ending {
                 handle(number) { number in
                     TerminalMode.leave()
-                    // Whoever was asked before ends the program, when this one returns.
+                    // The handler that was there before ends the program when this one returns.
                     sigaction(number, &TerminalMode.handlers[Int(number)], nil)
                     raise(number)
                 }

@@ -10,7 +10,7 @@ struct TextField: Equatable {
 
     var string: String { String(text) }
 
-    /// Takes a key; false if it is none for a line.
+    /// Takes a key; false if the key is not for a line.
     mutating func press(_ key: Key) -> Bool {
         switch key {
         case .character(let character):

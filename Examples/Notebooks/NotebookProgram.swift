@@ -51,7 +51,7 @@ private func prepare(_ account: Account, _ person: Person) async throws {
     try await NotebookShelf(account.database, of: person).takeWelcome()
 }
 
-/// The notebooks of whoever is signed in.
+/// The notebooks of the signed-in user.
 @MainActor
 private func loadedShelf(_ call: Call) async throws -> NotebookShelf {
     let account = try Account(call)

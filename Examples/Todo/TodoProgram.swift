@@ -43,7 +43,7 @@ private func prepare(_ account: Account, _ person: Person) async throws {
     try await TodoList(account.database, of: person).takeWelcome()
 }
 
-/// The list of whoever is signed in.
+/// The list of the signed-in user.
 @MainActor
 private func loadedList(_ call: Call) async throws -> TodoList {
     let account = try Account(call)

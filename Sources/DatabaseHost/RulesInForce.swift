@@ -196,7 +196,7 @@ extension RulesProgram {
 }
 
 extension RulesProgram {
-    /// Whether somebody who is not signed in may read or write everything.
+    /// Whether a client that is not signed in may read or write everything.
     package var isOpen: Bool { letsNobody(read: .root) || letsNobody(write: CanonicalJSON(bool: true), at: .root) }
 
     package func letsNobody(read path: Path) -> Bool { letsNobody(.read(path, nil)) }
@@ -205,7 +205,7 @@ extension RulesProgram {
         letsNobody(.write([Assignment(target: WriteTarget(path: path), value: value)]))
     }
 
-    /// Whether an empty database lets somebody who is not signed in do that.
+    /// Whether an empty database lets a client that is not signed in do that.
     private func letsNobody(_ operation: RuleOperation) -> Bool {
         let nobody = RuleContext(auth: nil, now: 0)
         return (try? RulesJudge(self).decide(operation, nobody, in: MemoryTree(.null)))?.isAllowed ?? false

@@ -2,8 +2,8 @@ import HearthBytes
 import HearthJSONTree
 import HearthRealtimeDatabase
 
-/// How much of a thread's time clients have had while others waited. Whoever had the least is next, so a client that
-/// asks for little hardly notices others that ask for much.
+/// How much of a thread's time clients have had while others waited. The client that had the least is next, so a client
+/// that asks for little hardly notices others that ask for much.
 ///
 /// This is start-time fair queueing: one that comes back, or is new, counts as having had as much as the client that
 /// was served last, so nobody saves up time.

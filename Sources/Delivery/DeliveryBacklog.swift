@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Bytes that databases have handed to the event loops, and that these have not passed on to their connections yet.
-/// While they are many, no further requests are worked off, so that loops that have much to send are not buried under
+/// While they are many, no further requests are processed, so that loops that have much to send are not buried under
 /// more.
 package final class DeliveryBacklog: Sendable {
     private let bytes = Atomic<Int>(0)

@@ -5,7 +5,7 @@ import HearthSecurityRules
 import HearthWebSocketCodec
 import HearthWireProtocol
 
-/// Encodes what databases say: each push once, whoever gets it, into one array of frames and events that all loops
+/// Encodes what databases say: each push once for all its receivers, into one array of frames and events that all loops
 /// share.
 package struct DeliveryBuilder {
     private var answers = EncodedOutput()
@@ -201,7 +201,7 @@ package struct DeliveryBuilder {
         }
     }
 
-    /// Pushes to the same groups one behind the other become one run, which members get as one piece.
+    /// Pushes to the same groups one after the other become one run, which members get as one piece.
     private mutating func addRun(
         _ range: Range<Int>, to groups: [GroupAddress], _ entry: (GroupID, Int) -> LoopDelivery.Entry
     ) {

@@ -11,7 +11,7 @@ package enum EventStreamWriter {
     /// The credential has run out or was revoked; the stream ends. Clients compare the text, which is not JSON.
     package static let authRevoked = event("auth_revoked", "credential is no longer valid")
 
-    /// What stands before and behind the value that a stream begins with, as of a position.
+    /// What stands before and after the value that a stream begins with, as of a position.
     package static let initialHead = Array("event: put\ndata: {\"path\":\"/\",\"data\":".utf8)
 
     package static func initialTail(_ position: Position?) -> [UInt8] {
@@ -42,7 +42,7 @@ package enum EventStreamWriter {
 
     /// What a change means to a stream at `path`, which all of it lies at or below. A set is a `put`. An update is a
     /// `patch` if all that it sets are children of one place, otherwise one `put` for each: the keys of a `patch` are
-    /// no paths. Changes of priorities are nothing. The last event has the position behind the change, if one is given,
+    /// not paths. Changes of priorities are nothing. The last event has the position after the change, if one is given,
     /// so that a client has either all of it or none.
     package static func append(_ change: Change, at path: Path, position: Position? = nil, to out: inout [UInt8]) {
         switch change {

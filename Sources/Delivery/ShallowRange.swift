@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// Children in key order: those behind a key, or all, and so many of them at most.
+/// Children in key order: those after a key, or all, and so many of them at most.
 package struct ShallowRange: Hashable, Sendable {
     package var after: Key?
     package var limit: Int?

@@ -30,7 +30,7 @@ package struct EtcdTransaction: EtcdCall, Hashable {
 
     /// A key may be written by one operation of a branch only.
     package enum Operation: Hashable, Sendable {
-        /// A lease of 0 is none; the key then has no lease, whatever it had before.
+        /// A lease of 0 means none; the key then has no lease, whatever it had before.
         case put(key: [UInt8], value: [UInt8], lease: Int64 = 0)
         case delete(EtcdKeyRange)
         case range(EtcdRange)

@@ -15,7 +15,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
-        /// The loop waits, or is about to wait, for events. Whoever clears this wakes it.
+        /// The loop waits, or is about to wait, for events. The thread that clears this wakes it.
         var isAsleep = false
         var hasEnded = false
     }
@@ -245,7 +245,7 @@ package final class EventLoop: @unchecked Sendable {
             defer { inbox.work = [] }
             return inbox.work
         }
-        // What was accepted by `execute` runs, so nobody waits for it in vain; streams can no longer be made.
+        // What was accepted by `execute` runs, so nobody waits for it forever; no new stream can be made.
         for work in rest { work() }
         // These hold streams and handlers, which hold the loop.
         timers = TimerHeap()

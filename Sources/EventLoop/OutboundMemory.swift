@@ -3,7 +3,7 @@ import Synchronization
 /// The memory of all that waits to be sent, on all loops that share this: what streams could not send at once, and what
 /// is kept to be handed to them (``OutboundClaim``).
 ///
-/// It limits nothing by itself: whoever owns the connections looks whether ``isExceeded``.
+/// It limits nothing by itself: the owner of the connections checks ``isExceeded``.
 package final class OutboundMemory: Sendable {
     package let bytesMax: Int
     private let used = Atomic<Int>(0)

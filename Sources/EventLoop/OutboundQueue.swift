@@ -2,7 +2,7 @@ import Glibc
 
 /// Bytes that wait to be sent, as a list of pieces that are either ranges of arrays shared with other connections or
 /// copies in a buffer of this queue's own. Small things are copied next to each other and large ones kept by
-/// reference, so a queue is nearly always one piece, and the list behind the first stays unallocated.
+/// reference, so a queue is nearly always one piece, and the list after the first stays unallocated.
 package struct OutboundQueue {
     private struct Piece {
         /// Nil for an own piece.

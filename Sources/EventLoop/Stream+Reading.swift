@@ -29,7 +29,7 @@ extension Stream {
         readOnce()
     }
 
-    /// Reads once, if there may be something to read and somebody who wants it.
+    /// Reads once, if there may be something to read and the handler wants it.
     func readOnce() {
         guard mayHaveBytes, !isReadingStopped else { return }
         switch state {

@@ -47,7 +47,7 @@ package final class Stream: @unchecked Sendable {
     /// Copied bytes that count as waiting (``OutboundMemory``).
     var countedBytes = 0
 
-    /// Whoever is called with what happens. May be replaced, for instance when a connection changes its protocol.
+    /// Receives what happens. May be replaced, for instance when a connection changes its protocol.
     package var handler: (any StreamHandler)?
     /// The kernel, or TLS, may have bytes that no event will announce.
     var mayHaveBytes = false

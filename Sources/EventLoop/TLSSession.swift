@@ -46,7 +46,7 @@ final class TLSSession {
         return (filled, false)
     }
 
-    /// Writes at most one record. After `-EAGAIN` the same bytes, and perhaps more behind them, must be offered again.
+    /// Writes at most one record. After `-EAGAIN` the same bytes, and perhaps more after them, must be offered again.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         if hasFailed { return TLSSession.failed }
         forgetErrors()

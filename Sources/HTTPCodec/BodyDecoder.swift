@@ -150,6 +150,6 @@ struct BodyDecoder {
 }
 
 extension UInt8 {
-    /// Anything but a control byte; a tab is none here.
+    /// Anything but a control byte; a tab does not count as one here.
     fileprivate var isText: Bool { self >= space && self != 0x7F || self == horizontalTab }
 }

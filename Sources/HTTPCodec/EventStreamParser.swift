@@ -83,7 +83,7 @@ package struct EventStreamParser {
         }
     }
 
-    /// An event without data is none.
+    /// An event without data is not dispatched.
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = id
         defer { (event, data, hasData) = ([], [], false) }

@@ -5,7 +5,7 @@ package enum HTTPEvent<Head> {
     case body(UnsafeRawBufferPointer)
     /// Follows every head whose body is complete, also without a body.
     case end
-    /// The last event: the stream has no boundary behind it. Answer (a server) and close; all further input is dropped.
+    /// The last event: the stream has no boundary after it. Answer (a server) and close; all further input is dropped.
     case failure(HTTPFailure)
 }
 
@@ -20,7 +20,7 @@ struct MessageDecoder {
     private enum State {
         case head
         case body(BodyDecoder, keepAlive: Bool)
-        /// Behind a failure or the last message of a connection nothing is read as a message (RFC 9112 9.6).
+        /// After a failure or the last message of a connection nothing is read as a message (RFC 9112 9.6).
         case closed
     }
 

@@ -31,7 +31,7 @@ package enum MultipartForm {
 }
 
 extension [UInt8] {
-    /// Where some bytes come first; at the beginning or behind a line break only, if they must start a line.
+    /// Where some bytes come first; at the beginning or after a line break only, if they must start a line.
     fileprivate func range(of pattern: [UInt8], from start: Int, startsLine: Bool) -> Range<Int>? {
         guard count - start >= pattern.count else { return nil }
         return withUnsafeBytes { bytes in

@@ -1,7 +1,7 @@
 /// The parameters of a request target: `name=value` pairs between `&`, percent-encoded, with `+` for a space
 /// (rest.md 2).
 ///
-/// Nothing is decoded before it is asked for. Escapes that are none stand for themselves, a name without `=` has an
+/// Nothing is decoded before it is asked for. Invalid escapes stand for themselves, a name without `=` has an
 /// empty value, and empty pairs are skipped.
 package struct QueryString: Sequence, Sendable {
     package struct Parameter: Sendable {
@@ -54,7 +54,7 @@ private struct RawPair {
     let name: Range<Int>
     let value: Range<Int>
 
-    /// The next pair that is not empty; moves `position` behind its `&`.
+    /// The next pair that is not empty; moves `position` after its `&`.
     init?(_ bytes: UnsafeRawBufferPointer, at position: inout Int) {
         while position < bytes.count, bytes[position] == UInt8(ascii: "&") { position += 1 }
         guard position < bytes.count else { return nil }

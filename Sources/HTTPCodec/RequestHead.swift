@@ -13,7 +13,7 @@ package struct RequestHead: Sendable {
     /// The client waits for `100 Continue` before it sends the body (RFC 9110 10.1.1).
     package let expectsContinue: Bool
     /// A GET of HTTP/1.1 whose `Connection` has `upgrade` and whose `Upgrade` has `websocket` (RFC 6455 4.1). When it
-    /// is answered with 101, the bytes behind the head belong to the next protocol.
+    /// is answered with 101, the bytes after the head belong to the next protocol.
     package let isWebSocketUpgrade: Bool
     private let methodRange: Range<Int>
     private let target: RequestTarget
@@ -56,13 +56,13 @@ package struct RequestHead: Sendable {
             .map { PercentDecoder.decode($0, isForm: false) }
     }
 
-    /// The parameters behind the first `?`.
+    /// The parameters after the first `?`.
     package var query: QueryString { QueryString(headers.bytes[target.query]) }
 
     /// `name` or `name:port` from the target or the `Host` field; may be empty.
     package var host: ArraySlice<UInt8> { headers.bytes[hostRange] }
 
-    /// The token behind `Authorization: Bearer`, the scheme in any case (RFC 6750 2.1); nil where another scheme is
+    /// The token after `Authorization: Bearer`, the scheme in any case (RFC 6750 2.1); nil where another scheme is
     /// named, which is meant for somebody on the way.
     package var bearer: ArraySlice<UInt8>? {
         guard let field = headers.first("authorization") else { return nil }

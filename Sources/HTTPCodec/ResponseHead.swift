@@ -7,7 +7,7 @@ package struct ResponseHead: Sendable {
     /// nil without `Content-Length`. After HEAD it tells of a body that does not follow.
     package let contentLength: Int?
     package let isChunked: Bool
-    /// The connection can carry another request behind this response. Never for HTTP/1.0.
+    /// The connection can carry another request after this response. Never for HTTP/1.0.
     package let keepAlive: Bool
     private let reasonRange: Range<Int>
 
@@ -24,6 +24,6 @@ package struct ResponseHead: Sendable {
         reasonRange = line.reason
     }
 
-    /// The phrase behind the code; any text, may be empty.
+    /// The phrase after the code; any text, may be empty.
     package var reason: ArraySlice<UInt8> { headers.bytes[reasonRange] }
 }

@@ -1,4 +1,4 @@
-/// Writes one response behind what an output buffer already holds, in the role of the server.
+/// Writes one response after what an output buffer already holds, in the role of the server.
 ///
 /// The order is `begin`, any `header`s, then either `end(body:)`, or `end(contentLength:)` with the body queued by the
 /// caller, or `beginStream` or `beginUntilClose`, `chunk`s and `endStream`. What the request decides, the writer knows:
@@ -31,7 +31,7 @@ package struct ResponseWriter: Sendable {
         output.append(literal: "HTTP/1.1 100 Continue\r\n\r\n")
     }
 
-    /// The connection ends behind this response; to be called before `begin`.
+    /// The connection ends after this response; to be called before `begin`.
     package mutating func close() { keepAlive = false }
 
     package mutating func begin(_ status: HTTPStatus, date: HTTPDate, into output: inout [UInt8]) {

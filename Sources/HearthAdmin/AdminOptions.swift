@@ -8,8 +8,8 @@ public struct AdminOptions: Sendable {
     public var projectID: String?
     /// The tenant of the project whose users are meant; nil for those without a tenant.
     public var tenantID: String?
-    /// The key of an app, which is no secret. Only a server whose operator has named keys looks at it, and only when it
-    /// is asked about an ID token.
+    /// The key of an app, which is not secret. Only a server whose operator has named keys looks at it, and only when
+    /// it is asked about an ID token.
     public var apiKey: String
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?

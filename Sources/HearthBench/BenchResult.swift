@@ -53,7 +53,7 @@ package struct BenchResult {
 /// One number that a benchmark is about, from each round, and what it should be.
 package struct Finding {
     package var name: String
-    /// Digits behind the point and what follows the number.
+    /// Digits after the point and what follows the number.
     package var digits = 2
     package var unit = ""
     package var rounds: [Double]

@@ -138,7 +138,7 @@ private struct LargeLoad {
     private mutating func sendWaiting() throws(BenchError) {
         while inFlight < Self.inFlightMax, !waiting.isEmpty {
             inFlight += 1
-            // The answer may be in many frames: that of a request behind it tells that it has come.
+            // The answer may be in many frames: that of a request after it tells that it has come.
             try load.send(waiting.removeFirst() + Self.last, on: 0)
         }
     }

@@ -11,7 +11,7 @@ package enum Numeral {
         return value < 0 ? "-" + text : text
     }
 
-    /// With a fixed number of digits behind the point, the last one rounded.
+    /// With a fixed number of digits after the point, the last one rounded.
     package static func fixed(_ value: Double, _ digits: Int) -> String {
         guard value.isFinite, value.magnitude < 1e15 else { return "\(value)" }
         var scale = 1

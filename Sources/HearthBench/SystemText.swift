@@ -21,7 +21,7 @@ package enum SystemText {
         return isRead ? String(decoding: bytes, as: UTF8.self) : ""
     }
 
-    /// The value behind `name`, white space and a colon at the beginning of a line.
+    /// The value after `name`, white space and a colon at the beginning of a line.
     package static func field(_ name: String, of text: String) -> Substring? {
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
             let rest = line.dropFirst(name.count).drop(while: \.isWhitespace)

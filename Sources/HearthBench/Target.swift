@@ -26,7 +26,7 @@ package struct IPv4Address: Equatable {
         native.sin_addr.s_addr = (0x7F00_0000 | UInt32(host)).bigEndian
     }
 
-    /// Reads `127.0.0.1:9000`, also with `ws://` or `http://` before it and a `/` behind.
+    /// Reads `127.0.0.1:9000`, also with `ws://` or `http://` before it and a `/` after.
     package init?(_ text: String) {
         var rest = Substring(text)
         for scheme in ["ws://", "http://"] where rest.hasPrefix(scheme) { rest = rest.dropFirst(scheme.count) }

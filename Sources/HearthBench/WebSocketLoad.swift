@@ -77,7 +77,7 @@ final class WebSocketLoad {
         }
     }
 
-    /// As `turn(_:)`, but silence is no failure. Answers how many connections were ready.
+    /// As `turn(_:)`, but silence is not a failure. Answers how many connections were ready.
     @inline(__always)
     func turn(
         timeoutMilliseconds: Int32, _ received: (Int, UnsafeRawBufferPointer) throws(BenchError) -> Void

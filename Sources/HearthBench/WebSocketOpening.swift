@@ -76,7 +76,7 @@ package enum WebSocketOpening {
         }
     }
 
-    /// Whether the answer and the first frame behind it are there.
+    /// Whether the answer and the first frame after it are there.
     package static func isComplete(_ answer: [UInt8]) throws(BenchError) -> Bool {
         guard let end = answer.indices.first(where: { answer[$0...].starts(with: "\r\n\r\n".utf8) }) else {
             return false

@@ -23,14 +23,14 @@ final class ChangeBuffer: Sendable {
 
     private struct Entry {
         var change: Change
-        /// Behind it in the order of commits, if the server says so.
+        /// After it in the order of commits, if the server says so.
         var position: [UInt8]?
     }
 
     private struct State {
         /// The oldest last.
         var outgoing: [Entry] = []
-        /// Those behind them, the oldest first.
+        /// Those after them, the oldest first.
         var incoming: [Entry] = []
         /// Behind all that was taken out, and behind all that was put in.
         var position: [UInt8]?
@@ -38,7 +38,7 @@ final class ChangeBuffer: Sendable {
         var byteCount = 0
         var isHigh = false
         var reader: CheckedContinuation<Outcome, Never>?
-        /// What comes behind the last change.
+        /// What comes after the last change.
         var end: Outcome?
     }
 
@@ -56,7 +56,7 @@ final class ChangeBuffer: Sendable {
 
     // MARK: The loop
 
-    /// - parameter position: behind the change.
+    /// - parameter position: after the change.
     func put(_ change: Change, position: [UInt8]? = nil) -> Level {
         let (reader, level): (CheckedContinuation<Outcome, Never>?, Level) = state.withLock { state in
             if state.end != nil { return (nil, .normal) }
@@ -88,7 +88,7 @@ final class ChangeBuffer: Sendable {
         }
     }
 
-    /// Nothing comes behind what is there, or this error. The first call counts.
+    /// Nothing comes after what is there, or this error. The first call counts.
     func finish(_ error: ConnectionError? = nil) {
         let end: Outcome = error.map { .failure($0) } ?? .success(nil)
         let reader = state.withLock { state in
@@ -103,7 +103,7 @@ final class ChangeBuffer: Sendable {
 
     // MARK: The reading task
 
-    /// Behind all changes that were read.
+    /// After all changes that were read.
     var position: [UInt8]? { state.withLock { $0.position } }
 
     /// The next change; nil at the end, or when the task is cancelled. One task at a time.

@@ -21,7 +21,7 @@ package struct Changes: AsyncSequence, Sendable {
         self.isResumed = isResumed
     }
 
-    /// Where in the order of commits the reader is: behind the last change that it got. Nil if the server does not say
+    /// Where in the order of commits the reader is: after the last change that it got. Nil if the server does not say
     /// so, or nothing came yet.
     package var position: [UInt8]? { listen.buffer.position }
 

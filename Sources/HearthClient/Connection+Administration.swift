@@ -2,7 +2,7 @@ package import HearthWireProtocol
 
 /// For administrators, on a connection to where the server answers them (administration.md 2).
 extension Connection {
-    /// Who the requests behind this one are made by.
+    /// Who the requests after this one are made by.
     ///
     /// - parameter acting: JSON text of what rules are to see as `auth`, from an administrator who acts as somebody;
     ///   `null` for nobody.

@@ -53,7 +53,7 @@ package final class Connection: Sendable {
         }
     }
 
-    /// Ends the connection. What was sent before still reaches the server; whoever waits for an answer gets
+    /// Ends the connection. What was sent before still reaches the server; callers that wait for an answer get
     /// `disconnected(.closed)`.
     /// A request that changes nothing and that everybody may make. Returns with its answer.
     package func ping() async throws(ConnectionError) { _ = try await send(.statistics) }
@@ -113,7 +113,7 @@ package final class Connection: Sendable {
         _ = try await send(.cancelOnDisconnect(path))
     }
 
-    /// Adds a child with a new key, which sorts behind the older ones (Protocol.md 7.8), and answers the key.
+    /// Adds a child with a new key, which sorts after the older ones (Protocol.md 7.8), and answers the key.
     package func push(_ value: CanonicalJSON, to path: Path) async throws(ConnectionError) -> Key {
         let key = makePushID()
         try await set(WriteTarget(path: path.appending(key)), to: value)
@@ -146,7 +146,7 @@ package final class Connection: Sendable {
         return PendingRequest(reply: reply)
     }
 
-    /// Says who is there. What is asked for behind it is asked in this name. With a key, it is said again before the
+    /// Says who is there. What is asked for after it is asked in this name. With a key, it is said again before the
     /// token for it ends, for as long as the connection lasts and nobody else is said to be there; what fails is tried
     /// again, after pauses of a second to a minute.
     package func authenticate(_ credential: Credential) async throws(ConnectionError) {
@@ -181,11 +181,11 @@ package final class Connection: Sendable {
 
     // MARK: Many writes at once
 
-    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place behind what was begun
+    /// Begins what ``set(_:to:expecting:)`` does, and does not wait for it. Takes its place after what was begun
     /// before.
     package func beginSet(_ assignment: WireAssignment) -> PendingRequest { post(.put(assignment, hash: nil)) }
 
-    /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place behind what was begun before.
+    /// Begins what ``update(_:_:)`` does, and does not wait for it. Takes its place after what was begun before.
     package func beginUpdate(_ base: Path, _ assignments: [WireAssignment]) -> PendingRequest {
         post(.merge(base, assignments))
     }

@@ -103,7 +103,7 @@ extension DatabaseURL: CustomStringConvertible {
     package var description: String { (usesTLS ? "wss://" : "ws://") + authority }
 }
 
-/// Why a text is no URL of a database.
+/// Why a text is not the URL of a database.
 package struct DatabaseURLError: Error, Hashable, Sendable {
     /// For people.
     package let reason: String

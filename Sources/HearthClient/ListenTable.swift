@@ -12,7 +12,7 @@ struct ListenTable {
         /// The whole value has been seen, or was before the listen resumed; before that, changes below the place would
         /// be parts of something unknown.
         var isComplete = false
-        /// Behind all that was said of it, if the server says so.
+        /// After all that was said of it, if the server says so.
         var position: [UInt8]?
         /// Much waits for the reader.
         var isHigh = false
@@ -61,7 +61,7 @@ struct ListenTable {
     /// Hands a change to all listens it concerns: that of the tag, or without one those of all of a place. Answers
     /// those whose readers cannot keep up.
     ///
-    /// - parameter position: behind the change.
+    /// - parameter position: after the change.
     mutating func deliver(_ change: Change, tag: Int64?, position: [UInt8]? = nil) -> [UInt64] {
         var overflowing: [UInt64] = []
         for index in entries.indices where entries[index].tag == tag {

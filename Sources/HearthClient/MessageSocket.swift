@@ -135,7 +135,7 @@ final class MessageSocket: StreamHandler {
         while let event = decoder.next(&input) { take(event) }
     }
 
-    /// Returns how many bytes behind the answer are left.
+    /// Returns how many bytes after the answer are left.
     private func readAnswer(_ bytes: UnsafeRawBufferPointer) -> Int {
         var input = bytes
         switch opening.read(&input) {

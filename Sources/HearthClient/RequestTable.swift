@@ -20,7 +20,7 @@ struct RequestTable {
     }
 
     private let unansweredBytesMax: Int
-    /// With more bytes of writes unanswered, a write waits, and all behind it. Grows by what is answered.
+    /// With more bytes of writes unanswered, a write waits, and all after it. Grows by what is answered.
     private var writeWindow: Int
     private var unansweredWrittenBytes = 0
     /// Bytes of the writes that were answered, as they count.

@@ -24,7 +24,7 @@ struct HTTPRecorder {
         }
     }
 
-    /// To be called behind the last event.
+    /// To be called after the last event.
     mutating func finish(_ transcript: inout Transcript) {
         if !body.isEmpty { transcript.add(body) }
         body = []

@@ -7,7 +7,7 @@ import HearthJSONWebTokens
 /// known key has not signed; what is read of a token or a JSON text reads the same when it is written again.
 ///
 /// Up to three lines are also taken for the parts of a token before they were encoded, so that a fuzzer reaches what is
-/// behind Base64.
+/// after Base64.
 public func fuzzTokens(_ bytes: UnsafeRawBufferPointer) {
     let text = [UInt8](bytes)
     readToken(text)

@@ -41,7 +41,7 @@ private func record(_ event: WebSocketDecoder.Event, isCompressed: Bool, _ trans
         transcript.add("close \(code?.rawValue ?? 0)")
         transcript.add(reason)
     case .failure(let violation):
-        // When compressed data is broken behind text that is, the pieces decide which is seen first.
+        // When compressed data is broken after text that is, the pieces decide which is seen first.
         transcript.add(isCompressed ? "failure" : "\(violation)")
     }
 }

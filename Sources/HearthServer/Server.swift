@@ -320,7 +320,7 @@ package final class Server: Sendable {
         }
     }
 
-    /// Whether somebody who is not signed in may read and write a value at a place of the empty default database, so
+    /// Whether a client that is not signed in may read and write a value at a place of the empty default database, so
     /// that a first try works.
     package func letsNobodyTry(_ place: String) -> Bool {
         guard let program = services.rules.program(for: services.directory.defaultName) else { return true }

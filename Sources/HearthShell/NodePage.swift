@@ -12,7 +12,7 @@ struct NodePage {
     let node: NodeSummary
     let priority: JSONValue?
     let children: [Child]
-    /// There are more behind this key.
+    /// There are more after this key.
     let next: Key?
     let json: JSONObject
 

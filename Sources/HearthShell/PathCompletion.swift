@@ -85,7 +85,7 @@ struct PathCompletion {
         }
     }
 
-    /// A key behind which none begins with these letters: the highest code unit of UTF-16, as often as it fits.
+    /// A key after which none begins with these letters: the highest code unit of UTF-16, as often as it fits.
     private static func last(beginningWith text: String) -> Key? {
         let room = (Key.maximumByteCount - text.utf8.count) / 3
         return try? Key(validating: text + String(repeating: "\u{FFFF}", count: max(room, 0)))

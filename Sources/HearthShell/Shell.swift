@@ -22,7 +22,7 @@ package final class Shell: Sendable {
     private let session: ShellSession
     /// What ^C ends, and whether it did.
     private let running = Mutex<(task: Task<Void, Never>?, wasInterrupted: Bool)>((nil, false))
-    /// What was begun last; it may go on behind a completion that took too long.
+    /// What was begun last; it may go on after a completion that took too long.
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     package init(_ session: ShellSession) { self.session = session }
@@ -103,7 +103,7 @@ package final class Shell: Sendable {
         }
     }
 
-    /// Behind the ^C that the terminal shows.
+    /// After the ^C that the terminal shows.
     private func leaveLine() { if Task.isCancelled, session.out.columns != nil { StandardOutput.control("\n") } }
 
     // MARK: The terminal

@@ -1,6 +1,6 @@
 /// A command of the shell. The program has most of them, too.
 package struct ShellCommand: Sendable {
-    /// What the words behind it are, for completion.
+    /// What the words after it are, for completion.
     enum Words: Sendable {
         case none
         /// All are paths.
@@ -26,7 +26,7 @@ package struct ShellCommand: Sendable {
     package var details = ""
     var words = Words.none
     package var options: [CommandOption] = []
-    /// The words behind it are a command's, with its options.
+    /// The words after it are a command's, with its options.
     var takesCommand = false
     /// Whether it is a command of the program, too, with the same words and options: `hearth ls`.
     package var runsAlone = false

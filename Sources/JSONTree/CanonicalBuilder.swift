@@ -30,7 +30,7 @@ package struct CanonicalBuilder {
 
     package mutating func reserveCapacity(_ count: Int) { bytes.reserveCapacity(count) }
 
-    /// Begins an inner node, as the root or behind a key. `priority` is null or the priority's text.
+    /// Begins an inner node, as the root or after a key. `priority` is null or the priority's text.
     package mutating func openObject(priority: CanonicalJSON = .null) {
         open.append(Open(start: memberStart, needsComma: !priority.isNull))
         bytes.append(UInt8(ascii: "{"))

@@ -91,7 +91,7 @@ extension CanonicalJSON {
     private enum Place {
         /// The text of its value.
         case member(Range<Int>)
-        /// The start of the first member behind it, or the end of the content.
+        /// The start of the first member after it, or the end of the content.
         case gap(Int)
     }
 

@@ -12,7 +12,7 @@ extension CanonicalJSON {
     /// The node's own priority, or null.
     package var priority: CanonicalJSON { shape.priority.map { part($0) } ?? .null }
 
-    /// A leaf's value without its priority. The whole value if it is no leaf.
+    /// A leaf's value without its priority. The whole value if it is not a leaf.
     package var leafRange: Range<Int> {
         let shape = shape
         return shape.kind == .leaf ? shape.content : 0..<bytes.count

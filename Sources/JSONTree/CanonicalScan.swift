@@ -37,7 +37,7 @@ enum CanonicalScan {
         }
     }
 
-    /// End of the string whose opening quote is at `start`, behind the closing one.
+    /// End of the string whose opening quote is at `start`, after the closing one.
     @inline(__always)
     static func stringEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var offset = start + 1

@@ -49,8 +49,8 @@ struct CanonicalText {
         return true
     }
 
-    /// Skips a key of ASCII that is no integer; nil if there is none. Metadata begins with a dot, which may not stand
-    /// in a key.
+    /// Skips a key of ASCII that is not an integer; nil if there is none. Metadata begins with a dot, which may not
+    /// stand in a key.
     private mutating func skipKey() -> Range<Int>? {
         guard offset < text.count, text[offset] == UInt8(ascii: "\"") else { return nil }
         offset += 1

@@ -4,7 +4,7 @@ import HearthBytes
 /// are sent.
 ///
 /// The client cuts the leaves of its value, in tree order, behind certain places, the *posts*, and sends a hash of each
-/// part. The last part, behind the last post, has no end.
+/// part. The last part, after the last post, has no end.
 package enum CompoundHash {
     /// What a client says it has: `hashes` has one more element than `posts`.
     package struct Parts: Hashable, Sendable {
@@ -29,7 +29,7 @@ package enum CompoundHash {
 
     /// The parts of `value` whose hashes are not the client's, in order.
     ///
-    /// Nil if the comparison is no use and the whole value must be sent: the client's lists do not belong together, or
+    /// Nil if the comparison is useless and the whole value must be sent: the client's lists do not belong together, or
     /// there are priorities in the value, which clients merge wrongly. The same holds if the answer is empty while the
     /// values' hashes differ.
     package static func differences(in value: CanonicalJSON, from parts: Parts) -> [Difference]? {

@@ -4,7 +4,7 @@ package struct JSONError: Error, Hashable, Sendable {
         /// The text ends inside a value.
         case unexpectedEnd
         case unexpectedByte(UInt8)
-        /// Something other than white space behind the value.
+        /// Something other than white space after the value.
         case trailingBytes
         case invalidNumber
         /// The number is beyond the range of a double.
@@ -18,7 +18,7 @@ package struct JSONError: Error, Hashable, Sendable {
         case stringTooLong(limit: Int)
         case tooDeep(limit: Int)
         case key(KeyError)
-        /// A key that starts with `.` and is none of `.priority`, `.value`, `.sv`.
+        /// A key that starts with `.` and is not `.priority`, `.value` or `.sv`.
         case unknownMetadata
         /// A priority is null, a number, a string, or a server value.
         case invalidPriority
@@ -66,7 +66,7 @@ extension JSONError: CustomStringConvertible {
         case .unexpectedByte(let byte) where byte > 0x20 && byte < 0x7F:
             "unexpected character \(Unicode.Scalar(byte))"
         case .unexpectedByte(let byte): "unexpected byte 0x\(String(byte, radix: 16, uppercase: true))"
-        case .trailingBytes: "unexpected text behind the JSON value"
+        case .trailingBytes: "unexpected text after the JSON value"
         case .invalidNumber: "malformed number"
         case .numberTooLarge: "the number is out of range"
         case .invalidUTF8: "the string is not valid UTF-8"

@@ -9,7 +9,7 @@ package struct JSONLayout: Sendable {
     private enum Place {
         case value
         case string
-        /// Behind a backslash in a string.
+        /// After a backslash in a string.
         case escape
     }
 

@@ -5,9 +5,9 @@ struct JSONMember {
     var order: UInt64
     /// Of the opening quote of the key.
     var start: UInt32
-    /// Behind the closing quote of the key.
+    /// After the closing quote of the key.
     var keyEnd: UInt32
-    /// Behind the value.
+    /// After the value.
     var end: UInt32
     var keyHasEscapes: Bool
     var isNothing = false

@@ -171,7 +171,7 @@ struct JSONParser: ~Copyable {
         return .object
     }
 
-    /// Reads what stands behind the key `.sv` (Protocol.md 7.6).
+    /// Reads what stands after the key `.sv` (Protocol.md 7.6).
     mutating func parseServerValue() throws(JSONError) {
         skipWhiteSpace()
         let start = offset
@@ -204,7 +204,7 @@ struct JSONParser: ~Copyable {
         hasServerValues = true
     }
 
-    /// Reads the colon behind a key and writes it.
+    /// Reads the colon after a key and writes it.
     mutating func parseColon() throws(JSONError) {
         skipWhiteSpace()
         let byte = try peek()

@@ -86,7 +86,7 @@ package enum JSONText {
     }
 
     /// Bytes of the escape sequence at `offset`, a backslash: two sequences, when they spell a surrogate pair. Nil if
-    /// it is none.
+    /// it is invalid.
     package static func escapeByteCount(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         JSONEscape(text, at: offset)?.byteCount
     }
@@ -96,7 +96,7 @@ package enum JSONText {
         for shift in [12, 8, 4, 0] as [UInt16] { out.append(Hexadecimal.digit(UInt8(unit >> shift & 15))) }
     }
 
-    /// The letter behind the backslash, for characters that have a short escape.
+    /// The letter after the backslash, for characters that have a short escape.
     static func shortEscape(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): byte
@@ -117,7 +117,7 @@ struct JSONEscape {
     /// Bytes of the escape in the text.
     var byteCount: Int
 
-    /// Nil if the text at `offset`, a backslash, is no escape.
+    /// Nil if the text at `offset`, a backslash, is not an escape.
     init?(_ text: UnsafeRawBufferPointer, at offset: Int) {
         guard offset + 1 < text.count else { return nil }
         byteCount = 2
@@ -140,7 +140,7 @@ struct JSONEscape {
         }
     }
 
-    /// The four hexadecimal digits behind `\u` at `offset`.
+    /// The four hexadecimal digits after `\u` at `offset`.
     private static func unit(_ text: UnsafeRawBufferPointer, at offset: Int) -> UInt32? {
         guard offset + 6 <= text.count, text[offset] == UInt8(ascii: "\\"), text[offset + 1] == UInt8(ascii: "u") else {
             return nil

@@ -1,14 +1,14 @@
 /// The order of keys, and the encoding of a key in which that order is the order of bytes.
 ///
 /// A *segment* is one encoded key. It is self-delimiting (no segment is a prefix of another), so that segments put
-/// behind one another make a path whose byte prefixes are its ancestors:
+/// one after another make a path whose byte prefixes are its ancestors:
 ///
 ///     integer key   0x10, four bytes of the value (big-endian, sign bit flipped), two bytes of `IntegerKey.form`
 ///     other key     0x20, the UTF-8 bytes with their lead bytes permuted, 0x00
 ///
 /// The permutation moves the lead bytes of the supplementary planes (F0…F4) before those of U+E000–U+FFFF (EE, EF),
 /// which turns byte order into the order of UTF-16 code units. An unpaired surrogate (ED A0…BF xx) keeps its place
-/// after U+D7FF and before all supplementary characters, also where UTF-16 would put it between or behind them.
+/// after U+D7FF and before all supplementary characters, also where UTF-16 would put it between or after them.
 enum Segment {
     static let integerTag: UInt8 = 0x10
     static let textTag: UInt8 = 0x20

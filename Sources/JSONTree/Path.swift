@@ -1,6 +1,6 @@
 /// The place of a node in the tree, as one byte string that orders as the tree does.
 ///
-/// `encoded` is the keys' segments (see `Segment`) one behind the other. Comparing two encodings byte by byte gives the
+/// `encoded` is the keys' segments (see `Segment`) one after the other. Comparing two encodings byte by byte gives the
 /// order of a walk through the tree: a node before its descendants, children in key order (Protocol.md 7.5). An
 /// encoding is a prefix of another exactly if it is the same place or an ancestor of it. The root is empty.
 package struct Path: Hashable, Comparable, Sendable {

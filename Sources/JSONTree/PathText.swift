@@ -6,7 +6,7 @@ package enum PathError: Error, Hashable, Sendable {
     case tooDeep
     /// The key number `index`, counted from 0, is not one.
     case key(KeyError, index: Int)
-    /// A `%` in a URL path without two hexadecimal digits behind it.
+    /// A `%` in a URL path without two hexadecimal digits after it.
     case invalidPercentEncoding
 }
 

@@ -4,7 +4,7 @@ extension CanonicalJSON {
     ///
     /// `timestamp` is in milliseconds since 1970 and the same for the whole request. `old` gives the value before the
     /// request at a path relative to this value; it is asked for the places of increments only. An increment of
-    /// something that is no number gives the increment; of an integer by an integer the exact sum, or that of the
+    /// something that is not a number gives the increment; of an integer by an integer the exact sum, or that of the
     /// doubles if it does not fit.
     package func resolved(timestamp: Int64, old: (Path) -> CanonicalJSON) -> CanonicalJSON {
         bytes.withUnsafeBytes { text in
@@ -92,7 +92,7 @@ private struct ServerValueResolver {
 }
 
 extension JSONNumber {
-    /// Nil if the value is no number.
+    /// Nil if the value is not a number.
     fileprivate init?(scalar value: CanonicalJSON) {
         guard let first = value.bytes.first, first <= UInt8(ascii: "9"), first != UInt8(ascii: "\"") else { return nil }
         self = value.bytes.withUnsafeBytes { JSONNumber(canonical: $0) }

@@ -158,7 +158,7 @@ package struct SortedChunks<Element: ByteOrdered> {
         chunks.removeAll { $0.isEmpty }
     }
 
-    /// Joins a chunk that became small with the one behind it, so that there are never many small ones.
+    /// Joins a chunk that became small with the one after it, so that there are never many small ones.
     private mutating func join(_ chunk: Int) {
         guard chunk + 1 < chunks.count, chunks[chunk].count + chunks[chunk + 1].count <= Self.chunkCountMax / 2 else {
             return
@@ -176,7 +176,7 @@ package struct SortedChunks<Element: ByteOrdered> {
             && chunks[position.chunk][position.offset].orderBytes == bytes
     }
 
-    /// Where bytes are or belong: in the last chunk that does not begin behind them.
+    /// Where bytes are or belong: in the last chunk that does not begin after them.
     private func position(of bytes: [UInt8]) -> Position {
         let behind = chunks.partitioningIndex { bytes.precedesBytewise($0[0].orderBytes) }
         guard behind > 0 else { return (0, 0) }

@@ -33,7 +33,7 @@ extension Database {
 
     /// The write, without the children for which there is no room.
     private func limiting(_ assignments: [Assignment]) throws(Failure) -> [Assignment] {
-        // A place that goes with its total is no child any more.
+        // A place that goes with its total is not a child any more.
         let totals = catalog.counters.isEmpty ? [] : try totals(after: assignments, counting: false)
         let whole = totals.added(to: assignments)
         let after = WrittenTree(rows, whole)

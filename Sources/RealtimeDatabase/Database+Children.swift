@@ -4,7 +4,7 @@ import HearthStorageErrors
 
 /// Which children of a node are described, and how.
 package struct ChildrenPage: Sendable {
-    /// Those behind this key; all if it is nil.
+    /// Those after this key; all if it is nil.
     package var after: Key?
     /// So many of them at most.
     package var limit: Int
@@ -18,7 +18,7 @@ package struct ChildrenPage: Sendable {
     }
 }
 
-/// What a node and its children are, for somebody who looks around: costs what is shown, however much there is.
+/// What a node and its children are, for a user who looks around: costs what is shown, however much there is.
 extension Database {
     /// Values up to this many bytes are shown whole.
     private static let shownBytesMax = 200

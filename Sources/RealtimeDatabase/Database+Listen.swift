@@ -86,7 +86,7 @@ extension Database {
         move(steps, connection, in: &turn)
     }
 
-    /// To the client a listener that failed is none, even if it had one there before.
+    /// To the client a listener that failed does not exist, even if it had one there before.
     private func failListener(_ path: Path, _ failure: Failure, for request: Request, in turn: inout Turn) {
         let connection = request.connection
         endListener(path, of: connection, in: &turn)

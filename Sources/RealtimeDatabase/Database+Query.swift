@@ -82,7 +82,7 @@ extension Database {
                 }
             turn.outputs.append(.reply(connection, number: request.number, reply))
         } catch {
-            // To the client a listener that failed is none, even if it had one by that name before.
+            // To the client a listener that failed does not exist, even if it had one by that name before.
             endQueryListener(form.name, of: connection, in: &turn)
             turn.outputs.append(.reply(connection, number: request.number, .failed(error)))
         }

@@ -60,7 +60,7 @@ extension Database {
         return Recovery(update: update)
     }
 
-    /// From now on a connection is told the position behind each change.
+    /// From now on a connection is told the position after each change.
     func tellPositions(for request: Request, in turn: inout Turn) {
         let connection = request.connection
         guard connection.kind == .realtime, sessions[connection]?.audience != .positions else { return }

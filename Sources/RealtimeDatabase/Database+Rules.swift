@@ -3,7 +3,7 @@ package import HearthSecurityRules
 import HearthStorageErrors
 
 extension Database {
-    /// Denials of one turn that are explained: whoever is denied should not cost more than whoever is allowed.
+    /// Denials of one turn that are explained: a denied request should not cost more than an allowed one.
     private static let explainedMax = 16
     /// Characters of a reason.
     private static let reasonMax = 2000
@@ -36,7 +36,7 @@ extension Database {
         return (try? isAllowed(operation, by: request.principal, now: now)) ?? true
     }
 
-    /// What the rules and the settings say of an operation now, whoever asks.
+    /// What the rules and the settings say of an operation now, for any caller.
     func explain(
         _ operation: Operation, by principal: Principal, now: Int64
     ) throws(Failure) -> Explanation {
@@ -119,7 +119,7 @@ extension Database {
         try isAllowed(operation, by: turn.principal, now: turn.record.time)
     }
 
-    /// Somebody who may do one of these may read what a query selects: a query with conditions selects no more than a
+    /// A user who may do one of these may read what a query selects: a query with conditions selects no more than a
     /// plain read, or a query with one of its conditions.
     private static func reads(of path: Path, _ query: Query?) -> [RuleOperation] {
         guard let query, let conditions = query.conditions else { return [.read(path, query)] }
@@ -168,7 +168,7 @@ extension Database {
         return verdict.isAllowed ? places : nil
     }
 
-    /// What whoever may not do this is told. It is noted, and explained unless too many were denied in this turn.
+    /// The answer to a denied request. It is noted, and explained unless too many were denied in this turn.
     ///
     /// - parameter explained: what the rules have said, if that is known.
     func denial(
@@ -249,7 +249,7 @@ extension Database {
 }
 
 extension Operation {
-    /// What it writes, now or later; nil if it is none that writes.
+    /// What it writes, now or later; nil if it does not write.
     fileprivate var entries: [(target: WriteTarget, value: IncomingValue)]? {
         switch self {
         case .set(let target, let value, _, _): [(target, value)]

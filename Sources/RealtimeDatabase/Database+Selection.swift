@@ -135,7 +135,7 @@ extension Query {
         if limit?.side == .last {
             if beyond.bytes.precedesBytewise(upper) { bounds.upper = beyond.bytes }
         } else {
-            // No place is a prefix of another, so this is behind the place and before all that follow.
+            // No place is a prefix of another, so this is after the place and before all that follow.
             let next = beyond.bytes + [0]
             if lower.precedesBytewise(next) { bounds.lower = next }
         }

@@ -13,7 +13,7 @@ package struct FrozenRows: Sendable {
 }
 
 extension Database {
-    // MARK: Applying behind the log
+    // MARK: Applying after the log
 
     /// Bytes of memory in rows that changed and are not frozen yet.
     package var changedBytes: Int { rows.changedBytes + entries.changedBytes }
@@ -64,7 +64,7 @@ extension Database {
         if frozen.last?.sequence == sequence {
             frozen[frozen.count - 1].reads.append(read)
         } else {
-            // Nothing changed since the last freeze, which may still be under way: the read takes its turn behind it.
+            // Nothing changed since the last freeze, which may still be under way: the read takes its turn after it.
             frozen.append(FrozenRows(sequence: sequence, generation: nil, changes: RowChanges(), reads: [read]))
         }
     }

@@ -116,7 +116,7 @@ extension Database {
                 requests: [], now: now, sequence: sequence, outputs: turn.outputs, readBytes: turn.readBytes))
     }
 
-    /// A step of telling, and what comes behind the last one. Throws only if memory is torn.
+    /// A step of telling, and what comes after the last one. Throws only if memory is torn.
     func tellOn(in turn: inout Turn, costMax: Int? = nil) throws(Failure) {
         guard var telling else { return }
         self.telling = nil
@@ -236,8 +236,8 @@ extension Database {
         for place in difference.entered { parts.append(try whole(place, of: query)) }
         for place in difference.changed {
             let inside = query.place.assignments(of: place.after)
-            // Clients take one after the other. One that no longer has the child for want of children, as it does not
-            // know what is not selected, would miss those that follow.
+            // Clients take one after the other. One that no longer has the child because it has no children left, as it
+            // does not know what is not selected, would miss those that follow.
             if inside.count > 1, !live.query.selectsEverything, inside.contains(where: \.value.isNull) {
                 parts.append(try whole(place.after, of: query))
             } else {

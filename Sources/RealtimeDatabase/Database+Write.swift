@@ -124,7 +124,7 @@ extension Database {
         return (try? isAllowed(.read(path), in: turn)) == true ? stored : value.json
     }
 
-    /// A precondition tells whoever may write whether it holds, but the value only to those who may read it.
+    /// A precondition tells users who may write whether it holds, but the value only to those who may read it.
     func hiding(
         _ failure: Failure, at path: Path, from connection: ConnectionID, in turn: borrowing Turn
     ) -> Failure {
@@ -144,7 +144,7 @@ extension Database {
         sequence += 1
     }
 
-    /// Applies the change that gets the next sequence number, and tells whoever listens.
+    /// Applies the change that gets the next sequence number, and tells the listeners.
     func perform(_ change: Change, _ rows: PreparedRows? = nil, in turn: inout Turn) throws(Failure) {
         // A turn may make several commits, of which each is told as a whole.
         if telling != nil { try tellOn(in: &turn, costMax: .max) }
@@ -211,7 +211,7 @@ extension Database {
             let large = assignments.firstIndex { isLarge($0) }
             if let large {
                 // The store must be able to stop right before the operation that brings a large value, and what else
-                // the operation changes comes behind that value.
+                // the operation changes comes after that value.
                 try freeze()
                 let assignment = assignments[large]
                 let isPrepared = prepared?.value.isSameText(as: assignment.value) == true
@@ -302,7 +302,7 @@ extension Database {
     }
 
     /// What an increment refers to. Every leaf is in one row; of a node that is not, only the priority matters, and it
-    /// stands here with a leaf that is no number. Reads one row.
+    /// stands here with a leaf that is not a number. Reads one row.
     private func leaf(at path: Path) throws(Failure) -> CanonicalJSON {
         do throws(StorageError) {
             let place = try rows.locate(path)

@@ -29,7 +29,7 @@ package final class Database {
     /// An update of so many children is one text (``Operation/setChildren(_:_:)``), as one of so many bytes is.
     package static let largeCountMin = 2048
     package let largeBytesMin: Int
-    /// Listeners that one connection may have. Each of them makes adding and removing others dearer
+    /// Listeners that one connection may have. Each of them makes adding and removing others more expensive
     /// (``SessionListens``).
     let listenersMax: Int
     /// Children that a query without an index visits at once; with more, it is scanned in steps.
@@ -162,7 +162,7 @@ package final class Database {
         listeners = ListenerTrie(database: index)
     }
 
-    /// Right behind the last operation in memory.
+    /// Right after the last operation in memory.
     var position: Position { epochs.position(sequence) }
 
     /// Reads what the store knows of indexes, and what is owed to connections of an earlier process. To be called
@@ -291,7 +291,7 @@ package final class Database {
         var tellingCost = 0
     }
 
-    /// What a request has to say behind what its commit has yet to tell, waits for that.
+    /// What a request has to say after what its commit has yet to tell, waits for that.
     func keepRest(of turn: inout Turn) {
         guard let count = telling?.outputCount else { return }
         telling?.rest = Array(turn.outputs[count...])

@@ -155,7 +155,7 @@ package final class DataFolder: Sendable {
         }
         let log = try LogFile(path: files.log, durability: durability, newEpoch: newEpoch)
         let tree = try TreeFile(path: files.tree, durability: durability, reportDamage: reportDamage)
-        // Without full durability a power loss may leave the tree ahead of the log, which then goes on behind it.
+        // Without full durability a power loss may leave the tree ahead of the log, which then goes on after it.
         if isShared { try log.goOnWithEpoch() }
         guard tree.sequence <= log.lastSequence || durability != .full || isShared else {
             throw .damaged(

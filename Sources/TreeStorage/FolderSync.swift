@@ -7,7 +7,7 @@ package enum FolderSync {
     package static func makeFolder(_ path: String) -> Int32 {
         if mkdir(path, 0o700) != 0, errno != EEXIST { return errno }
         let code = sync(PartialFile.folder(of: path))
-        // A folder that may be entered but not listed cannot be opened. Whoever made it saw to its durability.
+        // A folder that may be entered but not listed cannot be opened. Its maker saw to its durability.
         return code == EACCES || code == EPERM ? 0 : code
     }
 

@@ -16,7 +16,7 @@ import HearthStorageErrors
 /// without one; `parts` is the number of its parts. The salt is random, so that erased content cannot be guessed from
 /// its digest. The first head is random too. Each file has a chain of its own: nodes of a cluster, which have the same
 /// records, have different ones. Records that a release without chains wrote, or that a backup brought, have none; the
-/// edge is at their end. When records are removed at the beginning, the edge moves behind them.
+/// edge is at their end. When records are removed at the beginning, the edge moves after them.
 struct LogChain {
     private(set) var head: [UInt8]
     private let digest = RunningDigest()

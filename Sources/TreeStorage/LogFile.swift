@@ -61,7 +61,7 @@ package final class LogFile: @unchecked Sendable {
         for identity in identities { try identity.verify() }
     }
 
-    /// The log has lost its end: it goes on behind an operation that it does not have, and knows no positions before.
+    /// The log has lost its end: it goes on after an operation that it does not have, and knows no positions before.
     func goOn(behind sequence: UInt64) {
         epochs = Epochs(current: .init(name: epochs.current.name, start: sequence))
         isEpochRecorded = false
@@ -92,7 +92,7 @@ package final class LogFile: @unchecked Sendable {
         if durability == .process { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
-    /// Reads the log beside whoever appends to it.
+    /// Reads the log beside the thread that appends to it.
     package func makeReader() -> LogReader { LogReader(path: path) }
 
     /// Appends records in one transaction: all of them or, when it throws, none. After an error of the disk itself it

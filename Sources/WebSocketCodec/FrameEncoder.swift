@@ -1,4 +1,4 @@
-/// Writes frames (RFC 6455 section 5.2) behind what already stands in a byte array. Without a key they are a
+/// Writes frames (RFC 6455 section 5.2) after what already stands in a byte array. Without a key they are a
 /// server's, which any number of connections can send; with one they are a client's.
 ///
 /// Cost: one copy of the payload; nothing is allocated but room in the array.

@@ -20,9 +20,9 @@ package enum AdminRequest: Hashable, Sendable {
     case renew
     /// How the server was started.
     case server
-    /// The children of a node behind a key, in short.
+    /// The children of a node after a key, in short.
     case children(AdminPage)
-    /// How many children a node has behind a key.
+    /// How many children a node has after a key.
     case count(AdminPage)
     /// What was committed at, above and below a place, backwards from before a sequence number.
     case history(Path, before: UInt64?, limit: Int?)
@@ -41,7 +41,7 @@ package enum AdminRequest: Hashable, Sendable {
 }
 
 extension AdminRequest {
-    /// Why it is refused to somebody who is no administrator.
+    /// Why it is refused to somebody who is not an administrator.
     package static let forAdministrators = "this is for administrators"
     /// Why it is refused where a server does not answer administrators.
     package static let elsewhere = "administrators are answered on another listener"

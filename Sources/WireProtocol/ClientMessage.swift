@@ -60,7 +60,7 @@ package enum ClientRequest: Hashable, Sendable {
 package enum RequestError: Error, Hashable, Sendable {
     case missing(String)
     case path(PathError)
-    /// A key of an update is no path; the offset is that of its opening quote.
+    /// A key of an update is not a path; the offset is that of its opening quote.
     case key(PathError, at: Int)
     case value(JSONError)
     /// Two paths of an update where one contains the other.

@@ -1,6 +1,6 @@
 import HearthJSONTree
 
-/// Writes the messages of a client (Protocol.md 2, 3.3, 4) behind what already stands in a byte array. Values are
+/// Writes the messages of a client (Protocol.md 2, 3.3, 4) after what already stands in a byte array. Values are
 /// canonical text and are copied as they are.
 package enum ClientMessageWriter {
     /// The frame that keeps a silent connection open. Not a message: it is never cut, joined or answered (wire-protocol

@@ -56,7 +56,7 @@ package struct ServerResponse: Hashable, Sendable {
 }
 
 /// What the server says unasked. `tag` is that of the listen it belongs to, nil for the default listens of the place.
-/// `position`, an addition to the protocol, is the one behind the commit.
+/// `position`, an addition to the protocol, is the one after the commit.
 package enum ServerPush: Hashable, Sendable {
     /// `d`: the value or priority at a place is now this one.
     case data(WireAssignment, tag: Int64?, position: [UInt8]? = nil)

@@ -1,6 +1,6 @@
 package import HearthJSONTree
 
-/// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) behind what already stands in a byte array.
+/// Writes the messages of the server (Protocol.md 2, 3.3, 5, 10.1) after what already stands in a byte array.
 /// Values are canonical text and are copied as they are.
 package enum ServerMessageWriter {
     /// The first message on a connection. `time` in milliseconds since 1970; `host` is the one that the client used.
@@ -64,7 +64,7 @@ package enum ServerMessageWriter {
         out.append(literal: "}}}")
     }
 
-    /// What stands before and behind the data of an answer, for data that is streamed.
+    /// What stands before and after the data of an answer, for data that is streamed.
     package static func appendResponseHead(number: Int64, status: StaticString = "ok", to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"r":"#)
         out.append(decimal: number)
@@ -112,7 +112,7 @@ package enum ServerMessageWriter {
         out.append(contentsOf: dataTail)
     }
 
-    /// What stands before and behind the value of a push `d`, for a value that is streamed.
+    /// What stands before and after the value of a push `d`, for a value that is streamed.
     package static func appendDataHead(_ target: WriteTarget, to out: inout [UInt8]) {
         out.append(literal: #"{"t":"d","d":{"a":"d","b":{"p":"#)
         out.append(quoted: target)

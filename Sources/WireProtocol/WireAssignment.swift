@@ -93,7 +93,7 @@ extension WireAssignment {
     }
 
     /// No path of an update may lie inside another (Protocol.md 4.6). O(n log n): in path order, what lies inside
-    /// comes right behind.
+    /// comes right after.
     private static func refuseOverlaps(_ assignments: [WireAssignment]) throws(RequestError) {
         guard assignments.count > 1 else { return }
         let targets = assignments.map(\.target).sorted { $0.path < $1.path }

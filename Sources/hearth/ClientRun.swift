@@ -153,7 +153,7 @@ struct ClientRun: Sendable {
         }
     }
 
-    /// Says what went wrong; `addition` stands behind it.
+    /// Says what went wrong; `addition` stands after it.
     func complain(_ error: ConnectionError, _ addition: String = "") -> ExitCode {
         switch error {
         case .cancelled: .success

@@ -5,13 +5,13 @@ struct Command: Sendable {
     var name: String
     /// Another name for it.
     var alias: String?
-    /// What stands behind the name on the line.
+    /// What stands after the name on the line.
     var synopsis: String
     var summary: String
     /// More about it: lines of at most 100 characters.
     var details = ""
     var options: [Arguments.Option]
-    /// What stands behind the options may be a command with its own.
+    /// What stands after the options may be a command with its own.
     var handsOn = false
     var run: @Sendable (Arguments) throws(UsageError) -> ExitCode
 

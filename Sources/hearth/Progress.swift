@@ -4,7 +4,7 @@ import Synchronization
 import HearthSystem
 
 /// Tells on a terminal how far a long command has come: one line on standard error, written over again and again. Says
-/// nothing where standard error is no terminal.
+/// nothing where standard error is not a terminal.
 final class Progress: Sendable {
     private struct State {
         var bytes = 0

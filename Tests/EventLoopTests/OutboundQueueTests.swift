@@ -34,7 +34,7 @@ struct OutboundQueueTests {
         #expect(head(queue) == first + second[100...])
     }
 
-    @Test("leaves shared arrays as they are when bytes are added behind them")
+    @Test("leaves shared arrays as they are when bytes are added after them")
     func sharedArraysStay() {
         let shared = SharedBytes([UInt8](repeating: 7, count: 10), in: nil)
         var queue = OutboundQueue()

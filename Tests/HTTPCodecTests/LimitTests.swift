@@ -4,7 +4,7 @@ import Testing
 /// Each limit is reached exactly and then crossed by one.
 @Suite("Limits")
 struct LimitTests {
-    @Test("of head bytes: 431 behind the first line")
+    @Test("of head bytes: 431 after the first line")
     func headBytes() {
         let head = "GET / HTTP/1.1\r\nHost: x\r\nX: yyyyyyyy\r\n\r\n"
         let size = head.utf8.count

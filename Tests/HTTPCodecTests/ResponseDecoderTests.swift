@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Responses")
 struct ResponseDecoderTests {
-    @Test("with a length keep the connection, also the next one behind them")
+    @Test("with a length keep the connection, also the next one after them")
     func length() {
         verifyResponses(
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n",

@@ -38,7 +38,7 @@ struct ResponseWriterTests {
         #expect(writer.keepAlive)
     }
 
-    @Test("are appended behind what the buffer holds, with their fields")
+    @Test("are appended after what the buffer holds, with their fields")
     func fields() throws {
         var output = Array("before".utf8)
         var writer = try writer("GET / HTTP/1.1")

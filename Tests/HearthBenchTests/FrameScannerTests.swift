@@ -71,7 +71,7 @@ struct FrameScannerTests {
         #expect(throws: BenchError.self) { try Self.scan([[0x81, 127, 0xFF, 0, 0, 0, 0, 0, 0, 0][...]]) }
     }
 
-    @Test("an opening is complete with the blank line and one frame behind it")
+    @Test("an opening is complete with the blank line and one frame after it")
     func opening() throws {
         let head = Array("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n".utf8)
         let whole = head + Self.frame(130)

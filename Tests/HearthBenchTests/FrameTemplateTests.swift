@@ -16,7 +16,7 @@ struct FrameTemplateTests {
         return (length, String(decoding: payload, as: UTF8.self))
     }
 
-    @Test("masks its text behind a header of the right length", arguments: [0, 1, 125, 126, 65_535, 65_536])
+    @Test("masks its text after a header of the right length", arguments: [0, 1, 125, 126, 65_535, 65_536])
     func lengths(count: Int) {
         let text = String(repeating: "a", count: count)
         let (length, decoded) = Self.decode(FrameTemplate(text).bytes)

@@ -38,7 +38,7 @@ struct ChangeBufferTests {
         #expect(try await buffer.next() == nil)
     }
 
-    @Test("an error comes behind what was there, once")
+    @Test("an error comes after what was there, once")
     func failure() async throws {
         let buffer = ChangeBuffer(high: 1 << 20, max: 1 << 20) { _ in }
         _ = buffer.put(try change(1))

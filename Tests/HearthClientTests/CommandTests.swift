@@ -125,7 +125,7 @@ struct CommandTests {
             (["set", "/a", #"{"b":}"#], "invalid JSON at line 1, column 6: unexpected character }"),
             (["set", "/a", "{\n  \"é\": 1,\n  \"é\" 2}"], "invalid JSON at line 3, column 7: unexpected character 2"),
             (["set", "/a", ""], "invalid JSON at line 1, column 1: the JSON text ends too early"),
-            (["set", "/a", "1 2"], "invalid JSON at line 1, column 3: unexpected text behind the JSON value"),
+            (["set", "/a", "1 2"], "invalid JSON at line 1, column 3: unexpected text after the JSON value"),
             (["set", "/a", "Hello"], #"unexpected character H; a string is written '"…"'"#),
             (["set", "/a", "nice"], #"unexpected character i; a string is written '"…"'"#),
             (["set", "", "1"], "the path is empty: / is the whole database"),

@@ -109,7 +109,7 @@ struct ConnectionTests {
         _ = await server.heard.next("GET")
         attempt.cancel()
         await #expect(throws: ConnectionError.cancelled) { try await attempt.value }
-        // Behind a close frame, if the upgrade had come before the end.
+        // After a close frame, if the upgrade had come before the end.
         _ = await server.heard.next("end")
     }
 

@@ -228,7 +228,7 @@ struct ListenTests {
         #expect(try await other.required() == .set("b", "1"))
     }
 
-    @Test("the end of the connection is the end of its listens, behind what came before")
+    @Test("the end of the connection is the end of its listens, after what came before")
     func connectionEnds() async throws {
         let server = try server { peer, text in
             guard text.contains(#""a":"p""#) else { return }
@@ -299,7 +299,7 @@ struct ListenTests {
             $0.waitingChangeBytesMax = 1 << 20
         }
         var changes = try await connection.listen(path("a")).makeAsyncIterator()
-        // The answer comes behind what nobody reads.
+        // The answer comes after what nobody reads.
         #expect(try await connection.get(path("b")) == json("7"))
         #expect(try await changes.required() == .set("a", "0"))
         var count = 0

@@ -287,7 +287,7 @@ struct TransferTests {
             let value = try json(export.output)
             let count = try #require(Int(value.value(at: "a").description))
             #expect(count >= least[number])
-            // All writes up to that one, and none behind it.
+            // All writes up to that one, and none after it.
             for slot in max(1, count - 499)...count {
                 #expect(value.value(at: try path("z/\(slot % 500)")).description == "\(slot)")
             }

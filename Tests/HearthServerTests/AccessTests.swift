@@ -142,7 +142,7 @@ import Testing
         let client = try server.connectREST()
         #expect(try client.ask("PUT", "/x.json?ns=mine", [], "1").status == 401)
         #expect(try client.ask("PATCH", "/.json?ns=mine", [], "{}").status == 200)
-        // The database is let go behind the answer. Were there files, it would never be.
+        // The database is let go after the answer. Were there files, it would never be.
         while try client.ask("GET", "/.inspect/databases.json", RESTClient.owner).text != #"[{"name":"default"}]"# {}
     }
 

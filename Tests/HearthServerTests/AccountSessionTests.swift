@@ -103,7 +103,7 @@ import Testing
         }
         #expect(try lost.receiveMessage()?.contains(#""a":"ac""#) == true)
         #expect(try lost.receive() == .close(1008, reason: "the user's tokens were revoked"))
-        // This one goes on as nobody, and asks behind what was forfeited.
+        // This one goes on as nobody, and asks after what was forfeited.
         try changed.send(4, "g", #"{"p":"/"}"#)
         #expect(try changed.receiveMessage() == RealtimePeer.response(4, "ok", "null"))
         let watcher = try client.server.connect("/.ws?v=5&ns=default")
@@ -186,7 +186,7 @@ import Testing
         #expect(try peers[1].receiveMessage() == RealtimePeer.response(2, "ok", "null"))
     }
 
-    @Test("a revocation ends sessions whose tokens were issued in the very second, and none that begin behind it")
+    @Test("a revocation ends sessions whose tokens were issued in the very second, and none that begin after it")
     func revocationInTheSecond() throws {
         let folder = TemporaryFolder()
         let client = try Self.client(folder)

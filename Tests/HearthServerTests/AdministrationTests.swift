@@ -437,7 +437,7 @@ struct AdministrationTests {
         let open = #"{"rules":{".read":true}} // own"#
         #expect(try call("PUT", "/.settings/rules.json", #"{"rules":7}"#)["status"]?.integer == 400)
         #expect(try Self.text(call("PUT", "/.settings/rules.json", open)) == #"{"status":200,"body":{"status":"ok"}}"#)
-        // It has a comment, so it is no JSON.
+        // It has a comment, so it is not JSON.
         #expect(try call("GET", "/.settings/rules.json")["body"]?.text == open)
         #expect(try call("GET", "/.settings/denials.json")["body"]?.array?.isEmpty == true)
         let made = try call("POST", "/v1/projects/hearth/accounts", #"{"email":"ann@example.com"}"#)

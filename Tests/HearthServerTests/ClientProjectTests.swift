@@ -125,7 +125,7 @@ struct ClientProjectTests {
             _ = try client.server.connect("/.ws?v=5&\(target)").receiveMessage()
         }
         let client = try client()
-        // Databases are heard of behind the hello.
+        // Databases are heard of after the hello.
         try connect(client, "ns=alpha-default-rtdb&p=1:1:web:a")
         while try project(signUp(client, app: "1:1:web:a")) != "alpha" {}
         try connect(client, "ns=beta-default-rtdb&p=1:2:web:b")

@@ -36,7 +36,7 @@ struct DeliveryBuilderTests {
         return words
     }
 
-    @Test("answers to one connection that lie behind one another are one piece, in order")
+    @Test("answers to one connection that lie after one another are one piece, in order")
     func answers() {
         func reply(_ connection: ConnectionID, _ number: Int64) -> Output { .reply(connection, number: number, .done) }
         let outputs = [

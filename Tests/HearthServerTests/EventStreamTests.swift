@@ -210,7 +210,7 @@ import HearthTreeStorage
         }
     }
 
-    @Test("a large value comes first, and what is written meanwhile comes behind it", arguments: [1, 2] as [UInt64])
+    @Test("a large value comes first, and what is written meanwhile comes after it", arguments: [1, 2] as [UInt64])
     func largeValue(seed: UInt64) throws {
         let server = try RealtimeTestServer { $0.durability = .process }
         let writer = try server.connectREST()
@@ -268,7 +268,7 @@ import HearthTreeStorage
         #expect(try client.ask("GET", "/a.json").text == "null")
     }
 
-    @Test("requests behind that of a stream are not answered")
+    @Test("requests after that of a stream are not answered")
     func pipelining() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
@@ -301,7 +301,7 @@ import HearthTreeStorage
         }
         let other = try server.connectREST()
         for hasFilters in [false, true] {
-            // A database without files is one only while somebody is there. The last one was let go behind the answer.
+            // A database without files is one only while somebody is there. The last one was let go after the answer.
             while try other.ask("GET", "/x.json?ns=one").status != 200 {}
             let filters = hasFilters ? "&orderBy=%22$key%22&limitToFirst=1" : ""
             var stream: EventStreamClient? = try EventStreamClient("/x.json?ns=one\(filters)", of: server)

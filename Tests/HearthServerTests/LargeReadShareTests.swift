@@ -68,7 +68,7 @@ import HearthTreeStorage
         }
     }
 
-    @Test("what a connection asks behind large reads is done in order, whatever had to wait")
+    @Test("what a connection asks after large reads is done in order, whatever had to wait")
     func order() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         try server.connectREST().ask("PUT", "/x.json?print=silent&ns=example", [], Self.large)
@@ -91,7 +91,7 @@ import HearthTreeStorage
         }
     }
 
-    @Test("writes behind a large read that had to wait are made when their connection ends")
+    @Test("writes after a large read that had to wait are made when their connection ends")
     func disconnect() throws {
         let server = try RealtimeTestServer { $0.durability = .memory }
         let other = try server.connectREST()

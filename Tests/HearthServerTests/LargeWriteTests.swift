@@ -120,13 +120,13 @@ import Testing
         #expect(try reader.ask("GET", "/large/k1000007.json?ns=example").text == "1000007")
     }
 
-    @Test("is there as it was sent, is changed by what comes behind it, and is there after a restart")
+    @Test("is there as it was sent, is changed by what comes after it, and is there after a restart")
     func order() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()
         let first = Self.children(50_000, seed: 2)
         let second = Self.children(40_000, seed: 3)
-        // One behind the other on one connection: the answers come in order.
+        // One after the other on one connection: the answers come in order.
         let requests: [(String, String, [UInt8])] = [
             ("PUT", "/a/b.json", first), ("PUT", "/a/b/k1000007/x.json", Array("1".utf8)),
             ("PUT", "/a/c.json", second), ("PATCH", "/a.json", Array(#"{"b/k1000008":null,"c/k1000009":true}"#.utf8)),

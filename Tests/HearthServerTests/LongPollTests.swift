@@ -335,7 +335,7 @@ struct LongPollTests {
         try socket.send(ping)
         #expect(try socket.receiveMessage() == pong)
         try socket.send(switchAck)
-        // What is sent here early comes behind what is still on its way there.
+        // What is sent here early comes after what is still on its way there.
         try socket.send(request(5, "p", #"{"p":"/a","d":5}"#))
         try socket.send(request(6, "g", #"{"p":"/a","q":{}}"#))
         let get = request(4, "g", #"{"p":"/big","q":{}}"#)
@@ -359,7 +359,7 @@ struct LongPollTests {
         #expect(try peer.poll() == [.close(after: number)])
         try server.connectREST().ask("GET", "/.lp?disconn=t&id=\(peer.id)&pw=\(peer.password)")
 
-        // What was not answered before the switch is answered behind it.
+        // What was not answered before the switch is answered after it.
         #expect(received.popLast() == endOfTransmission)
         while received.count < 6 { received.append(try #require(try socket.receiveMessage())) }
         let expected = [

@@ -51,7 +51,7 @@ import HearthTreeStorage
         #expect(try client.ask("GET", "/h.json").text == #"{"a":1}"#)
     }
 
-    @Test("a body may come in chunks, and behind 100 Continue")
+    @Test("a body may come in chunks, and after 100 Continue")
     func bodies() throws {
         let server = try RealtimeTestServer()
         let client = try server.connectREST()

@@ -67,7 +67,7 @@ import Testing
         #expect(String(decoding: out, as: UTF8.self) == #"{"a":true,"b\"":true}"#)
     }
 
-    @Test("a range of children is the part of the keys behind one, and so many of them")
+    @Test("a range of children is the part of the keys after one, and so many of them")
     func ranges() throws {
         let value: CanonicalJSON = #"{"-1":1,"0":2,"a":3,"b":4}"#
         func text(_ after: String?, _ limit: Int?) throws -> String {

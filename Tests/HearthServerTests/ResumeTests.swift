@@ -269,7 +269,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("requests behind it wait, and are answered in order")
+    @Test("requests after it wait, and are answered in order")
     func order() throws {
         let server = try RealtimeTestServer()
         let writer = try Self.connect(server)
@@ -326,7 +326,7 @@ struct ResumeTests {
         #expect(answered == Array(1...12))
     }
 
-    @Test("who missed too much begins anew, and nobody else; also behind a large value on its way")
+    @Test("who missed too much begins anew, and nobody else; also after a large value on its way")
     func tooMuch() throws {
         let server = try RealtimeTestServer()
         let writer = try Self.connect(server)

@@ -22,7 +22,7 @@ struct ShutdownTests {
         let server = try RealtimeTestServer()
         let peer = try server.connect()
         _ = try peer.receive()
-        // Large ones have turns of their own, behind which small ones would overtake them.
+        // Large ones have turns of their own, after which small ones would overtake them.
         var texts: [String] = []
         for number in 0..<320 { texts.append(Self.put(number, bytes: number < 300 ? 70_000 : 10)) }
         let (frames, connection) = (texts, Unchecked(peer))

@@ -176,7 +176,7 @@ struct ChangingTests {
         #expect(await shell.run("get") == "null\n")
     }
 
-    @Test("a command behind 'as' or 'dry' has its options")
+    @Test("a command after 'as' or 'dry' has its options")
     func nested() async throws {
         let shell = try ShellFixture()
         await shell.play(

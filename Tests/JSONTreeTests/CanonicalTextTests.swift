@@ -19,7 +19,7 @@ struct CanonicalTextTests {
         }
     }
 
-    /// Behind a space everything is left to the parser.
+    /// After a space everything is left to the parser.
     private func parserOutcome(_ text: [UInt8], limits: CanonicalJSON.Limits) -> String {
         outcome([0x20] + text, limits: limits)
     }

@@ -115,7 +115,7 @@ struct JSONPiecesTests {
                 #"{"a":{"b":{".priority":true,"c":1}}}"#,
                 "at byte 23, in /a/b: a priority is neither null, a number nor a string"
             ),
-            (#"{"a":1}}"#, "at byte 7, in /: unexpected text behind the JSON value"),
+            (#"{"a":1}}"#, "at byte 7, in /: unexpected text after the JSON value"),
             (#"{"a":[1,2"#, "at byte 9, in /a: the JSON text ends too early"),
             ("", "at byte 0, in /: the JSON text ends too early"),
             (#"{"a":{"":1}}"#, "at byte 6, in /a: a key is empty"),

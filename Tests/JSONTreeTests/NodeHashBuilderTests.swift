@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("children with priorities come behind those without, by priority and then by key")
+    @Test("children with priorities come after those without, by priority and then by key")
     func priorities() throws {
         let value = try json(
             #"{"n":{"a":{".priority":"x",".value":1},"b":{".priority":2,".value":1},"c":1,"d":{".priority":2,"e":1}}}"#)

@@ -202,7 +202,7 @@ struct JSONWebTokenTests {
         #expect(throws: TokenError.invalidClaim("exp")) { try checking(payload).checkTimes(now: 1000) }
     }
 
-    @Test("a start may lie ahead by the skew of clocks, an end may not lie behind")
+    @Test("a start may lie ahead by the skew of clocks, an end may not lie after")
     func skew() throws {
         for claim in ["iat", "nbf"] {
             let token = try checking(#"{"exp":5000.5,"\#(claim)":1060}"#)

@@ -289,7 +289,7 @@ struct DatabaseTests {
         #expect(bench.commit() == ["push \(ListenerForm.tagged(1)) l/a/y 4, l/a/z 5", "4 done"])
     }
 
-    @Test("a child is added behind one that moves only after that has moved")
+    @Test("a child is added after one that moves only after that has moved")
     func orderOfEvents() throws {
         var bench = Bench()
         let form = ListenerForm.events(tag: 1, .child)

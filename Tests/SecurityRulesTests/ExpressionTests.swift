@@ -93,7 +93,7 @@ struct ExpressionTests {
             ("1 < 2", "true"), ("2 <= 2", "true"), ("2 > 2", "false"), ("2 >= 2", "true"), ("-1 > -2", "true"),
             ("'a' < 'b'", "true"), ("'a' < 'B'", "false"), ("'a' < 'aa'", "true"), ("'' < 'a'", "true"),
             ("'10' < '9'", "true"), ("'a' <= 'a'", "true"), ("'b' >= 'a'", "true"),
-            // By UTF-16 code units, in which U+FF61 comes behind the surrogates.
+            // By UTF-16 code units, in which U+FF61 comes after the surrogates.
             ("data.child('high').val() > data.child('emoji').val()", "true"),
             ("1 < '2'", noOrder), ("$id < 8", noOrder), ("data.child('none').val() < 1", noOrder),
             ("data.child('t').val() < 1", noOrder), ("auth < 1", noOrder), ("data.val() < data.val()", noOrder),

@@ -50,7 +50,7 @@ struct LoadingTests {
             ("{\"rules\":null}", "1:10: Expected '{'."),
             ("{\"rule\":{}}", "1:2: Unknown property 'rule': the top level has 'rules' only."),
             ("{\"rules\":{},\"x\":{}}", "1:13: Unknown property 'x': the top level has 'rules' only."),
-            ("{\"rules\":{}} {}", "1:14: Unexpected text behind the rules."),
+            ("{\"rules\":{}} {}", "1:14: Unexpected text after the rules."),
             ("{\"rules\":{}", "1:12: Expected ',' or '}'."),
             ("{\"rules\":{", "1:11: Expected '\"'."),
             ("{\"rules\":{\"a\":{},,\"b\":{}}}", "1:18: Expected '\"'."),

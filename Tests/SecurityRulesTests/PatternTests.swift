@@ -81,8 +81,8 @@ struct PatternTests {
             ("a|+", "nothing to repeat"), ("(?:a)", "groups only group: '(?' is not supported"),
             ("(?=a)", "groups only group: '(?' is not supported"),
             ("(?<n>a)", "groups only group: '(?' is not supported"),
-            ("a*?", "one repetition behind another"), ("a++", "one repetition behind another"),
-            ("a{2}{3}", "one repetition behind another"), ("a{", "'{' without a count"),
+            ("a*?", "one repetition after another"), ("a++", "one repetition after another"),
+            ("a{2}{3}", "one repetition after another"), ("a{", "'{' without a count"),
             ("a{b}", "'{' without a count"),
             ("a{,3}", "'{' without a count"), ("a{3,2}", "'{' without a count"), ("a{3", "'{' without a count"),
             ("((a{0}){9999}){9999}", "a count of zero"), ("a{0,0}", "a count of zero"),
@@ -94,7 +94,7 @@ struct PatternTests {
             ("\\1", "'\\1' is not supported"),
             ("\\p{L}", "'\\p' is not supported"), ("[\\n]", "'\\n' is not supported"),
             ("\\u0041", "'\\u' is not supported"),
-            ("\\", "nothing behind '\\'"),
+            ("\\", "nothing after '\\'"),
         ] as [(String, String)])
     func refused(pattern: String, message: String) {
         #expect {

@@ -31,7 +31,7 @@ struct SettingsTests {
         arguments: [
             ("{}", "1:1: The top level needs the property 'settings'."),
             ("{\"rules\":{}}", "1:2: Unknown property 'rules': the top level has 'settings' only."),
-            ("{\"settings\":{}} x", "1:17: Unexpected text behind the settings."),
+            ("{\"settings\":{}} x", "1:17: Unexpected text after the settings."),
             ("{\"settings\":{\n\".uniqe\":\"a\"}}", "2:1: Unknown setting '.uniqe': did you mean '.unique'?"),
             (
                 "{\"settings\":{\".owner\":1}}",

@@ -24,9 +24,9 @@ package struct TerminalScreen: Sendable {
     private enum State {
         case text
         case escape
-        /// Behind `ESC [`: everything up to the final byte.
+        /// After `ESC [`: everything up to the final byte.
         case control([UInt8])
-        /// Behind `ESC ]`, up to BEL or `ESC \`.
+        /// After `ESC ]`, up to BEL or `ESC \`.
         case systemCommand
         case systemCommandEscape
         /// One more byte, which chooses a character set.

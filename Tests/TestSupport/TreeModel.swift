@@ -136,7 +136,7 @@ extension TreeModel {
         return String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    /// The code units, a leading surrogate together with the trailing one behind it.
+    /// The code units, a leading surrogate together with the trailing one after it.
     private static func pairs(_ text: Text) -> [(UInt16, UInt16?)] {
         var out: [(UInt16, UInt16?)] = []
         var index = 0

@@ -116,7 +116,7 @@ struct TreeFileTests {
         try tree.apply(RowChanges(cleared: [range("m/x")]), upTo: 2)
         try tree.clearSome()
         try tree.clearSome()
-        // One before it, the same one again, one around it, one behind.
+        // One before it, the same one again, one around it, one after.
         try tree.apply(RowChanges(cleared: [range("a")]), upTo: 3)
         try fill(["m/x"], upTo: 4)
         try tree.apply(RowChanges(cleared: [range("m/x")]), upTo: 5)

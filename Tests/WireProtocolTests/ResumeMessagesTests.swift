@@ -34,7 +34,7 @@ struct ResumeMessagesTests {
         #expect(error.message == #"the request has no valid position "since""#)
     }
 
-    @Test("a push has the position behind it, or none", arguments: [true, false])
+    @Test("a push has the position after it, or none", arguments: [true, false])
     func push(hasPosition: Bool) throws {
         let position = hasPosition ? Self.position : nil
         let member = hasPosition ? #","pos":"0123456789abcdef:7""# : ""

@@ -1,7 +1,7 @@
 import HearthExampleKit
 import HearthClient
 
-/// The notebooks of whoever is signed in, until they sign out.
+/// The notebooks of the signed-in user, until they sign out.
 @MainActor
 func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal) async throws {
     let shelf = NotebookShelf(account.database, of: person)
@@ -25,7 +25,7 @@ func showNotebooks(of person: Person, _ account: Account, on terminal: Terminal)
     if key == "o" { try account.signOut() }
 }
 
-/// The notes of a notebook, until the user goes back or the notebook is no more.
+/// The notes of a notebook, until the user goes back or the notebook no longer exists.
 @MainActor
 private func showNotes(of id: String, _ shelf: NotebookShelf, on terminal: Terminal) async throws {
     try await terminal.list(

@@ -61,7 +61,7 @@ final class Friends {
     func enter(_ person: Person) async throws {
         guard let key = person.email.flatMap(Self.key) else { return }
         do throws(DatabaseError) { try await emails.child(key).setValue(person.id) } catch {
-            // Nobody finds by it whoever the rules do not believe.
+            // Users whom the rules do not believe are not found by it.
             guard case .permissionDenied = error else { throw error }
         }
     }

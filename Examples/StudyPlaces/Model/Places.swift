@@ -19,7 +19,7 @@ final class Places {
     /// Nil for one that is not there, or not any more.
     func place(_ id: String) -> DatabaseChild<Place>? { places.first { $0.id == id } }
 
-    /// What a place is called; of one that is no more, its key.
+    /// What a place is called; of one that no longer exists, its key.
     func name(of id: String) -> String { place(id)?.name ?? id }
 
     /// Keeps the places up to date until the task is cancelled.

@@ -32,7 +32,7 @@ private func prepare(_ session: Session, on terminal: Terminal) async {
     }
 }
 
-/// All about a place, until the user goes back or the place is no more.
+/// All about a place, until the user goes back or the place no longer exists.
 @MainActor
 func showPlace(_ id: String, _ session: Session, on terminal: Terminal) async throws {
     let _: Bool? = try await terminal.show { _ in

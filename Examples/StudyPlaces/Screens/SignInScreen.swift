@@ -33,7 +33,7 @@ func signIn(_ account: Account, on terminal: Terminal) async throws -> Person? {
     return account.person
 }
 
-/// Asks somebody who is signed in since an earlier run whether they are still there.
+/// Asks a user who is signed in since an earlier run whether they are still there.
 ///
 /// - throws: `Quit` if the user wants to leave.
 @MainActor

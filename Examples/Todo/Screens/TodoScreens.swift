@@ -1,7 +1,7 @@
 import HearthExampleKit
 import HearthClient
 
-/// The list of whoever is signed in, until they make room for somebody else.
+/// The list of the signed-in user, until they make room for another one.
 @MainActor
 func showEntries(of person: Person, _ account: Account, on terminal: Terminal) async throws {
     let list = TodoList(account.database, of: person)

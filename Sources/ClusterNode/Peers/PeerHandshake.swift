@@ -17,7 +17,7 @@ enum PeerHandshake {
     static let sessionSize = 16
 
     enum Failure: Error, Hashable {
-        /// It is no message of this protocol.
+        /// It is not a message of this protocol.
         case malformed
         case unknownVersion(UInt16)
         /// The other side does not have the secret.

@@ -178,7 +178,7 @@ final class PeerLinks: @unchecked Sendable {
                 return
             }
             let link = incoming[other.session] ?? IncomingLink(other.name, id: other.session)
-            // Whoever begins a new link has given up the one before.
+            // A node that begins a new link has given up the one before.
             if !isKnown { for old in incoming.values where old.node == other.name { end(old) } }
             incoming[other.session] = link
             link.connection?.abort()

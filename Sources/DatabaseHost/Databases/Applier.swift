@@ -5,7 +5,7 @@ import HearthSystem
 import HearthTreeStorage
 import HearthStorageErrors
 
-/// The thread that writes changed rows to tree files, behind the commit log.
+/// The thread that writes changed rows to tree files, after the commit log.
 final class Applier: Sendable {
     enum Job: Sendable {
         /// Writes rows, then opens a snapshot for each large read that asked for exactly this state. Of a large value

@@ -1,7 +1,7 @@
 import HearthJSONTree
 import HearthRealtimeDatabase
 
-/// Whoever is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments,
+/// Is led through the rows of a node, which come in key order, as through a tree. Keys are encoded segments,
 /// nil for the node itself.
 protocol RowVisitor {
     /// An object begins whose children are spread over several rows.

@@ -90,7 +90,7 @@ package final class SnapshotReaders: Sendable {
     private func run(_ job: SnapshotJob) {
         do throws(StorageError) {
             let isSent = try job.run { send(job.stream, $0) }
-            // Whoever waits for the rest must know; a connection that is gone does not.
+            // A client that waits for the rest must know; a connection that is gone need not.
             if !isSent, !job.stream.isCancelled { fail(job.stream, .overloaded(slowness)) }
         } catch {
             send(job.stream, .failed(error))

@@ -204,7 +204,7 @@ final class Profiler: RequestObserver {
 }
 
 extension Operation {
-    /// What it is called, and where it is; nil for what is no business of the database's users.
+    /// What it is called, and where it is; nil if it does not concern the database's users.
     fileprivate var name: (String, Path)? {
         switch self {
         case .set(let target, _, let expected, _): (expected == nil ? "set" : "transaction", target.path)

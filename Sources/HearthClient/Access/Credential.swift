@@ -6,7 +6,7 @@ package enum Credential: Sendable {
     case token([UInt8])
     case key(ServiceAccountKey)
 
-    /// A token to show now, and for how many seconds it is good; nil if only whoever made it knows.
+    /// A token to show now, and for how many seconds it is good; nil if only its maker knows.
     ///
     /// - parameter loop: a running loop, to ask the server of a key on.
     package func token(

@@ -5,9 +5,9 @@ import HearthJSONWebTokens
 import HearthSystem
 
 /// The key of an administrator's program, as `hearth admin create-key` writes it: a file in Google's format for service
-/// accounts (accounts.md 11). Whoever has it gets access tokens from the server that the file names.
+/// accounts (accounts.md 11). Its holder gets access tokens from the server that the file names.
 package struct ServiceAccountKey: Sendable {
-    /// Why a file is no such key.
+    /// Why a file is not such a key.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }

@@ -3,7 +3,7 @@ package struct AccountInfo: Hashable, Sendable {
     /// Kept as it came, so that a session that is kept loses nothing.
     let info: DatabaseValue
 
-    /// Nil for what is no account.
+    /// Nil if the value does not describe an account.
     package init?(_ info: DatabaseValue) {
         guard let uid = info["localId"].string, !uid.isEmpty else { return nil }
         self.info = info

@@ -1,6 +1,6 @@
 import HearthHTTPCodec
 
-/// What a link in a mail is to do behind the account's part.
+/// What a link in a mail is to do after the account's part.
 public struct ActionCodeSettings: Hashable, Sendable {
     /// Where the page behind the link leads on. Its host must be among those that the operator has named.
     public var url: String?
@@ -56,7 +56,7 @@ public struct ActionCodeURL: Hashable, Sendable {
     /// What the link is for: `resetPassword`, `verifyEmail`, `signIn`, …
     public let mode: String
 
-    /// Nil for what is no such link.
+    /// Nil if the text is not such a link.
     public init?(_ link: String) {
         guard let mark = link.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
         let query = QueryString(Array(link.utf8[mark...].dropFirst().prefix { $0 != UInt8(ascii: "#") })[...])

@@ -1,4 +1,4 @@
-/// Signing up and in. Whoever was signed in before is not any more.
+/// Signing up and in. A user who was signed in before no longer is.
 extension Auth {
     /// Makes an account and signs in.
     ///

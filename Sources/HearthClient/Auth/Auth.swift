@@ -10,7 +10,7 @@ import HearthSystem
 ///     options.auth = auth
 ///     let database = try Database(url: "wss://db.example.com", options: options)
 ///
-/// A database that was given one is whoever is signed in, and follows each change.
+/// A database that was given one acts as the signed-in user, and follows each change.
 ///
 /// **Threads.** Any task or thread may use it and its users. Listeners are called on its own thread, one at a time and
 /// in order, and must not block it.
@@ -49,7 +49,7 @@ public final class Auth: Sendable {
     }
 
     /// One of its own for the server at a URL: `http://host:port`, or `https`. Without a port it is TLS on port 443. A
-    /// session that was kept is taken up at once; whether it still holds is asked behind it.
+    /// session that was kept is taken up at once; whether it still holds is asked afterwards.
     ///
     /// - throws: `invalidURL`, also for a file of authorities that cannot be used; `sessionFile`.
     public init(url: String, options: AuthOptions = AuthOptions()) throws(AuthError) {

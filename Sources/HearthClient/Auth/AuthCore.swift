@@ -4,7 +4,7 @@ import Synchronization
 /// Who is signed in, and who is told of it. Any thread.
 ///
 /// Two locks, taken in this order: `saved` is held while the session changes and is written, `state` while it is looked
-/// at. Whoever is told is told in the order of the changes: what is posted is posted under the lock.
+/// at. Listeners are told in the order of the changes, because posting happens under the lock.
 final class AuthCore: Sendable {
     let identity: IdentityClient
     private let loop: EventLoop
@@ -38,7 +38,7 @@ final class AuthCore: Sendable {
         case description
     }
 
-    /// Somebody who wants to know who is signed in.
+    /// A listener to the signed-in user.
     final class Listener: @unchecked Sendable {
         // Safe because: `lastTold` is used by the loop's thread alone.
 
@@ -99,7 +99,7 @@ final class AuthCore: Sendable {
         }
     }
 
-    /// Ends the session of whoever is signed in, if the one that is kept can be removed.
+    /// Ends the session of the signed-in user, if the one that is kept can be removed.
     func signOut() throws(AuthError) {
         try saved.withLock { (file) throws(AuthError) in
             if self.user == nil { return }
@@ -174,7 +174,7 @@ final class AuthCore: Sendable {
 
     // MARK: Listeners
 
-    /// Adds somebody who is told of the present user and of each change. Calls come from the loop's thread.
+    /// Adds a listener, which is told of the present user and of each change. Calls come from the loop's thread.
     func add(_ listener: Listener) -> Int {
         let (number, isClosed) = state.withLock { state in
             let number = state.makeNumber()
@@ -201,7 +201,7 @@ final class AuthCore: Sendable {
 
     // MARK: Databases
 
-    /// Adds somebody who is handed each new token, and nil when nobody is signed in any more: by the thread that
+    /// Adds a function that is handed each new token, and nil when nobody is signed in any more: by the thread that
     /// changes it, before the change is reported. It must not use this object.
     func addTokenTaker(_ taker: @escaping @Sendable (String?) -> Void) -> Int {
         state.withLock { state in
@@ -213,7 +213,7 @@ final class AuthCore: Sendable {
 
     func removeTokenTaker(_ number: Int) { _ = state.withLock { $0.tokenTakers.removeValue(forKey: number) } }
 
-    /// The token of whoever is signed in; nil for nobody.
+    /// The token of the signed-in user; nil if there is none.
     func idToken(forcingRefresh: Bool) async throws(AuthError) -> String? {
         while let user {
             do throws(AuthError) { return try await user.getIDToken(forcingRefresh: forcingRefresh) } catch {

@@ -13,7 +13,7 @@ public struct AuthError: Error, Hashable, Sendable {
         self.word = word
     }
 
-    /// - parameter text: a word of the server, perhaps with what there is to add behind ` : ` (accounts.md 5).
+    /// - parameter text: a word of the server, perhaps with what there is to add after ` : ` (accounts.md 5).
     init(server text: String) {
         let end = text.utf8.firstIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") } ?? text.endIndex
         let word = String(text[..<end])
@@ -81,9 +81,9 @@ public enum AuthErrorCode: Hashable, Sendable {
     case invalidCredential
     case invalidCustomToken
     case invalidEmail
-    /// The text is no URL of a server, or its authorities cannot be used.
+    /// The text is not the URL of a server, or its authorities cannot be used.
     case invalidURL
-    /// The session is none of this server.
+    /// The session does not belong to this server.
     case invalidUserToken
     case missingEmail
     case missingOrInvalidNonce

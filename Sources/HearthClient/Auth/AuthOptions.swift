@@ -1,6 +1,6 @@
 /// How signing in behaves.
 public struct AuthOptions: Sendable {
-    /// The key of the app, which is no secret. Only a server whose operator has named keys looks at it.
+    /// The key of the app, which is not secret. Only a server whose operator has named keys looks at it.
     public var apiKey: String
     /// The project whose users may sign in; tokens of another one are refused with `invalidUserToken`. Nil for
     /// whichever the server serves.
@@ -8,7 +8,7 @@ public struct AuthOptions: Sendable {
     /// The tenant of the project that users sign in to (`--tenants`); nil for none. ``Auth/tenantID`` changes it.
     public var tenantID: String?
     /// Where to keep who is signed in, so that a program that is started again, also without a network, need not ask.
-    /// One file for one server, readable by its owner alone: whoever has it is signed in. Nil to keep nothing.
+    /// One file for one server, readable by its owner alone: anyone who has it is signed in. Nil to keep nothing.
     public var sessionFile: String?
     /// The authorities to trust over TLS, as a PEM file; nil for the system's.
     public var certificateAuthorityFile: String?

@@ -3,7 +3,7 @@ package import HearthJSONValues
 extension DatabaseValue {
     /// Reads any JSON text of up to 32 levels, also what the database cannot hold, such as a key with a period.
     ///
-    /// - throws: `invalidValue` for what is no JSON text, or a deeper one.
+    /// - throws: `invalidValue` if the text is not JSON, or is deeper.
     public init(json text: [UInt8]) throws(DatabaseError) {
         do { self.init(try JSONValue(parsing: text)) } catch { throw .invalidValue("\(error)") }
     }

@@ -52,7 +52,7 @@ final class IdentityClient: Sendable {
         } catch {
             throw AuthError(connection: error)
         }
-        // What is no JSON comes from something between, or from a server that is not ready (accounts.md 5).
+        // A body that is not JSON comes from something between, or from a server that is not ready (accounts.md 5).
         guard let value = try? DatabaseValue(json: answer.body), value.object != nil, answer.status.code < 500 else {
             throw AuthError(
                 .networkError, "The server cannot serve accounts at the moment (HTTP \(answer.status.code))")

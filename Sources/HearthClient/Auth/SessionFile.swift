@@ -13,7 +13,7 @@ struct SessionFile: Sendable {
     /// Whose session it is: one server's refresh token is not to be shown to another.
     let server: String
 
-    /// The session that was kept. A text that is none is no session.
+    /// The session that was kept. An invalid text counts as no session.
     func load() throws(AuthError) -> SavedSession? {
         let text: [UInt8]?
         do throws(PrivateFile.Failure) { text = try PrivateFile.read(path) } catch {

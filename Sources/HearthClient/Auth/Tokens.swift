@@ -40,7 +40,7 @@ struct Tokens: Hashable, Sendable {
         return max(.seconds(1), left - (lead < lifetime ? lead : lifetime / 2))
     }
 
-    /// What the ID token says. Not verified: that is for whoever is asked with it.
+    /// What the ID token says. Not verified: that is for the server that receives it.
     var claims: [String: DatabaseValue]? {
         UnverifiedToken(parsing: Array(idToken.utf8)).map { DatabaseValue.members($0.claims) }
     }

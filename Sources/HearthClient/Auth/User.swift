@@ -50,7 +50,7 @@ public final class User: Sendable {
     public var tenantID: String? { account.tenantID }
     /// When the account was made and used.
     public var metadata: UserMetadata { account.metadata }
-    /// The token that gets new ID tokens. Whoever has it is this user.
+    /// The token that gets new ID tokens. Anyone who has it is this user.
     public var refreshToken: String { session.tokens.refreshToken }
 
     /// Another sign-in of the same user.

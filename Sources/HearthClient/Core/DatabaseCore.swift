@@ -56,7 +56,7 @@ final class DatabaseCore: @unchecked Sendable {
     /// What is asked from now on is refused.
     private(set) var isClosed = false
 
-    /// Somebody who is told events.
+    /// Is told events.
     struct Observer {
         let isInfo: Bool
         /// Whether one event is all that is wanted.
@@ -135,7 +135,7 @@ final class DatabaseCore: @unchecked Sendable {
         untold += events
         guard !isTelling else { return }
         isTelling = true
-        // What comes of telling is told behind what was there.
+        // Events that result from telling come after those that were there.
         while !untold.isEmpty {
             let events = untold
             untold = []
@@ -199,7 +199,7 @@ final class DatabaseCore: @unchecked Sendable {
 
     // MARK: The connection
 
-    /// Ends everything. Whoever waits for an answer gets an error. Observers hear of the end and of nothing else:
+    /// Ends everything. Callers that wait for an answer get an error. Observers hear of the end and of nothing else:
     /// writes that were not answered may still take effect, so they are not shown as taken back.
     func close() {
         if isClosed { return }

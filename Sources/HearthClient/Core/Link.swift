@@ -158,7 +158,7 @@ final class Link: SessionOwner {
     func ended(_ error: ConnectionError) {
         noteWritten()
         current = nil
-        // One that held is no sign of trouble.
+        // A connection that lasted is not a sign of trouble.
         if let openedAt, loop.now - openedAt >= .seconds(30) { attempts = 0 }
         openedAt = nil
         let attempted = url

@@ -109,7 +109,7 @@ final class OutgoingRequests {
             switch result {
             case .success(let response) where response.isUnavailable && entry.kind != .transaction:
                 entries[number]?.isSent = false
-                // What was sent behind it must come behind it again.
+                // What was sent after it must come after it again.
                 core?.link.serverUnavailable()
             case .success(let response):
                 finish(number, response.isOK ? .success(response) : .failure(DatabaseError(response.refusal)))

@@ -114,7 +114,7 @@ extension DatabaseCore {
         perform(tree.removeWrite(write))
     }
 
-    /// A plain write comes behind the transactions at its places, and those above and below. They end, unless the
+    /// A plain write comes after the transactions at its places, and those above and below. They end, unless the
     /// server already has them and lets them take effect.
     func overrideTransactions(at paths: [Path]) {
         let overlapping = transactions.values.filter { transaction in

@@ -12,7 +12,7 @@ import HearthWireProtocol
 final class CacheFile {
     private let file: HearthSQLite.Connection
     private let bytesMax: Int
-    /// Writes that were answered and are still there: made again by the next process, they would undo what came behind
+    /// Writes that were answered and are still there: made again by the next process, they would undo what came after
     /// them. Tried again with everything that is written.
     private var answered: Set<Int> = []
     /// Bytes of values that were saved since old ones were dropped.
@@ -23,7 +23,7 @@ final class CacheFile {
     /// - parameter database: whose values these are. A file of another database is refused.
     init(path: String, database: String, bytesMax: Int) throws(DatabaseError) {
         self.bytesMax = bytesMax
-        // One that is there is not opened by this: closing it would take the locks from whoever uses it in this
+        // One that is there is not opened by this: closing it would release the locks of others that use it in this
         // process.
         let new = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if new >= 0 { Glibc.close(new) }
@@ -72,7 +72,7 @@ final class CacheFile {
 
     // MARK: Writes
 
-    /// The writes that were not answered, in order, with their numbers. Those that are none are taken out.
+    /// The writes that were not answered, in order, with their numbers. Those that cannot be read are removed.
     func writes() -> [(number: Int, request: ClientRequest)] {
         let rows = rows("SELECT number, message FROM writes ORDER BY number") { row in
             (Int(row.integer(0)), row.blob(1))

@@ -90,6 +90,6 @@ struct PlainCodingKey: CodingKey {
 }
 
 extension [any CodingKey] {
-    /// To be put behind a text; empty at the top.
+    /// To be put after a text; empty at the top.
     var place: String { isEmpty ? "" : " at \(map(\.stringValue).joined(separator: "/"))" }
 }

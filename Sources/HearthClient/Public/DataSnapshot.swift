@@ -1,10 +1,10 @@
 import HearthJSONTree
 
-/// The value at a place at one moment. It does not change, and may be handed to any task.
+/// The value at a location at one moment. It does not change, and may be handed to any task.
 ///
 /// Reading a part costs a search per level, and copies nothing.
 public struct DataSnapshot: Sendable {
-    /// The place it was read from.
+    /// The location it was read from.
     public let ref: DatabaseReference
     let node: Node
     /// The order in which the children are told.
@@ -16,7 +16,7 @@ public struct DataSnapshot: Sendable {
         self.index = index
     }
 
-    /// The last key of the place; nil for the root.
+    /// The last key of the location; nil for the root.
     public var key: String? { ref.key }
 
     /// Whether there is anything.
@@ -43,14 +43,14 @@ public struct DataSnapshot: Sendable {
     /// Whether there is anything at a relative path.
     public func hasChild(_ path: String) -> Bool { childSnapshot(forPath: path).exists() }
 
-    /// The part at a relative path. Nothing exists there if the path is none.
+    /// The part at a relative path. Nothing exists there if the path is invalid.
     public func childSnapshot(forPath path: String) -> DataSnapshot {
         let child = ref.child(path)
         let relative = try? Path(parsing: path)
         return DataSnapshot(relative.map { node.value(at: $0) } ?? .null, at: child)
     }
 
-    /// The part at a relative path, such as `title` or `meta/by`. Nothing exists there if the path is none.
+    /// The part at a relative path, such as `title` or `meta/by`. Nothing exists there if the path is invalid.
     public subscript(path: String) -> DataSnapshot { childSnapshot(forPath: path) }
 
     // MARK: Leaves
@@ -58,13 +58,13 @@ public struct DataSnapshot: Sendable {
     /// The value itself; null for what has children, and for nothing. O(1), and so are the four below.
     private var leaf: DatabaseValue { node.leaf.map { DatabaseValue($0) } ?? .null }
 
-    /// Nil for what is no string.
+    /// Nil if it is not a string.
     public var string: String? { leaf.string }
-    /// Nil for what is no whole number.
+    /// Nil if it is not a whole number.
     public var int: Int? { leaf.int }
-    /// Nil for what is no number.
+    /// Nil if it is not a number.
     public var double: Double? { leaf.double }
-    /// Nil for what is no boolean.
+    /// Nil if it is not a boolean.
     public var bool: Bool? { leaf.bool }
 
     // MARK: Children
@@ -121,10 +121,10 @@ extension DataSnapshot: CustomStringConvertible {
 }
 
 extension DataSnapshot: Equatable, Identifiable {
-    /// Whether both are of the same place and have the same value, priorities included. O(value), O(1) if they share
+    /// Whether both are of the same location and have the same value, priorities included. O(value), O(1) if they share
     /// it.
     public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool { a.ref == b.ref && a.node == b.node }
 
-    /// The place, which tells the children of a list from one another.
+    /// The location, which tells the children of a list from one another.
     public var id: DatabaseReference { ref }
 }

@@ -70,7 +70,7 @@ extension Database {
 
 /// A write that the server has refused. It is no longer shown to observers.
 public struct RefusedWrite: Sendable {
-    /// The places that it would have changed: one for a set, one or more for an update.
+    /// The locations that it would have changed: one for a set, one or more for an update.
     public let references: [DatabaseReference]
     /// Why the server refused it.
     public let error: DatabaseError

@@ -15,7 +15,7 @@ import HearthWireProtocol
 /// happens in the order in which it asks. A database has one thread of its own, which owns the connection and the
 /// cache; blocks and completions are called on it, one at a time and in order, and must not block it.
 ///
-/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper places hear
+/// **Order.** A write is seen by the observers of this client before its completion. Observers of deeper locations hear
 /// of a change before those above them.
 ///
 /// **Life.** The connection ends with ``close()``, or when nothing refers to the database any more. References, queries
@@ -126,19 +126,19 @@ public final class Database: Sendable {
 
     // MARK: References
 
-    /// The place that the URL names; the root if it has no path.
+    /// The location that the URL names; the root if it has no path.
     public func reference() -> DatabaseReference {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: address.path)))
     }
 
-    /// The place at a path such as `rooms/lobby`, or below `.info`. A text that is no path is an error of whatever is
+    /// The location at a path such as `rooms/lobby`, or below `.info`. An invalid path is an error of whatever is
     /// done with the reference.
     public func reference(withPath path: String) -> DatabaseReference {
         DatabaseReference(database: self, place: .success(DatabasePlace(path: .root))).child(path)
     }
 
-    /// The place that a URL of this database names, as ``DatabaseReference/url`` writes it. A URL of another server or
-    /// database is an error of whatever is done with the reference.
+    /// The location that a URL of this database names, as ``DatabaseReference/url`` writes it. A URL of another server
+    /// or database is an error of whatever is done with the reference.
     public func reference(fromURL text: String) -> DatabaseReference {
         do throws(DatabaseURLError) {
             let url = try DatabaseURL(text)
@@ -182,7 +182,7 @@ public final class Database: Sendable {
 
     // MARK: Inside
 
-    /// Runs work on the database's thread, behind what was posted before. False if the database is closed.
+    /// Runs work on the database's thread, after what was posted before. False if the database is closed.
     @discardableResult
     func run(_ work: @escaping @Sendable (DatabaseCore) -> Void) -> Bool {
         let core = core
@@ -227,7 +227,7 @@ public final class Database: Sendable {
     }
 }
 
-/// A database's core, for whoever must not be the last to let go of it: it may hold the last reference to them.
+/// A database's core, for objects that must not be the last to release it: it may hold the last reference to them.
 private final class WeakCore: Sendable {
     weak let core: DatabaseCore?
 

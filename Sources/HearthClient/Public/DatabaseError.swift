@@ -7,7 +7,7 @@ public enum DatabaseError: Error, Hashable, Sendable {
     case rateExceeded(retryAfter: Duration?, String)
     /// The server refused it, with one of the words of the protocol and a text for people.
     case refused(status: String, message: String)
-    /// The text is no URL of a database.
+    /// The text is not the URL of a database.
     case invalidURL(String)
     /// A key has characters that no key may have, or the path is too deep.
     case invalidPath(String)
@@ -30,7 +30,7 @@ public enum DatabaseError: Error, Hashable, Sendable {
     /// The task that waited was cancelled. A write or a transaction is still queued and goes on; one whose task was
     /// cancelled before is `writeCancelled`. A question is dropped.
     case cancelled
-    /// A later write of this client to the same place made a transaction pointless.
+    /// A later write of this client to the same location made a transaction pointless.
     case overridden
     /// A transaction lost against others 25 times.
     case tooManyRetries

@@ -1,4 +1,4 @@
-/// A child of a place with its decoded value, whose members are those of the child as well: `note.text` is
+/// A child of a location with its decoded value, whose members are those of the child as well: `note.text` is
 /// `note.value.text`.
 @dynamicMemberLookup
 public struct DatabaseChild<Value>: Identifiable {
@@ -29,8 +29,8 @@ public struct MalformedChild: Identifiable, Hashable, Sendable {
     public let error: DatabaseError
 }
 
-/// The decoded children of a place, in their order. Those that could not be decoded are beside it, so that one child of
-/// another shape does not hide the others.
+/// The decoded children of a location, in their order. Those that could not be decoded are beside it, so that one child
+/// of another shape does not hide the others.
 public struct DatabaseList<Value>: RandomAccessCollection {
     private var children: [DatabaseChild<Value>] = []
     /// The children that could not be decoded, in their order.
@@ -43,7 +43,7 @@ public struct DatabaseList<Value>: RandomAccessCollection {
 
     /// The keys and values of the children that could be decoded.
     public var startIndex: Int { children.startIndex }
-    /// One behind the last child.
+    /// One after the last child.
     public var endIndex: Int { children.endIndex }
     /// The child at a position.
     public subscript(position: Int) -> DatabaseChild<Value> { children[position] }

@@ -15,7 +15,7 @@ public struct DatabaseLogEntry: Hashable, Sendable {
 
     /// How important it is.
     public let level: Level
-    /// One line. It may name places of the database; it holds no values and no tokens.
+    /// One line. It may name locations of the database; it holds no values and no tokens.
     public let message: String
 }
 

@@ -6,7 +6,7 @@ public struct DatabaseOptions: Sendable {
     /// refused or revoked; then a new one is wanted.
     public typealias TokenProvider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
 
-    /// Whose token to sign in with: the database is whoever is signed in there, nobody if nobody is, and follows each
+    /// Whose token to sign in with: the database acts as the user who is signed in there, if any, and follows each
     /// change.
     public var auth: Auth?
 

@@ -79,7 +79,7 @@ extension DatabaseQueryable {
         query.ref.database.run { $0.removeObserver(handle.number) }
     }
 
-    /// Ends all observers of this query; of a reference those of all queries at the place. Transactions and what is
+    /// Ends all observers of this query; of a reference those of all queries at the location. Transactions and what is
     /// kept up to date (``keepSynced(_:)``) go on.
     public func removeAllObservers() {
         let isWhole = query.isWhole
@@ -210,7 +210,7 @@ public enum DatabaseChildEvent: Sendable {
     }
 }
 
-/// An event on its way to whoever observes.
+/// An event on its way to an observer.
 struct ObservedEvent: Sendable {
     /// Nil for a value.
     let kind: ChildEvent.Kind?

@@ -1,13 +1,13 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// What can be observed and read: a place, or what a query selects of its children.
+/// What can be observed and read: a location, or what a query selects of its children.
 public protocol DatabaseQueryable: Sendable {
     /// The query; of a reference the one that selects everything.
     var query: DatabaseQuery { get }
 }
 
-/// Which children of a place are wanted, and in what order.
+/// Which children of a location are wanted, and in what order.
 ///
 ///     let latest = messages.queryOrdered(byChild: "at").queryLimited(toLast: 50)
 ///
@@ -15,7 +15,7 @@ public protocol DatabaseQueryable: Sendable {
 /// conditions, and then several orders (`where(_:)`). What does not fit together is an error of
 /// whatever is done with the query.
 public struct DatabaseQuery: DatabaseQueryable, Hashable {
-    /// The place whose children are selected.
+    /// The location whose children are selected.
     public let ref: DatabaseReference
     var index: QueryIndex?
     var start: QueryBound?
@@ -35,7 +35,7 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
     /// Whether it has what only queries with conditions have (Protocol.md 18.3).
     var hasConditions: Bool { conditions != nil || orders != nil || cursor != nil }
 
-    /// Whether it is all that there is at the place, in no order of its own.
+    /// Whether it is all that there is at the location, in no order of its own.
     var isWhole: Bool { limit == nil && index == nil && start == nil && end == nil && !hasConditions }
 
     /// The order in which children are told.
@@ -44,7 +44,7 @@ public struct DatabaseQuery: DatabaseQueryable, Hashable {
         return (try? conditionQuery()).map { .conditions($0) } ?? .key
     }
 
-    /// The place and the query as they are sent.
+    /// The location and the query as they are sent.
     func resolved() throws(DatabaseError) -> (place: DatabasePlace, query: QueryObject) {
         if let failure { throw failure }
         let place = try ref.place.get()
@@ -135,7 +135,7 @@ extension DatabaseQueryable {
         }
     }
 
-    /// Behind a value; with a key, also of those that have the value the ones behind that key.
+    /// After a value; with a key, also of those that have the value the ones after that key.
     public func queryStarting(afterValue value: DatabaseValue, childKey: String? = nil) -> DatabaseQuery {
         query.changed { (query) throws(DatabaseError) in
             let key = childKey.map(QueryBound.BoundKey.init(text:)) ?? .highest

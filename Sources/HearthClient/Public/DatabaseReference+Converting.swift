@@ -19,15 +19,15 @@ extension DatabaseReference {
         write({ () throws(DatabaseError) in try setting(try .object(members), priority) }, completion)
     }
 
-    /// Replaces several places below this one at once: either all or none. The keys are relative paths, the values of
-    /// any convertible types; nil removes.
+    /// Replaces several locations below this one at once: either all or none. The keys are relative paths, the values
+    /// of any convertible types; nil removes.
     public func updateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?]
     ) async throws(DatabaseError) {
         try await write(try updating(try converted(values)))
     }
 
-    /// Replaces several places below this one at once, without waiting. The completion tells how it ended.
+    /// Replaces several locations below this one at once, without waiting. The completion tells how it ended.
     public func updateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?], withCompletionBlock completion: WriteCompletion? = nil
     ) {
@@ -64,14 +64,14 @@ extension DatabaseReference {
         try await onDisconnectSetValue(try DatabaseValue.object(members), andPriority: priority)
     }
 
-    /// Has the server replace several places below this one at once when the connection ends. Nil removes.
+    /// Has the server replace several locations below this one at once when the connection ends. Nil removes.
     public func onDisconnectUpdateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?]
     ) async throws(DatabaseError) {
         try await onDisconnect(try updating(try converted(values)))
     }
 
-    /// Has the server replace several places below this one at once when the connection ends, without waiting. The
+    /// Has the server replace several locations below this one at once when the connection ends, without waiting. The
     /// completion tells when the server knows.
     public func onDisconnectUpdateChildValues(
         _ values: [String: (any DatabaseValueConvertible)?], withCompletionBlock completion: WriteCompletion? = nil

@@ -4,9 +4,9 @@ import HearthWireProtocol
 
 /// A transaction changes a value that nobody else changed in between: it is made on what is known here, and made again
 /// when the server has something else, up to 25 times. So the block may run several times and does nothing but compute;
-/// it runs on the database's thread. Before it runs the first time, the place is read.
+/// it runs on the database's thread. Before it runs the first time, the location is read.
 ///
-/// A later plain write of this client to the same place ends a transaction that was not sent, with `overridden`. One
+/// A later plain write of this client to the same location ends a transaction that was not sent, with `overridden`. One
 /// that was sent when the connection is lost ends with `disconnected`: it may have taken effect.
 extension DatabaseReference {
     /// - parameter block: changes the value, and says whether the change is to be made.
@@ -46,7 +46,7 @@ extension DatabaseReference {
     ///     }
     ///
     /// Only members that the block changes are changed: those that the type does not name stay, and so do priorities. A
-    /// block that changes nothing leaves the place as it is; then the outcome is not committed.
+    /// block that changes nothing leaves the location as it is; then the outcome is not committed.
     ///
     /// - throws: what the block throws, which ends the transaction; `typeMismatch` for a value of another shape;
     ///   otherwise as ``runTransactionBlock(withLocalEvents:_:)``.

@@ -51,8 +51,8 @@ extension DatabaseReference {
         setValue(DatabaseValue.null, withCompletionBlock: completion)
     }
 
-    /// Replaces several places below this one at once: either all or none. The keys are relative paths; no one may lie
-    /// inside another.
+    /// Replaces several locations below this one at once: either all or none. The keys are relative paths; no one may
+    /// lie inside another.
     public func updateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
         try await write(try updating(values))
     }
@@ -100,7 +100,7 @@ extension DatabaseReference {
         onDisconnectSetValue(.null, withCompletionBlock: completion)
     }
 
-    /// Has the server replace several places below this one at once when the connection ends.
+    /// Has the server replace several locations below this one at once when the connection ends.
     public func onDisconnectUpdateChildValues(_ values: [String: DatabaseValue]) async throws(DatabaseError) {
         try await onDisconnect(try updating(values))
     }

@@ -1,12 +1,12 @@
 import HearthJSONTree
 import HearthWireProtocol
 
-/// A place in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
+/// A location in a database. Making one costs nothing and asks nobody; what is there is read, written and observed
 /// through it.
 public struct DatabaseReference: Sendable {
-    /// The database that the place is in.
+    /// The database that the location is in.
     public let database: Database
-    /// Or why the text that it was made from is no place.
+    /// Or why the text that it was made from is not a path.
     let place: Result<DatabasePlace, DatabaseError>
 
     /// The last key of the path; nil for the root.
@@ -18,8 +18,8 @@ public struct DatabaseReference: Sendable {
         return (place.isInfo ? "/.info" : "") + (place.isInfo && place.path.isRoot ? "" : place.path.description)
     }
 
-    /// The URL of the place, which ``Database/reference(fromURL:)`` reads: `http://host:port/rooms/lobby?ns=name`, or
-    /// `https`.
+    /// The URL of the location, which ``Database/reference(fromURL:)`` reads: `http://host:port/rooms/lobby?ns=name`,
+    /// or `https`.
     public var url: String {
         let address = database.address
         let path = (try? place.get())?.path ?? .root
@@ -41,7 +41,7 @@ public struct DatabaseReference: Sendable {
         DatabaseReference(database: database, place: .success(DatabasePlace(path: .root)))
     }
 
-    /// The place at a relative path, such as `lobby` or `lobby/title`.
+    /// The location at a relative path, such as `lobby` or `lobby/title`.
     public func child(_ path: String) -> DatabaseReference {
         DatabaseReference(database: database, place: place.flatMap { DatabaseReference.place(path, below: $0) })
     }
@@ -80,12 +80,12 @@ public struct DatabaseReference: Sendable {
 }
 
 extension DatabaseReference: Hashable {
-    /// Whether both name the same place through the same client.
+    /// Whether both name the same location through the same client.
     public static func == (a: DatabaseReference, b: DatabaseReference) -> Bool {
         a.database === b.database && a.place == b.place
     }
 
-    /// Hashes the place.
+    /// Hashes the location.
     public func hash(into hasher: inout Hasher) { hasher.combine(try? place.get()) }
 }
 

@@ -41,12 +41,12 @@ extension DatabaseValue {
     /// Whether this is nothing.
     public var isNull: Bool { self == .null }
 
-    /// Nil for what is no boolean.
+    /// Nil if it is not a boolean.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// Nil for what is no whole number.
+    /// Nil if it is not a whole number.
     public var int: Int? {
         switch self {
         case .int(let value): Int(value)
@@ -55,7 +55,7 @@ extension DatabaseValue {
         }
     }
 
-    /// Nil for what is no number.
+    /// Nil if it is not a number.
     public var double: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -64,7 +64,7 @@ extension DatabaseValue {
         }
     }
 
-    /// Nil for what is no string.
+    /// Nil if it is not a string.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }

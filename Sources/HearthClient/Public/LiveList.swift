@@ -1,6 +1,7 @@
 public import Observation
 
-/// The children of a place or query in an order of the program's own, kept up to date as long as a task follows them.
+/// The children of a location or query in an order of the program's own, kept up to date as long as a task follows
+/// them.
 ///
 ///     let notes = LiveList(database.reference(withPath: "notes"), of: Note.self, by: { $0.date > $1.date })
 ///     async let _ = notes.follow()
@@ -69,7 +70,7 @@ public final class LiveList<Item: Identifiable> {
     /// - throws: as ``DatabaseQueryable/getData()``.
     public func load() async throws(DatabaseError) { take(try await query.getData()) }
 
-    /// Takes the items from a snapshot of the place or query.
+    /// Takes the items from a snapshot of the location or query.
     @discardableResult
     public func take(_ snapshot: DataSnapshot) -> [Item] {
         let made = snapshot.children.compactMap(make)

@@ -6,7 +6,7 @@ import HearthWireProtocol
 ///     data["stock"].value = 3
 ///     data["by"].value = "ada"
 public struct MutableData: Sendable {
-    /// The last key of the place; nil for the root.
+    /// The last key of the location; nil for the root.
     public let key: String?
     private(set) var node: Node
     /// The same as text once it has server values, which a node cannot hold.
@@ -22,7 +22,7 @@ public struct MutableData: Sendable {
     // MARK: The value
 
     /// The value without priorities; null if there is nothing. Setting it replaces all children and keeps the priority
-    /// of the place. A server value is read as an estimate.
+    /// of the location. A server value is read as an estimate.
     public var value: DatabaseValue {
         get { DatabaseValue(node) }
         set { set(newValue, at: .root) }
@@ -113,7 +113,7 @@ public struct MutableData: Sendable {
 
     // MARK: Inside
 
-    /// What is to be written at a place.
+    /// What is to be written at a location.
     func assignment(at path: Path) throws(DatabaseError) -> WireAssignment {
         if let failure { throw failure }
         let canonical = text ?? node.canonical

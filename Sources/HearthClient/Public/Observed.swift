@@ -1,6 +1,6 @@
 public import Observation
 
-/// A place of a database as an observable object: its decoded value, kept up to date.
+/// A location of a database as an observable object: its decoded value, kept up to date.
 ///
 ///     let room = ObservedValue(database.reference(withPath: "rooms/lobby"), as: Room.self)
 ///
@@ -37,7 +37,7 @@ public final class ObservedValue<Value: Decodable & Sendable> {
     }
 }
 
-/// The children of a place or query as an observable object: a list of decoded values, kept up to date.
+/// The children of a location or query as an observable object: a list of decoded values, kept up to date.
 ///
 ///     let notes = ObservedList(database.reference(withPath: "notes").queryLimited(toLast: 50), of: Note.self)
 ///

@@ -84,7 +84,7 @@ extension SyncTree {
     ///
     /// - parameter isMerge: whether it is several changes. Where nothing is known yet, such children come from an
     ///   earlier listen.
-    /// - parameter position: behind the commit; empty if the server does not say, and for a value that is the beginning
+    /// - parameter position: after the commit; empty if the server does not say, and for a value that is the beginning
     ///   of a listen.
     func serverChanged(
         _ assignments: [NodeAssignment], _ position: CommitPosition = [], isMerge: Bool = false

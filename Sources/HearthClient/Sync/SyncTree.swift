@@ -26,7 +26,7 @@ final class SyncTree {
     /// Adds an observer with a number of its own.
     ///
     /// - parameters:
-    ///   - kinds: none for somebody who only wants the data to be kept up to date.
+    ///   - kinds: none if the data only has to be kept up to date.
     ///   - restore: takes up what an earlier process knew of a listen that begins, before the observer is told
     //anything.
     func observe(

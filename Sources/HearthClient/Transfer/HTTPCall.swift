@@ -11,7 +11,7 @@ package struct HTTPCall: Sendable {
     /// Empty for none.
     package var contentType: StaticString = ""
     package var body: [UInt8] = []
-    /// What stands in `Authorization` behind `Bearer`; nil for no such field.
+    /// What stands in `Authorization` after `Bearer`; nil for no such field.
     package var bearer: [UInt8]?
 
     package init(_ address: HTTPAddress) { self.address = address }

@@ -26,7 +26,7 @@ package struct ImportBatches {
     private let updateBytesMax: Int
     private var waiting: [WireAssignment] = []
     private var waitingBytes = 0
-    /// Each place comes behind those before it.
+    /// Each place comes after those before it.
     private var isAscending = true
 
     package init(base: Path, updateBytesMax: Int = 1 << 20) {

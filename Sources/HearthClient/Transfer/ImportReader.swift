@@ -12,7 +12,7 @@ package struct ImportReader {
     private var pieces: JSONPieces
     private var batches: ImportBatches
     private var ready: [(write: ImportBatches.Write, offset: Int)] = []
-    /// Behind the last piece.
+    /// After the last piece.
     private var pieceEnd = 0
     private var isOver = false
 

@@ -3,7 +3,7 @@ import HearthIdentity
 import HearthSystem
 
 /// Where a server answers administrators, as programs on its machine reach it. It is kept in the data folder, so that
-/// `hearth admin create-key` can say where tokens are to be had.
+/// `hearth admin create-key` can say where tokens are available.
 package struct AdminURL: Sendable {
     package let text: String
 

@@ -38,7 +38,7 @@ struct AuditEvent: Sendable {
     }
 
     var kind: Kind
-    /// The network address of whoever asked, as attempts are counted by it; nil if there was none.
+    /// The network address of the caller, by which attempts are counted; nil if there was none.
     var client: String?
     var fields: [(StaticString, String)]
 

@@ -3,7 +3,7 @@ import HearthIdentity
 import HearthRealtimeDatabase
 import HearthSystem
 
-/// Whom a credential has turned out to be. Whoever is somebody for a while keeps it.
+/// The user that a credential belongs to. Sessions keep it for as long as they act as that user.
 final class Authentication: Sendable {
     let principal: Principal
     /// When the credential ends, in seconds since 1970; nil if it does not.

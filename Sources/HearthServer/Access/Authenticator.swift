@@ -11,7 +11,7 @@ struct Authenticator: Sendable {
     typealias Outcome = Result<Authentication, CredentialError>
 
     let verifier: TokenVerifier
-    /// Whoever shows a bearer is an administrator, as with an emulator (rest.md 7).
+    /// Every bearer token makes an administrator, as with an emulator (rest.md 7).
     let isDevelopment: Bool
     let project: String
     /// Nil where accounts are not served.
@@ -53,7 +53,7 @@ struct Authenticator: Sendable {
     private enum Meeting {
         case expected
         case arrived(Outcome)
-        /// Whoever asked does not wait any more.
+        /// The caller no longer waits.
         case left
     }
 

@@ -17,7 +17,7 @@ package struct DevelopmentAccess: Equatable, Sendable {
     package init() {}
 
     /// - parameters:
-    ///   - hosts: further names of this machine between commas; nil if one of them is no name.
+    ///   - hosts: further names of this machine between commas; nil if one of them is not a name.
     ///   - origins: further pages between commas: `name`, `*.name`, `name:port`, `scheme://name[:port]` or `null`.
     package init?(hosts: String, origins: String) {
         (hostText, originText) = (hosts, origins)

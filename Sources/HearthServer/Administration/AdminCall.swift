@@ -14,10 +14,10 @@ struct AdminCall: Sendable {
     let database: String
     let host: [UInt8]
     let services: Services
-    /// The name of whoever asks.
+    /// The name of the administrator.
     let administrator: String
 
-    /// Answers `{"status":200,"body":…}`; a body that is no JSON comes as a string.
+    /// Answers `{"status":200,"body":…}`; a body that is not JSON comes as a string.
     func make(_ method: [UInt8], _ target: [UInt8], _ body: [UInt8], _ then: @escaping Administration.Completion) {
         guard let head = Self.head(method, target, body.count, host) else {
             return then(.failure(AdminRefusal(status: "invalid_argument", text: "not a method and a target")))
@@ -41,7 +41,7 @@ struct AdminCall: Sendable {
         }
     }
 
-    /// What the database answers, as other requests; nil if it is no question for it.
+    /// What the database answers, as other requests; nil if it is not a question for it.
     static func operation(
         _ method: [UInt8], _ target: [UInt8], _ body: [UInt8], host: [UInt8]
     ) -> Result<Operation, RESTError>? {

@@ -19,7 +19,7 @@ struct Administration: Sendable {
     private let database: UInt32
     /// What the administrator calls this server.
     private let host: [UInt8]
-    /// The name of whoever asks.
+    /// The name of the administrator.
     private let administrator: String
     private var services: Services { context.services }
     private var name: String { services.directory.name(of: database) }

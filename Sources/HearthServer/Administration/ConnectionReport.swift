@@ -14,7 +14,7 @@ struct SessionOrigin {
     var since = WallClock.milliseconds
 }
 
-/// Somebody who is connected, as administrators see it.
+/// A connected client, as administrators see it.
 struct ConnectionReport: Sendable {
     let id: ConnectionID
     let database: UInt32

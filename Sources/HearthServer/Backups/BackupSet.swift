@@ -152,7 +152,7 @@ package struct BackupSet: Sendable {
 
     /// A folder with files and no folders.
     static func remove(_ path: String) {
-        // Without its manifest it is no set any more, should the rest not come to an end.
+        // Without its manifest it is no longer a set, even if the rest is not removed.
         unlink("\(path)/\(BackupManifest.fileName)")
         for file in FolderContents(path).files { unlink("\(path)/\(file)") }
         rmdir(path)

@@ -26,7 +26,7 @@ package struct BackupStatus: Equatable, Sendable {
         self.init(time: time, milliseconds: milliseconds, byteCount: byteCount)
     }
 
-    /// Belongs to the folder's owner, whoever runs the backup.
+    /// Belongs to the folder's owner, no matter who runs the backup.
     package func keep(in folder: String) throws(PrivateFile.Failure) {
         let object = JSONObject([
             "time": .integer(time), "milliseconds": .integer(milliseconds), "bytes": .integer(byteCount),

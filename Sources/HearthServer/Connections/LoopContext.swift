@@ -34,7 +34,7 @@ final class LoopContext: @unchecked Sendable {
     private var streamGroups = ListenerGroups<HTTPConnection>()
     private var connectionsMade: UInt64 = 0
     private var pushIDs = PushIDGenerator()
-    /// Requests of this turn by database; handed over as one batch each when the turn's events are worked off.
+    /// Requests of this turn by database; handed over as one batch each when the turn's events have been handled.
     private var requests: [(database: UInt32, batch: [Request])] = []
     /// Databases that somebody does not use any more.
     private var released: [UInt32] = []
@@ -111,7 +111,7 @@ final class LoopContext: @unchecked Sendable {
 
     func polls(_ id: ConnectionID) -> LongPollTransport? { longPolls[id.raw] }
 
-    /// Calls `flush` when the turn's events are worked off.
+    /// Calls `flush` when the turn's events have been handled.
     func flushLater(_ polls: LongPollTransport) {
         pollsToFlush.append(polls)
         postHandOver()
@@ -198,7 +198,7 @@ final class LoopContext: @unchecked Sendable {
     private func postHandOver() {
         guard !isHandOverPosted else { return }
         isHandOverPosted = true
-        // Posted work runs behind the events of the same turn.
+        // Posted work runs after the events of the same turn.
         loop.execute { self.handOver() }
     }
 

@@ -12,7 +12,7 @@ struct FetchAddress: Hashable {
     /// Path and query.
     let target: String
 
-    /// Nil for what is no such address: another scheme, user names, a bad port, control bytes or white space.
+    /// Nil if it is not such an address: another scheme, user names, a bad port, control bytes or white space.
     init?(_ url: String) {
         guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         guard let separator = url.firstRange(of: "://") else { return nil }

@@ -7,7 +7,7 @@ import HearthSystem
 /// Gets documents over HTTPS, one connection each, with certificates verified. Any thread.
 ///
 /// No redirections, no compression, no cookies. What is fetched are keys and answers about users: small, and kept by
-/// whoever asked.
+/// the caller.
 package final class HTTPSFetcher: DocumentFetcher {
     package struct Limits: Sendable {
         /// From the call to the last byte.

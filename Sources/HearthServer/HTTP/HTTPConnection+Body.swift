@@ -46,7 +46,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Why a request for data cannot succeed, whoever makes it.
+    /// Why a request for data cannot succeed for any caller.
     private func refusal(of head: RequestHead) -> RESTError? {
         do throws(RESTError) { try RESTExchange.check(head) } catch { return error }
         return nil
@@ -79,7 +79,7 @@ extension HTTPConnection {
         stream.send(shared: interim)
     }
 
-    /// Answers instead of taking the body, and ends the connection: what still comes of the body is no request.
+    /// Answers instead of taking the body, and ends the connection: the rest of the body is not a request.
     func refuseBody(_ response: HTTPResponse) {
         body = IncomingBody()
         respond(response, with: ResponseWriter())

@@ -27,7 +27,7 @@ extension RequestHead {
 /// (`HostedDatabases.run`), and what it has to hold back keeps its place (`Admission`). A session of another
 /// database has nothing to be in order with.
 extension HTTPConnection {
-    /// Goes to another loop, with a request for it and what was read behind that.
+    /// Goes to another loop, with a request for it and what was read after that.
     func move(to other: LoopContext, _ head: RequestHead, rest: UnsafeRawBufferPointer) {
         let rest = Array(rest)
         context.remove(self)

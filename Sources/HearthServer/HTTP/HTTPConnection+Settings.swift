@@ -48,7 +48,7 @@ extension HTTPConnection {
 struct SettingsEndpoint: Sendable {
     let database: String
     let services: Services
-    /// The name of whoever asks.
+    /// The name of the administrator.
     let administrator: String
 
     /// A PUT or POST may take long.

@@ -30,7 +30,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     var identified: Authentication?
     /// The client of the last request, which is not the peer where a trusted proxy passes it on.
     private(set) var client: Client
-    /// What was read behind the request that is worked on: the bytes from `unreadStart` on.
+    /// What was read after the request that is worked on: the bytes from `unreadStart` on.
     private var unread: [UInt8] = []
     private var unreadStart = 0
     private var unreadClaim: MemoryClaim?
@@ -243,7 +243,7 @@ final class HTTPConnection: StreamHandler, GroupMember {
     }
 
     /// Goes on with a request that a connection of another loop has read, which has moved here, and what was read
-    /// behind it.
+    /// after it.
     func takeOver(_ head: RequestHead, rest: [UInt8]) {
         if rest.withUnsafeBytes({ take(head, rest: $0) }) { return }
         unread = rest

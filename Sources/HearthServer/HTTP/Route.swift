@@ -37,7 +37,7 @@ enum Route: Equatable {
 
     /// - parameters:
     ///   - servesAccounts: their endpoints are there.
-    ///   - role: what the listener answers. Elsewhere the places of administrators are unknown, whoever asks.
+    ///   - role: what the listener answers. Elsewhere the places of administrators are unknown to all callers.
     init(_ head: RequestHead, servesAccounts: Bool = false, role: ListenerRole = .administrators) {
         self.init(head, servesAccounts)
         let isServed =
@@ -101,7 +101,7 @@ enum Route: Equatable {
 extension RequestHead {
     static let uploadSuffix = Array("/.upload".utf8)
 
-    /// What stands behind `/console/`; empty for the page. Nil for other places, also for data below `/console`.
+    /// What stands after `/console/`; empty for the page. Nil for other places, also for data below `/console`.
     fileprivate var consoleFile: String? {
         let folder = Array("/console".utf8)
         guard path.starts(with: folder) else { return nil }

@@ -26,7 +26,7 @@ package struct TrustedProxies: Sendable {
     /// Nobody is believed.
     package init() { (networks, text) = ([], "") }
 
-    /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is none.
+    /// Reads addresses and networks between commas: `127.0.0.1, 10.0.0.0/8, fd00::/8`. Nil if one is invalid.
     package init?(_ text: String) {
         var networks: [Network] = []
         for entry in text.split(separator: ",") {
@@ -46,10 +46,10 @@ package struct TrustedProxies: Sendable {
         return networks.contains { $0.contains(bytes) }
     }
 
-    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. What stands in front of
-    /// somebody who is not believed could be anything.
+    /// Who asks: the peer, or, if that is believed, whom it names, and so on along the way. An address before one that
+    /// is not believed could be anything.
     ///
-    /// - parameter forwardedFor: the list of `X-Forwarded-For`, each proxy's peer behind those that it was told of.
+    /// - parameter forwardedFor: the list of `X-Forwarded-For`, each proxy's peer after those that it was told of.
     func client(_ peer: SocketAddress?, forwardedFor list: [UInt8]?) -> SocketAddress? {
         guard var client = peer, !networks.isEmpty, contains(client) else { return peer }
         for entry in (list ?? []).split(separator: UInt8(ascii: ",")).reversed() {

@@ -40,7 +40,7 @@ struct CodeMail: Sendable {
         return "\(what)\r\n\r\n\(link)\r\n\(end)"
     }
 
-    /// - parameter sender: an address; nil leaves it to whoever sends the mail.
+    /// - parameter sender: an address; nil leaves it to the mail program.
     func message(from sender: String?, milliseconds: Int64) -> String {
         var fields = ["To: <\(recipient)>", "Subject: \(subject)"]
         if let sender { fields.insert("From: <\(sender)>", at: 0) }

@@ -93,7 +93,7 @@ extension IdentityService {
 }
 
 extension IdentityFields {
-    /// Base64 as it came. An empty one is none.
+    /// Base64 as it came. An empty one counts as none.
     fileprivate var passwordHash: [UInt8]? {
         get throws(AccountFailure) { try bytes("passwordHash").flatMap { $0.isEmpty ? nil : $0 } }
     }

@@ -13,7 +13,7 @@ extension IdentityService {
         ])
     }
 
-    /// The answer to somebody who has signed up or in.
+    /// The answer to a user who has signed up or in.
     func answer(_ members: JSONObject, _ signIn: SignIn, _ request: IdentityRequest) -> HTTPResponse {
         note(signIn, request)
         var members = members

@@ -2,7 +2,7 @@ import HearthDelivery
 import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// The values of one connection that are streamed from snapshots, one after the other, and what goes out behind each of
+/// The values of one connection that are streamed from snapshots, one after the other, and what goes out after each of
 /// them: the chunks of a message may not be interrupted (Protocol.md 3.2), and what comes later may build on it.
 struct LargeReads {
     private struct Read {
@@ -15,7 +15,7 @@ struct LargeReads {
 
     /// The first one is under way.
     private var reads: [Read] = []
-    /// Bytes that wait behind reads.
+    /// Bytes that wait after reads.
     private(set) var heldBytes = 0
     /// Pieces of the first one that the peer has not taken yet.
     private(set) var piecesQueued = 0
@@ -49,7 +49,7 @@ struct LargeReads {
         piecesQueued = 0
     }
 
-    /// Ends the first read and answers what was held behind it.
+    /// Ends the first read and answers what was held after it.
     mutating func endFirst() -> [UInt8] {
         guard !reads.isEmpty else { return [] }
         piecesQueued = 0

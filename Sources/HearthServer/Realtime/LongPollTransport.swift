@@ -329,7 +329,7 @@ struct PollRequest {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    /// Nil for what is no number of a reasonable size.
+    /// Nil if it is not a number of a reasonable size.
     private static func number(_ text: ArraySlice<UInt8>) -> Int? {
         guard (1...15).contains(text.count), text.allSatisfy(isDigit) else { return nil }
         return text.reduce(0) { $0 * 10 + Int($1 & 15) }

@@ -4,7 +4,7 @@ import HearthWebSocketCodec
 /// What waits to be polled: the messages in frames that were made for WebSockets, turned into calls of a script
 /// (long-polling.md 2).
 struct PollOutput {
-    /// Messages, each with a comma behind it; the last one may lack its end.
+    /// Messages, each with a comma after it; the last one may lack its end.
     private var text: [UInt8] = []
     /// Bytes of those that are complete.
     private var completeCount = 0

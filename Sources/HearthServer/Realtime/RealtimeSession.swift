@@ -10,7 +10,7 @@ import HearthWireProtocol
 import HearthStorageErrors
 
 /// What a client of the realtime protocol has here (Protocol.md 2, 4), whatever carries its messages: hands their
-/// requests to the database, and what comes back to the transport. Requests are worked off, and answered, in order.
+/// requests to the database, and what comes back to the transport. Requests are processed, and answered, in order.
 final class RealtimeSession: GroupMember {
     enum Transport {
         case webSocket(WebSocketTransport)
@@ -25,7 +25,7 @@ final class RealtimeSession: GroupMember {
     // with long polling. Safe because: the transport is told when its stream ends, and ends the session.
     private unowned(unsafe) var stream: Stream?
     private var compresses = false
-    /// Nothing goes out behind a close frame, nor after the end.
+    /// Nothing goes out after a close frame, nor after the end.
     private(set) var maySend = true
     /// The large read under way, and those that wait for its end.
     var largeReads = LargeReads()
@@ -159,7 +159,7 @@ final class RealtimeSession: GroupMember {
     func finishParsing(_ result: Result<ClientMessage, MessageError>) {
         awaited = .nothing
         if hasEnded {
-            // It came before the end, as small ones do that are worked off at once.
+            // It came before the end, as small ones do that are processed at once.
             if case .success(.request(let number, let request)) = result {
                 let operation = Operation(request)
                 if operation.writes { submit(number, operation) }
@@ -350,7 +350,7 @@ final class RealtimeSession: GroupMember {
         if largeReads.heldBytes > limit { shed() }
     }
 
-    /// What is held back behind a large read waits for the client, too.
+    /// What is held back after a large read waits for the client, too.
     func countHeld() {
         let bytes = largeReads.heldBytes
         if bytes > 0, heldClaim == nil { heldClaim = OutboundClaim(in: context.loop.outbound) }
@@ -434,7 +434,7 @@ final class RealtimeSession: GroupMember {
         countHeld()
     }
 
-    /// A WebSocket of this session ends. One that only stood by is no loss, unless the client relies on it already.
+    /// A WebSocket of this session ends. One that only stood by is not missed, unless the client relies on it already.
     func lost(_ socket: WebSocketTransport) {
         if candidate === socket {
             candidate = nil
@@ -463,7 +463,7 @@ final class RealtimeSession: GroupMember {
         close(code, reason: String(error.summary.prefix(120).filter(\.isASCII)))
     }
 
-    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come behind
+    /// Nothing is done for the client any more. Requests that it makes on a new connection of the same loop come after
     /// this.
     private func end() {
         guard !hasEnded else { return }

@@ -4,8 +4,8 @@ import HearthRealtimeDatabase
 /// their answers may take in memory.
 ///
 /// A read counts as all that may be assembled for it. While nobody has signed in there is a lower limit besides, for
-/// which a read counts as what the answers were like lately: so whoever reads little values may ask for as many as
-/// others, after a slow start.
+/// which a read counts as what the answers were like lately: so a client that reads little values may ask for as many
+/// as others, after a slow start.
 ///
 /// Answers come in order, except that those to large reads may come late, which makes the bytes of others count for
 /// longer.

@@ -152,7 +152,7 @@ extension ShellSession {
         if summary.isMuch { try confirm("\(verb) \(path), which is \(summary.text)") }
     }
 
-    /// Asks as a user. Somebody who may not see how much it is cannot be asked.
+    /// Asks as a user. A user who may not see how much it is cannot be asked.
     private func hasManyKeys(_ path: Path) async throws(ShellError) -> Bool {
         do throws(ShellError) {
             let keys = try await keys(path, limit: Self.muchChildren + 1)

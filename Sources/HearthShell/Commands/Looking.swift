@@ -153,8 +153,8 @@ extension ShellSession {
         return false
     }
 
-    /// The keys of an object, each with true, or the value if it is none. The server reads the keys without the values,
-    /// however large these are (rest.md 2).
+    /// The keys of an object, each with true, or the value if it is not an object. The server reads the keys without
+    /// the values, however large these are (rest.md 2).
     ///
     /// - parameter limit: so many keys at most.
     func keys(_ path: Path, limit: Int? = nil) async throws(ShellError) -> CanonicalJSON {
@@ -169,7 +169,7 @@ extension ShellSession {
         return keys
     }
 
-    /// A request for the value at a place, by whoever the session reads as. Nobody else can be acted as.
+    /// A request for the value at a place, as the user that the session reads as. It cannot act as anybody else.
     func request(_ path: Path, query: String) async throws(ShellError) -> HTTPCall {
         guard acting == nil else { throw .failed("this is the administrator's: leave with 'as'") }
         var call = HTTPCall(target.url.address(path, query: query))

@@ -17,7 +17,7 @@ extension ShellCommand {
         let connection = try await session.administrator()
         let texts = try await reporting { () throws(ConnectionError) in try await connection.profile() }
         let failure = await session.follow(texts, &left)
-        // Whoever was interrupted still has to say so.
+        // An interrupted command still has to say so.
         await Task { try? await connection.endProfile() }.value
         if let failure { throw failure }
     }

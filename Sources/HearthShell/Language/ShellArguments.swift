@@ -54,7 +54,7 @@ package struct ShellArguments {
         .usage("\(why); usage: \(command.usage)")
     }
 
-    /// What stands behind a word, which is JSON: it need not be one word.
+    /// What stands after a word, which is JSON: it need not be one word.
     func json(from index: Int) throws(ShellError) -> [UInt8] {
         guard words.count > index else { throw misused("the value is missing") }
         return Array(words[index...].map(\.raw).joined(separator: " ").utf8)

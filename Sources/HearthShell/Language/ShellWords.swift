@@ -8,7 +8,7 @@ package struct Word: Hashable, Sendable {
     package var text: String
     /// Some of it stood in quotes.
     package var isQuoted = false
-    /// Some of it stood in quotes, or a backslash before it: it is no option.
+    /// Some of it stood in quotes, or a backslash before it: it is not an option.
     package var isLiteral = false
 
     /// A word that somebody else has taken apart, such as the shell that this program was started by.
@@ -27,7 +27,7 @@ package struct Word: Hashable, Sendable {
 
 /// Takes a line apart into words: at white space, but not within JSON. A word that begins with `{` or `[` goes up to
 /// the bracket that closes it, `"…"` is a JSON string, what stands in `'…'` is taken as it is, and so is the character
-/// behind a backslash. A `#` at the beginning of a word makes the rest a remark.
+/// after a backslash. A `#` at the beginning of a word makes the rest a remark.
 package enum ShellWords {
     package static func split(_ line: String) throws(ShellError) -> [Word] {
         var splitter = Splitter(line)

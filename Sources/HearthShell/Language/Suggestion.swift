@@ -1,6 +1,6 @@
-/// What somebody who mistyped a name may have meant.
+/// The names that a mistyped one may stand for.
 package enum Suggestion {
-    /// To be put behind a message about an unknown name: ` (did you mean 'serve'?)`; empty if no known name is like it.
+    /// To be put after a message about an unknown name: ` (did you mean 'serve'?)`; empty if no known name is like it.
     package static func text(for name: String, among known: [String]) -> String {
         closest(to: name, among: known).map { " (did you mean '\($0)'?)" } ?? ""
     }

@@ -82,7 +82,7 @@ package final class OutputFile: Sendable {
 
     private static func partial(_ path: String) -> String { path + ".part" }
 
-    /// Behind a system call that failed.
+    /// After a system call that failed.
     private static func reason(_ path: String) -> String {
         "cannot write \(partial(path)): \(String(cString: strerror(errno)))"
     }

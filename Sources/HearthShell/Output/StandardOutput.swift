@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// Where results go. Each piece is written at once, also into a pipe. What cannot be written is remembered, and nothing
-/// is written behind it.
+/// is written after it.
 package enum StandardOutput {
     private struct State {
         var failure: String?

@@ -27,7 +27,7 @@ enum Terminal {
         }
     }
 
-    /// The next key, without an echo and without the enter key behind it; nil at the end.
+    /// The next key, without an echo and without the enter key after it; nil at the end.
     static func key(_ prompt: String) -> UInt8? {
         withMode {
             $0.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
@@ -63,7 +63,7 @@ enum Terminal {
                 case 0x0A, 0x0D: return String(decoding: line, as: UTF8.self)
                 case 0x7F, 0x08:
                     if line.isEmpty { break }
-                    // The bytes behind the first one of a character begin with the bits 10.
+                    // The bytes after the first one of a character begin with the bits 10.
                     while let last = line.popLast(), last & 0xC0 == 0x80 {}
                     show("\u{8} \u{8}")
                 case 0x20...:

@@ -63,7 +63,7 @@ extension AccountFile {
     /// Makes all tokens of a user void that were issued up to now, those of this second too.
     func revokeTokens(of user: User, in realm: Realm) throws(AccountFailure) {
         try revokeGrants(of: user.id, in: realm)
-        // Whoever had them sent may be the reason. The way back of the former owner of an address stays.
+        // The account's creator may have had them sent. The way back of the former owner of an address stays.
         for kind in OneTimeCode.Kind.allCases where kind != .recoverEmail {
             try removeCodes(realm, kind, of: user.id)
         }

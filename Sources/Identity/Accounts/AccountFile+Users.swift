@@ -50,7 +50,7 @@ extension AccountFile {
         return try owner.flatMap { (id) throws(AccountFailure) in try user(realm, id: id) }
     }
 
-    /// By ascending id, from behind `last`.
+    /// By ascending id, from after `last`.
     func users(_ realm: Realm, after last: String, limit: Int) throws(AccountFailure) -> [User] {
         try users(realm, "id > ? ORDER BY id LIMIT ?", [.text(last), .integer(Int64(limit))])
     }

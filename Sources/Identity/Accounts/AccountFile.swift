@@ -13,7 +13,7 @@ import HearthSQLite
 ///
 /// Each row has a checksum (``AccountTable``), which is compared whenever it is read.
 final class AccountFile: @unchecked Sendable {
-    // Safe because: one thread at a time uses it. Whoever opens it hands it to its thread.
+    // Safe because: one thread at a time uses it. The thread that opens it hands it to its own thread.
 
     private let connection: Connection
     private var statements: [String: Statement] = [:]

@@ -8,7 +8,7 @@ final class AccountThread: Sendable {
     private struct Job: Sendable {
         /// Does the work, and undoes it if it fails.
         let work: @Sendable (AccountFile) -> Void
-        /// Tells whoever waits: nil, or why the commit failed.
+        /// Tells the waiting caller: nil, or why the commit failed.
         let finish: @Sendable (StorageError?) -> Void
         var isProbe = false
     }
@@ -16,7 +16,7 @@ final class AccountThread: Sendable {
     private let worker: Worker<Job>
 
     /// - parameter capacity: how many pieces of work may wait.
-    /// - parameter observe: is told, on the thread, what was taken away from users, behind the answers to what was
+    /// - parameter observe: is told, on the thread, what was taken away from users, after the answers to what was
     ///   asked before.
     /// - parameter observeStorage: is told, on the thread, of each error of storage, and nil when a probe found none.
     init(

@@ -22,7 +22,7 @@ extension OneTimeCode {
         }
     }
 
-    /// For how long after that somebody who uses it is told that it is too late.
+    /// For how long after that a user of the code is told that it is too late.
     static let memory: Int64 = 7 * 24 * 3_600_000
 }
 
@@ -120,8 +120,8 @@ extension Accounts {
         }
     }
 
-    /// Sets the password of whoever has the code, whose address is thereby verified. All sessions end, and other ways
-    /// to sign in are taken away (accounts.md 7), since it is not known who added them.
+    /// Sets the password of the user who has the code, whose address is thereby verified. All sessions end, and other
+    /// ways to sign in are taken away (accounts.md 7), since it is not known who added them.
     package func resetPassword(
         _ text: String?, to password: String, in realm: Realm
     ) throws(AccountFailure) -> OneTimeCode {

@@ -101,8 +101,8 @@ extension AccountFile {
 }
 
 extension User {
-    /// The provider says that the address is theirs. Whoever registered it before without proving that loses every way
-    /// in.
+    /// The provider says that the address is theirs. A user who registered it before without proving that loses every
+    /// way in.
     fileprivate func joined(by who: ProviderIdentity, now: Int64) -> (user: User, isRecycled: Bool) {
         var user = self
         if !emailVerified { user.shutOutCreator(now: now) }

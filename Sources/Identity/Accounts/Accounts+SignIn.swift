@@ -80,7 +80,7 @@ extension Accounts {
 
     /// Signs in with address and password. Takes as long for an unknown address as for a wrong password.
     ///
-    /// - parameter client: the network address of whoever tries.
+    /// - parameter client: the network address of the client.
     package func signIn(
         email: String?, password: String?, in realm: Realm, from client: String
     ) throws(AccountFailure) -> SignIn {

@@ -53,7 +53,7 @@ extension Accounts {
         case .takeover:
             // A way back to an address of the account's maker is a way in.
             for kind in OneTimeCode.Kind.allCases { try file.removeCodes(realm, kind, of: user.id) }
-        // Whoever lost an address that was not theirs gets no way back to it.
+        // A user who lost somebody else's address gets no way back to it.
         case .recovery: break
         case .owner, .code, .administrator:
             guard emailChanged, let former = before.email else { break }
@@ -71,7 +71,7 @@ extension Accounts {
         try checkRecent(token)
     }
 
-    /// The same for somebody who is known by the token only.
+    /// The same for a user who is known by the token only.
     func checkRecent(_ token: IDToken) throws(AccountFailure) {
         guard options.isDevelopment || token.authTime >= nowSeconds - options.recentSignInSeconds else {
             throw .refused(.credentialTooOld)

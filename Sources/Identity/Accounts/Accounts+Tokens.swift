@@ -43,7 +43,7 @@ extension Accounts {
         user.lastLoginAt = now
         user.lastRefreshAt = now
         try file.put(user, in: realm)
-        // Behind a revocation of this millisecond.
+        // After a revocation of this millisecond.
         let time = max(now, user.validSince)
         let grant = RefreshGrant(
             user: user.id, provider: provider, claims: claims, issuedAt: time, authenticatedAt: time / 1000)

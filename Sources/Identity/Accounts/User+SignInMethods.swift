@@ -48,7 +48,7 @@ extension User {
         return lost
     }
 
-    /// The owner of the address has come, and whoever made the account had never proved to be that: nothing that lets
+    /// The owner of the address has come, and the creator of the account had never proved to be that: nothing that lets
     /// them in remains.
     mutating func shutOutCreator(now: Int64) {
         password = nil

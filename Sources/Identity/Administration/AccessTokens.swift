@@ -61,7 +61,7 @@ package struct AccessTokens: Sendable {
         } catch { throw .cannotSign(error) }
     }
 
-    /// A new token for whoever has one of a key: for people whose browser has no key to sign with.
+    /// A new token in exchange for one of a key: for people whose browser has no key to sign with.
     func renew(_ key: AccessTokenKey, now: Int64) -> Result<JSONObject, RenewalError> {
         guard key.isRegistered else { return .failure(RenewalError(text: "the key was removed")) }
         guard now - key.signedInAt < Self.renewableSeconds else {

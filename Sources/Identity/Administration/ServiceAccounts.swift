@@ -4,7 +4,7 @@ package import HearthJSONWebTokens
 import Synchronization
 import HearthSystem
 
-/// A key that administrators' programs hold: whoever has it may do everything.
+/// A key that administrators' programs hold: its holder may do everything.
 package struct ServiceAccountPublicKey: Sendable {
     package let id: String
     /// The account's name, an e-mail address by custom.

@@ -19,8 +19,8 @@ package enum KeyStoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The keys that sign this server's tokens: kept in a file, changed from time to time, published for whoever verifies.
-/// Any thread.
+/// The keys that sign this server's tokens: kept in a file, changed from time to time, published for those who verify
+/// them. Any thread.
 ///
 /// A new key is published for ``leadSeconds`` before it signs, so that nobody who keeps the documents for as long as
 /// they say is surprised by it, and stays published until every token that it signed is over.

@@ -38,7 +38,7 @@ package struct PasswordImport: Sendable {
             guard cost & (cost - 1) == 0 else { throw .invalidParameter("cpuMemCost") }
             let blockSize = try fields.number("blockSize", 1...64)
             let rounds = try fields.number("parallelization", 1...64)
-            // Whoever tries to sign in has it computed.
+            // Every attempt to sign in computes it.
             guard 128 * cost * blockSize <= KeptPassword.memoryByteCountMax else {
                 throw .invalidParameter("cpuMemCost")
             }
@@ -50,7 +50,7 @@ package struct PasswordImport: Sendable {
         }
     }
 
-    /// The text to keep for one user; nil if the hash is none.
+    /// The text to keep for one user; nil if the hash is invalid.
     ///
     /// - parameter hash: `passwordHash` and `salt` of the user, Base64 of any kind.
     package func kept(hash: [UInt8], salt: [UInt8]) -> String? {

@@ -29,7 +29,7 @@ package enum Caller: Sendable {
     /// `auth_variable_override` of REST.
     ///
     /// - parameter auth: a JSON text. null is nobody.
-    /// - returns: nil if the wish is not an administrator's, or the text is no JSON object.
+    /// - returns: nil if the caller is not an administrator, or the text is not a JSON object.
     package func acting(as auth: [UInt8]) -> Caller? {
         guard case .administrator(let end, let key) = self, auth.count <= JSONWebToken.byteCountMax else { return nil }
         switch try? JSONValue(parsing: auth) {

@@ -1,7 +1,7 @@
 package import HearthJSONWebTokens
 
-/// Somebody else whose users are believed: Firebase itself, or any OpenID Connect provider. Whoever is believed can
-/// speak for any `uid`.
+/// Somebody else whose users are believed: Firebase itself, or any OpenID Connect provider. An issuer that is believed
+/// can speak for any `uid`.
 package struct ForeignIssuer: Sendable {
     package enum Keys: Sendable {
         /// Read once, from a file.

@@ -105,7 +105,7 @@ package final class TokenVerifier: Sendable {
         return (try? accessTokens.verify(token, now: now))?.key.name
     }
 
-    /// Another access token for whoever has shown one, as the body of an answer of `/token`.
+    /// Another access token in exchange for one, as the body of an answer of `/token`.
     package func renew(_ key: AccessTokenKey, now: Int64) -> Result<JSONObject, RenewalError> {
         accessTokens.renew(key, now: now)
     }

@@ -29,7 +29,7 @@ package struct JSONPieces {
         case end
     }
 
-    /// What comes next, behind white space.
+    /// What comes next, after white space.
     private enum Expected {
         case value
         case keyOrEnd

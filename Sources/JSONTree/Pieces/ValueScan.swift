@@ -5,7 +5,7 @@ import HearthBytes
 /// somewhere.
 struct ValueScan {
     enum End {
-        /// Behind the value.
+        /// After the value.
         case at(Int)
         /// More text is needed.
         case incomplete

@@ -30,7 +30,7 @@ package struct Query: Hashable, Sendable {
 
     package var index: QueryIndex { parts.index }
     /// The interval, as bytes to compare with those of an ``IndexPlace``: from `lower` on, below `upper`; both empty if
-    /// no place can lie between. In the order of the keys places are segments, so behind the node's encoded path these
+    /// no place can lie between. In the order of the keys places are segments, so after the node's encoded path these
     /// are bounds of the encoded paths of its children and of what is below them.
     package var lower: [UInt8] { parts.lower }
     package var upper: [UInt8] { parts.upper }
@@ -126,7 +126,7 @@ package struct QueryLimit: Hashable, Sendable {
 package enum QueryError: Error, Hashable, Sendable {
     /// A bound is an object or array.
     case boundNotPrimitive
-    /// A bound in the order of the keys is no string.
+    /// A bound in the order of the keys is not a string.
     case keyBoundNotString
     case limitNotPositive
     /// A query with conditions is malformed: how, for people.

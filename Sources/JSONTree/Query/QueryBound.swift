@@ -4,7 +4,7 @@ package struct QueryBound: Hashable, Sendable {
     package enum BoundKey: Hashable, Sendable {
         /// Before all keys.
         case lowest
-        /// Behind all keys.
+        /// After all keys.
         case highest
         case key(utf8: [UInt8])
 
@@ -22,7 +22,7 @@ package struct QueryBound: Hashable, Sendable {
 
     /// A leaf or null. In the order of the keys: the key as a string.
     package var value: CanonicalJSON
-    /// Nil: before all keys at the start of the interval, behind all keys at its end. Means nothing in the order of the
+    /// Nil: before all keys at the start of the interval, after all keys at its end. Means nothing in the order of the
     /// keys.
     package var key: BoundKey?
     package var isInclusive: Bool
@@ -40,7 +40,7 @@ extension QueryBound {
         try position(in: index, isAfterEqual: !isInclusive, missingKey: .lowest)
     }
 
-    /// The bytes behind all places up to this bound, and at or before all others.
+    /// The bytes after all places up to this bound, and at or before all others.
     func upper(in index: QueryIndex) throws(QueryError) -> [UInt8] {
         try position(in: index, isAfterEqual: isInclusive, missingKey: .highest)
     }

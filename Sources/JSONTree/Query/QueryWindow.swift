@@ -53,7 +53,7 @@ extension QueryWindow {
     ///
     /// `refill` is asked, at most once, when members of a limited query are missing: for the places, up to a number of
     /// them, that come next in the query's interval beyond a place, as they are after the commit (changed children
-    /// among them). Next means ascending behind the place if the limit keeps the first, descending before it if it
+    /// among them). Next means ascending after the place if the limit keeps the first, descending before it if it
     /// keeps the last. The place itself need not exist any more. If `refill` throws, the window is unchanged.
     ///
     /// O(log n) per change; a window that does not keep its members compares only.

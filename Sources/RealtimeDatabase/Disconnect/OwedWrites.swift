@@ -6,7 +6,7 @@ package import HearthJSONTree
 /// A value at a place replaces what was wanted at and below it; one below a place that has a value becomes part of that
 /// value.
 package struct OwedWrites: Hashable, Sendable {
-    /// In path order, the priority of a place behind its value. None lies inside the value of another.
+    /// In path order, the priority of a place after its value. None lies inside the value of another.
     package private(set) var assignments: [Assignment] = []
     /// Who registered the last of them: in whose name they are made.
     package var principal: Principal

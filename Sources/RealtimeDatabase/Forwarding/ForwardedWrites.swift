@@ -277,7 +277,7 @@ package struct ForwardedWrites {
     }
 
     private mutating func answer(through applied: UInt64) {
-        // An answer of a connection comes after those before it, as its sequence number is no smaller.
+        // An answer of a connection comes after those before it, as its sequence number is not smaller.
         guard answers.contains(where: { $0.sequence <= applied }) else { return }
         var rest: [Answer] = []
         for answer in answers {

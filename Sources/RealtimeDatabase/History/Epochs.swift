@@ -26,7 +26,7 @@ package struct Epochs: Hashable, Sendable {
         self.current = current
     }
 
-    /// The position behind the operation of a number, which is the last one or comes later. Until something is written,
+    /// The position after the operation of a number, which is the last one or comes later. Until something is written,
     /// it is that of the epoch before: the log does not know this one yet.
     func position(_ sequence: UInt64) -> Position {
         let epoch = sequence > current.start ? current : past.last ?? current

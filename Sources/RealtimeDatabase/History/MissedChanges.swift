@@ -120,7 +120,7 @@ package final class MissedChanges: @unchecked Sendable {
         }
     }
 
-    /// What came after `sequence` did not happen. Its paths stay: to be told of more than what changed is no harm.
+    /// What came after `sequence` did not happen. Its paths stay: being told of more than the changes does no harm.
     func forget(after sequence: UInt64) {
         guard through > sequence else { return }
         through = sequence

@@ -29,7 +29,7 @@ struct MissedUpdateBuilder {
     private var values: [Assignment] = []
     private var priorities: [Assignment] = []
     private var byteCount = 0
-    /// Whoever has the value at one of these numbers needs the same update.
+    /// Listeners that have the value at one of these numbers need the same update.
     private(set) var numbers: Range<UInt64> = 0..<UInt64.max
 
     /// - parameter valueBytesMax: the largest value that is assembled.

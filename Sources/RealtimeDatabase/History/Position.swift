@@ -1,4 +1,4 @@
-/// A place in the history of a database: right behind the operation of this number (Protocol.md 18.2).
+/// A place in the history of a database: right after the operation of this number (Protocol.md 18.2).
 ///
 /// The epoch tells apart numbers that were given out twice (``Epochs``).
 package struct Position: Hashable, Sendable {

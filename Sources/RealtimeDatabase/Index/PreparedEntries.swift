@@ -156,7 +156,7 @@ package final class PreparedEntries: Sendable {
                 : min(entries.block(holding: self.upper) + 1, entries.blockCount)
         }
 
-        /// A bound that is not below the path lies before or behind all of it.
+        /// A bound that is not below the path lies before or after all of it.
         private static func relative(_ key: [UInt8], to path: [UInt8]) -> [UInt8] {
             if key.starts(with: path) { return Array(key[path.count...]) }
             return key.precedesBytewise(path) ? [] : [0xFF]

@@ -49,6 +49,6 @@ package struct QueryPush: Sendable {
     /// Where the listener is.
     package var path: Path
     package var content: Content
-    /// Right behind it, for event streams that are told of it.
+    /// Right after it, for event streams that are told of it.
     package var position: Position?
 }

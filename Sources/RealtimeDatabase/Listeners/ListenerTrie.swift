@@ -229,7 +229,7 @@ struct ListenerTrie {
     }
 
     /// The same for event streams: each group is told of the change in relation to its path, and some of the position
-    /// behind it.
+    /// after it.
     func streamPushes(of change: Change, at position: Position) -> [(push: QueryPush, to: GroupAddress)] {
         if streamsCount == 0 { return [] }
         var pushes: [(push: QueryPush, to: GroupAddress)] = []

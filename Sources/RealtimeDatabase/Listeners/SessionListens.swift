@@ -18,7 +18,7 @@ struct SessionListens {
         var join: [Path] = []
     }
 
-    /// In path order, so what lies below a path stands right behind it.
+    /// In path order, so what lies below a path stands right after it.
     private var entries: [Entry] = []
     /// Queries, each independent of all other listeners.
     private(set) var queries: [ListenerForm.Name: QueryListener] = [:]

@@ -95,7 +95,7 @@ final class SharedReads {
         if let known = orders[order], known.isComplete || count.map({ $0 <= known.places.count }) ?? false {
             return known.places.prefix(count ?? .max)
         }
-        // Whoever asks for some more each time has all of them soon.
+        // A caller that asks for some more each time soon has all of them.
         let asked = count.map { max($0, 2 * (orders[order]?.places.count ?? 0)) }
         let places = try read(asked)
         cost += places.count * Self.placeCost

@@ -9,7 +9,7 @@ struct Telling {
     let sequence: UInt64
     /// What telling has cost so far, in bytes (``SharedReads/cost``).
     var cost = 0
-    /// What the request has to say behind it.
+    /// What the request has to say after it.
     var rest: [Output] = []
     /// Outputs of the turn that came before `rest`.
     var outputCount = 0

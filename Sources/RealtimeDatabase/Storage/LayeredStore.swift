@@ -58,7 +58,7 @@ final class LayeredStore: RowStore {
         return Cursor(base, change, hidesAll: hidesAll, KeyRange(lower: lower, upper: upper), direction)
     }
 
-    /// Reads the stretches before, of and behind the value one after the other.
+    /// Reads the stretches before, of and after the value one after the other.
     private final class Cursor: RowCursor {
         private let base: any RowStore
         private let change: PreparedChange

@@ -1,5 +1,5 @@
 package import HearthJSONTree
-// Whoever uses a database is told why its storage failed, wherever that is defined.
+// Callers of a database are told why its storage failed, wherever the error is defined.
 package import HearthStorageErrors
 
 /// A row as the tree file holds it: the encoded path and the value stored there.

@@ -1,7 +1,7 @@
 /// Nodes in the order in which they are looked at for whether they can leave memory: a clock whose hand goes round
 /// ("second chance"). The links are in the nodes, so each joins and leaves in O(1).
 ///
-/// It may hold nodes that have changed since; whoever looks at them takes those out.
+/// It may hold nodes that have changed since; those are removed when they are looked at.
 ///
 /// Invariant: a node in the ring is owned by the table of its parent, and leaves the ring before it leaves the table.
 /// So links, which own nothing, never lead to a node that is gone.

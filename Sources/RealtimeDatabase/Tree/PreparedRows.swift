@@ -135,7 +135,7 @@ package final class PreparedRows: Sendable {
             self.path = path
             self.direction = direction
             self.lower = Self.relative(lower, to: path) ?? []
-            // A bound that is not below the path lies behind all of its rows.
+            // A bound that is not below the path lies after all of its rows.
             self.upper = Self.relative(upper, to: path) ?? [0xFF]
             pieces = rows.blocks[rows.block(holding: self.lower)].pieces
             if direction == .descending { block = rows.block(holding: self.upper) + 1 }

@@ -81,7 +81,7 @@ private struct ChildScan {
 
     func run(from lower: [UInt8], below upper: [UInt8], _ body: Body) throws(StorageError) {
         // Rows that are being cleared inside a known child would have to be stepped over: the scan ends before such a
-        // child and begins anew behind it.
+        // child and begins anew after it.
         var barriers: [RowNode] = []
         if !node.isComplete {
             barriers = rows.store.clearing.compactMap { clearing in
@@ -146,7 +146,7 @@ private struct ChildScan {
         direction == .ascending ? a.precedesBytewise(b) : b.precedesBytewise(a)
     }
 
-    /// The first row behind those of a child.
+    /// The first row after those of a child.
     private func skip(_ segment: [UInt8], _ cursor: any RowCursor) throws(StorageError) -> Row? {
         let childKey = key + segment
         var skipped = 0

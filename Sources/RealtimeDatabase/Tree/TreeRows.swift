@@ -219,7 +219,7 @@ package final class TreeRows {
             for child in known where try !forEachRow(at: child, key: key + child.segment, body) { return false }
             return true
         }
-        // A cursor ends at a known child in which rows are being cleared, and another begins behind it.
+        // A cursor ends at a known child in which rows are being cleared, and another begins after it.
         let clearing = Set(store.clearing.compactMap { Self.segment(of: $0, behind: key) })
         var lower = key + [0]
         var start = 0

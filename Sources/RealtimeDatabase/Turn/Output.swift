@@ -16,7 +16,7 @@ package struct GroupAddress: Hashable, Sendable {
 /// What a database has to say once the commit that caused it is durable. The order is the order in which each
 /// connection must see it: data first, then the acknowledgement (Protocol.md 6).
 package enum Output: Sendable {
-    /// A change, for every member of the groups of plain listeners; with the position behind it for those that are told
+    /// A change, for every member of the groups of plain listeners; with the position after it for those that are told
     /// of it.
     case push(Change, at: Position?, to: [GroupAddress])
     /// What a change means to a query, for every member of a group of its listeners.
@@ -50,8 +50,8 @@ package enum Reply: Sendable {
     case done
     /// A listener is registered.
     case listening
-    /// The same of a query that had to look at all children for want of an index; with the one that would serve a query
-    /// with conditions, as text of a settings file.
+    /// The same of a query that had to look at all children because it had no index; with the one that would serve a
+    /// query with conditions, as text of a settings file.
     case listeningUnindexed(needs: [UInt8]? = nil)
     /// A listener that is told of positions is registered. `recovered` when it was told of what changed, and of
     /// nothing else.

@@ -38,7 +38,7 @@ package struct ConnectionID: Hashable, Sendable {
     package static let loopsMax = 64
 }
 
-/// One thing a connection asks of a database. Requests of one connection are worked off, and answered, in order.
+/// One thing a connection asks of a database. Requests of one connection are processed, and answered, in order.
 ///
 /// A reference, because requests are handed on and kept a few times until they are answered.
 package final class Request: Sendable {
@@ -55,7 +55,7 @@ package final class Request: Sendable {
     package let byteCount: Int
     /// It needs a turn of its own.
     package let isLarge: Bool
-    /// Kept for as long as the request is: its end tells whoever made the request that its memory is free.
+    /// Kept for as long as the request is: its end tells the caller that its memory is free.
     package let claim: (any AnyObject & Sendable)?
 
     package init(
@@ -120,7 +120,7 @@ package enum Operation: Sendable {
     case setChildren(Path, IncomingValue)
     /// Reads the value at a path, or what a query selects of it. With `needsIndex` only if there is an index for it.
     case get(Path, query: Query? = nil, needsIndex: Bool = false)
-    /// Describes the children of a node behind one of them, or only counts them.
+    /// Describes the children of a node after one of them, or only counts them.
     indirect case describe(Path, ChildrenPage)
     /// Starts a plain listener; `known` is what the client already has, nil when it did not say. On an HTTP connection
     /// it is an event stream of the whole value. With `since` it wants to be told of positions, and first of what
@@ -147,7 +147,7 @@ package enum Operation: Sendable {
     case relay(Reply)
     /// Tells what the rules say of a read or write of somebody, which is not made.
     indirect case explain(Operation, as: Principal)
-    /// Nothing is to be written at the end of the connection: whoever registered it has lost the right to write. Not
+    /// Nothing is to be written at the end of the connection: its owner has lost the right to write. Not
     /// answered.
     case forfeit
     /// The connection ended; nothing is answered.

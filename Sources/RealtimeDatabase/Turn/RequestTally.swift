@@ -76,7 +76,7 @@ package final class RequestTally: Sendable {
         add(kind, outcome)
     }
 
-    /// A query begins to visit children one by one for want of an index.
+    /// A query without an index begins to visit children one by one.
     func addUnindexed() { unindexed.add(1, ordering: .relaxed) }
 
     /// A listener has come back with a position.

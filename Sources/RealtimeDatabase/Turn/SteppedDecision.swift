@@ -26,7 +26,7 @@ final class SteppedDecision {
         judge.begin(write, RuleContext(auth: request.principal.auth, now: now), in: self.tree)
     }
 
-    /// A connection's requests are worked off in order, so at most one of its number can come.
+    /// A connection's requests are processed in order, so at most one of its number can come.
     func isAbout(_ request: Request) -> Bool { connection == request.connection && number == request.number }
 
     /// True once there is a decision.

@@ -21,7 +21,7 @@ package final class StoredText: Sendable {
     /// Texts from this size on are stored in parts, so that no other commit waits for the whole of one.
     package static let bytesMin = 1 << 20
 
-    /// The bytes of the n-th part, nil behind the last one.
+    /// The bytes of the n-th part, nil after the last one.
     package static func part(_ number: Int, of text: CanonicalJSON) -> Range<Int>? {
         let start = number * partBytes
         return start < text.bytes.count ? start..<min(start + partBytes, text.bytes.count) : nil

@@ -160,7 +160,7 @@ final class Evaluator {
         case .choice(let test, let first, let second):
             return try condition(try condition(test) ? first : second)
         default:
-            // The checker lets nothing here that is no boolean.
+            // The checker lets nothing here that is not a boolean.
             guard case .bool(let value) = try runValue(index) else { return false }
             return value
         }

@@ -24,7 +24,7 @@ extension ExpressionParser {
         while Self.isDigit(byte) { offset += 1 }
     }
 
-    /// The bytes that a string literal means: the escapes of JavaScript; any other character behind a backslash means
+    /// The bytes that a string literal means: the escapes of JavaScript; any other character after a backslash means
     /// itself.
     mutating func stringLiteral() throws(Mistake) -> [UInt8] {
         let start = offset
@@ -40,7 +40,7 @@ extension ExpressionParser {
         throw Mistake("unterminated string literal", at: start)
     }
 
-    /// `offset` is behind the backslash.
+    /// `offset` is after the backslash.
     private mutating func appendEscape(to utf8: inout [UInt8]) throws(Mistake) {
         let start = offset - 1
         let letter = byte

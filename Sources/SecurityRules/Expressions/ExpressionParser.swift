@@ -23,10 +23,10 @@ struct ExpressionParser {
 
     // MARK: Characters
 
-    /// The byte at `offset`, 0 behind the end.
+    /// The byte at `offset`, 0 after the end.
     var byte: UInt8 { byte(1) }
 
-    /// The byte that is the `number`th from here, 0 behind the end.
+    /// The byte that is the `number`th from here, 0 after the end.
     func byte(_ number: Int) -> UInt8 {
         let index = offset + number - 1
         return index < text.count ? text[index] : 0

@@ -20,7 +20,7 @@ extension PlaceFileParser {
         }
         guard hasMember else { throw Mistake("The top level needs the property '\(member)'.", at: start) }
         guard try reader.peek() == nil else {
-            throw Mistake("Unexpected text behind the \(member).", at: reader.offset)
+            throw Mistake("Unexpected text after the \(member).", at: reader.offset)
         }
     }
 
@@ -40,7 +40,7 @@ extension PlaceFileParser {
         }
     }
 
-    /// Reads what stands between two signs, separated by commas, of which one may stand behind the last element.
+    /// Reads what stands between two signs, separated by commas, of which one may stand after the last element.
     mutating func forEachElement(
         _ open: UInt8, _ close: UInt8, _ body: (inout Self) throws(Mistake) -> Void
     ) throws(Mistake) {

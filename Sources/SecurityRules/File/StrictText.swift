@@ -23,7 +23,7 @@ extension RulesProgram {
         return out
     }
 
-    /// Answers where the text goes on behind the string.
+    /// Answers where the text goes on after the string.
     private static func copyString(in file: [UInt8], at start: Int, to out: inout [UInt8]) -> Int {
         out.append(file[start])
         var index = start + 1

@@ -116,7 +116,7 @@ struct PatternParser {
     private mutating func escape() throws(Mistake) -> CharacterSet {
         let start = offset
         offset += 1
-        guard offset < end else { throw mistake("nothing behind '\\'", at: start) }
+        guard offset < end else { throw mistake("nothing after '\\'", at: start) }
         let letter = byte
         let character = character()
         switch letter {
@@ -146,7 +146,7 @@ struct PatternParser {
         default: return part
         }
         offset += 1
-        if "*+?{".utf8.contains(byte) { throw mistake("one repetition behind another") }
+        if "*+?{".utf8.contains(byte) { throw mistake("one repetition after another") }
         return .repeated(part, minimum: counts.0, maximum: counts.1)
     }
 

@@ -1,8 +1,8 @@
 package import HearthJSONTree
 
 extension DatabaseSettings {
-    /// Why the settings refuse a write of somebody who is no administrator; nil if they do not. For tools that have a
-    /// whole tree in memory.
+    /// Why the settings refuse a write of somebody who is not an administrator; nil if they do not. For tools that have
+    /// a whole tree in memory.
     package func refusal(of assignments: [Assignment], in tree: any RuleTree) throws(RuleTreeError) -> String? {
         if let path = keptPath(amongTargetsOf: assignments) { return Self.refusalText(ofKept: path) }
         if let text = try exceededLimit(by: assignments, in: tree) { return text }

@@ -130,7 +130,7 @@ package final class WrittenTree: RuleTree {
 
     // MARK: Assignments
 
-    /// The index of the first assigned value whose place is `path` or comes behind it.
+    /// The index of the first assigned value whose place is `path` or comes after it.
     private func firstAssignment(atOrBehind path: UnsafeRawBufferPointer) -> Int {
         values.partitioningIndex { assignment in
             assignment.target.path.encoded.withUnsafeBytes { !$0.precedesBytewise(path) }

@@ -93,7 +93,7 @@ package struct ArchiveFolder: Sendable {
 
     /// Removes a folder of files.
     static func remove(_ path: String) {
-        // Without its copy it is no chain any more, should the rest not come to an end.
+        // Without its copy it is no longer a chain, even if the rest is not removed.
         unlink(path + "/base.backup")
         for file in FolderContents(path).files { unlink("\(path)/\(file)") }
         rmdir(path)

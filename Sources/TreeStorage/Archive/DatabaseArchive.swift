@@ -81,7 +81,7 @@ package struct DatabaseArchive: Sendable {
     }
 
     /// Whether the server has yet to make the files of a new database, or their tables: nothing is committed. A tree
-    /// with rows, or a log with commits, whose other file is missing is no such database.
+    /// with rows, or a log with commits, whose other file is missing is not such a database.
     private func isBeingMade(_ files: DatabaseFiles) throws(BackupError) -> Bool {
         do throws(StorageError) {
             func rows(_ table: String, of path: String) throws(StorageError) -> Int64? {

@@ -158,7 +158,7 @@ extension Backup {
         }
     }
 
-    /// The time, as `20261121T214500Z`, so that no file has it behind its name yet.
+    /// The time, as `20261121T214500Z`, so that no file has it after its name yet.
     private static func freeSuffix(_ files: DatabaseFiles) -> String {
         var seconds = time_t(now / 1000)
         var parts = tm()

@@ -195,7 +195,7 @@ extension Backup {
         let select = try connection.prepare("SELECT key, sequence, value FROM main.row WHERE \(isAlive) ORDER BY key")
         while try select.step() {
             try body(select)
-            // As of a log that has them in its rows, one behind the other.
+            // As of a log that has them in its rows, one after the other.
             let key = select.blob(0)
             let record = LogRecord(
                 firstSequence: checksum, count: key.count, time: select.integer(1), body: key + select.blob(2))
@@ -217,7 +217,7 @@ extension Backup {
             guard last >= sequence else {
                 throw .damaged("the tree of \(name) is ahead of its log, which a write to it sets right")
             }
-            // The turn behind the rows, if there is one, must be there.
+            // The turn after the rows, if there is one, must be there.
             let next = try connection.prepare(
                 "SELECT first + count - 1 FROM history.log WHERE first <= ? ORDER BY first DESC LIMIT 1")
             next.bind(1, sequence + 1)

@@ -36,7 +36,7 @@ extension DataFolder {
 
     /// Puts a copy that another node has made in the place of a database, whose files nobody has open.
     ///
-    /// The new files are complete and on disk before the old ones are touched. A crash after that is no loss either:
+    /// The new files are complete and on disk before the old ones are touched. A crash after that loses nothing either:
     /// the next ``open(_:newEpoch:isShared:warn:reportDamage:)`` finishes the exchange. The old files are removed, as
     /// the copy has everything that they have.
     ///

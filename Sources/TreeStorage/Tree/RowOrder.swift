@@ -20,7 +20,7 @@ enum RowOrder {
         }.map(\.index)
     }
 
-    /// Eight bytes, the first one highest; zeros behind the end, which no key has less of.
+    /// Eight bytes, the first one highest; zeros after the end, which no key has less of.
     private static func word(of key: [UInt8], from start: Int) -> UInt64 {
         var word: UInt64 = 0
         for index in start..<start + 8 { word = word << 8 | UInt64(index < key.count ? key[index] : 0) }

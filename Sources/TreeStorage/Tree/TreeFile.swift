@@ -287,7 +287,7 @@ package final class TreeFile: @unchecked Sendable {
         return try rows.holdsRows(in: range)
     }
 
-    /// Begins to write children of a place. They are written where they are seen at once: whoever reads has them in
+    /// Begins to write children of a place. They are written where they are seen at once: readers have them in
     /// front of the store, and after a crash the log has them.
     private func beginWriting(childrenOf large: PreparedChange) throws(StorageError) {
         let stamp = stamp + 1

@@ -85,7 +85,7 @@ package final class TreeReader: RowStore, @unchecked Sendable {
         return Cursor(statement: statement, reader: self, selection: selection)
     }
 
-    /// Something is not what was written: said to whoever reads it, and to the operator.
+    /// Something is not what was written: the reader and the operator are told.
     private func damaged(_ what: String) -> StorageError {
         let error = connection.damaged(what)
         reportDamage(error)

@@ -25,7 +25,7 @@ struct KeyTests {
         let (found, next) = (whole.keys(in: text.utf8), whole.keys(in: "z".utf8))
         #expect(found == keys)
         #expect(next == [.character("z")], "nothing is left over")
-        // Cut anywhere but behind an escape, which would be the key.
+        // Cut anywhere but after an escape, which would be the key.
         let bytes = Array(text.utf8)
         for cut in 1..<max(bytes.count, 1) where bytes[cut - 1] != 0x1B {
             var decoder = KeyDecoder()

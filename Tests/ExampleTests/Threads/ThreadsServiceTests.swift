@@ -221,7 +221,7 @@ struct ThreadsServiceTests {
         #expect(try await house.ask("/api/threads", token: bob).status == 200)
     }
 
-    @Test("answers requests on one connection in their order, and ends it behind one that makes no sense")
+    @Test("answers requests on one connection in their order, and ends it after one that makes no sense")
     func pipelining() async throws {
         let house = try ThreadsHouse()
         let (ann, _) = try await house.signUp("Ann")

@@ -49,7 +49,7 @@ struct ChaosTests {
                 ticks.withLock { $0.append(value) }
                 if value == last { ended.add("") }
             }
-            // Answered behind the listen.
+            // Answered after the listen.
             while true {
                 do throws(DatabaseError) {
                     _ = try await database.reference(withPath: "elsewhere").getData()
@@ -80,7 +80,7 @@ struct ChaosTests {
                     let value = Int.random(in: 0...9, using: &random)
                     let began = EventLog()
                     group.addTask { try await self.write(index, kind, key, value, began) }
-                    // The next write begins behind this one.
+                    // The next write begins after this one.
                     _ = await began.next()
                     if index % 10 == 0 { try await Task.sleep(for: .milliseconds(value)) }
                 }

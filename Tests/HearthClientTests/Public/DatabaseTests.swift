@@ -229,7 +229,7 @@ struct DatabaseTests {
         }
         await #expect(throws: DatabaseError.writeCancelled) { try await late.value }
         database.goOnline()
-        // Behind what is queued.
+        // After what is queued.
         try await place.child("c").setValue(3)
         #expect(try await server.client().reference(withPath: "x").getData().value == ["a": 1, "c": 3])
     }

@@ -87,7 +87,7 @@ struct LinkTests {
         }
     }
 
-    /// A server that answers no write unless it is to. It ends the connection at the hundredth, and sends a ping behind
+    /// A server that answers no write unless it is to. It ends the connection at the hundredth, and sends a ping after
     /// the next: what the client sends without an answer comes before its pong.
     private func silentServer(_ answers: Answers) throws -> ScriptedServer {
         let writes = Mutex(0)
@@ -122,7 +122,7 @@ struct LinkTests {
         #expect(again.count < 20)
         #expect(again.last?.contains(#""p":"x/0""#) == true)
 
-        // What waits behind them was not sent, so a transaction is not lost with the connection.
+        // What waits after them was not sent, so a transaction is not lost with the connection.
         let transaction = Task { try await database.reference(withPath: "t").transaction(of: Int.self) { $0 = 1 } }
         #expect(await log.next() == "value: 1")
         answers.areGiven = true

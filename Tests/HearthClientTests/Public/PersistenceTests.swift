@@ -132,7 +132,7 @@ struct PersistenceTests {
         let before = EventLog()
         before.observe(third.reference(withPath: "rooms"), "", [.value])
         #expect(await before.next() == #"value: {"a":5,"b":1}"#)
-        // Answered behind the listen.
+        // Answered after the listen.
         _ = try await third.reference(withPath: "x").getData()
         await third.close()
         proxy.redirect(to: elsewhere.server.address)
@@ -221,7 +221,7 @@ struct PersistenceTests {
         try await other.setValue(["a": 1, "b": 1])
         let first = try open(isOnline: true)
         _ = try await first.reference(withPath: "rooms").observeSingleEvent(of: .value)
-        // Answered behind the end of the listen: the whole is not told what follows.
+        // Answered after the end of the listen: the whole is not told what follows.
         _ = try await first.reference(withPath: "x").getData()
         try await other.child("a").setValue(2)
         let part = EventLog()

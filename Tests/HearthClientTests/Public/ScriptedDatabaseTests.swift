@@ -121,7 +121,7 @@ struct ScriptedDatabaseTests {
         #expect(writes.allSatisfy { $0.contains(#""r":2,"#) })
     }
 
-    @Test("what a server cannot do now is asked again, with all that was asked behind it; a transaction fails")
+    @Test("what a server cannot do now is asked again, with all that was asked after it; a transaction fails")
     func unavailable() async throws {
         let refused = Mutex<Set<String>>([])
         let server = try ScriptedServer(
@@ -141,7 +141,7 @@ struct ScriptedDatabaseTests {
         let writes = server.heard.all.filter { $0.contains(#""a":"p""#) }.compactMap { line in
             ["a", "no", "b"].first { line.contains(#""p":"\#($0)""#) }
         }
-        // What was answered before is not asked again, what may have been done behind it is.
+        // What was answered before is not asked again, what may have been done after it is.
         #expect(writes.suffix(2) == ["no", "b"] && writes.count { $0 == "a" } == 1)
         log.observe(database.reference(withPath: "no"), "", [.value])
         #expect(await log.next() == "value: null")

@@ -6,7 +6,7 @@ import HearthClient
 final class ScriptedHTTP: Sendable {
     /// What somebody asks, and waits for the answer.
     struct Question: Sendable {
-        /// What stands behind the last slash or colon of the path: `token`, `lookup`, …
+        /// What stands after the last slash or colon of the path: `token`, `lookup`, …
         let operation: String
         let body: String
         fileprivate let stream: Stream

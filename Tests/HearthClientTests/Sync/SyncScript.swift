@@ -6,7 +6,7 @@ import HearthWireProtocol
 /// A test of the sync tree as text. A line without indentation is a step; the indented lines below it are all that
 /// comes of it, in order: events as `OBSERVER KIND …`, then listens.
 ///
-///     observe a /rooms value child        an observer; a query object may stand behind the kinds
+///     observe a /rooms value child        an observer; a query object may stand after the kinds
 ///     remove a
 ///     server /rooms/x {"n":1}             what the server says for listens to whole places
 ///     merge /rooms {"x":1,"y/z":null}

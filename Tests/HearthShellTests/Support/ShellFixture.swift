@@ -111,7 +111,7 @@ final class ShellFixture: Sendable {
         stopServer()
     }
 
-    /// Runs a line: what it prints, and behind that its error.
+    /// Runs a line: what it prints, and after that its error.
     @discardableResult
     func run(_ line: String) async -> String {
         do throws(ShellError) {

@@ -239,7 +239,7 @@ import Testing
                 ])
     }
 
-    @Test("a revocation ends what was issued in the same second, and not what is issued behind it")
+    @Test("a revocation ends what was issued in the same second, and not what is issued after it")
     func revocationWithinASecond() throws {
         let fixture = try AccountsFixture()
         let realm = fixture.realm

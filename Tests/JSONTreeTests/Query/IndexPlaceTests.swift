@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("keys of all lengths behind values that look like them")
+    @Test("keys of all lengths after values that look like them")
     func lookalikes() throws {
         let keys = Self.keys + ["b", "ab", "abc", "abcd", "abcde", "abcdef", "    ", "      ", "0000000", "-000000001"]
         let values = Self.values.joined() + [#"" ""#, #""\u0010      ""#, #""a\u0010bcd ""#, "2.6e-310", "1e-309"]

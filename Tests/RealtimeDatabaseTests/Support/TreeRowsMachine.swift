@@ -2,7 +2,7 @@ import HearthJSONTree
 @testable import HearthRealtimeDatabase
 import HearthStorageErrors
 
-/// A tree in rows, the store behind it, and the same tree as one value. Steps go to both; ``failure`` tells the first
+/// A tree in rows, the store after it, and the same tree as one value. Steps go to both; ``failure`` tells the first
 /// difference.
 struct TreeRowsMachine {
     enum Step {

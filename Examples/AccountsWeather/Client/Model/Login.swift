@@ -129,7 +129,7 @@ final class Login {
 
     private func open(_ user: User, _ keys: MasterKeys) throws {
         var options = DatabaseOptions()
-        // Without the user's token there is no connection: what were sent in nobody's name would be refused, and lost.
+        // Without the user's token there is no connection: writes in nobody's name would be refused, and lost.
         options.tokenProvider = { try await user.getIDToken(forcingRefresh: $0) }
         options.persistenceFile = entriesFile
         options.startsOnline = startsOnline

@@ -9,7 +9,7 @@ struct MasterKeys: Sendable {
     let serverPassword: String
 
     /// Both are the same on every device; the password for one server is of no use at another one. Takes a third of a
-    /// second and 32 MiB, on purpose: whoever guesses passwords pays it for each guess.
+    /// second and 32 MiB, on purpose: each guess of a password costs as much.
     ///
     /// - parameter server: the server's URL.
     @concurrent

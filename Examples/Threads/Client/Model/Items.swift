@@ -1,7 +1,7 @@
 import HearthExampleKit
 import HearthJSONValues
 
-/// Somebody who has written something.
+/// An author.
 struct Creator: Hashable {
     let id: String
     /// First and last one.

@@ -75,7 +75,7 @@ final class Session {
 
     // MARK: Asking
 
-    /// Asks in the name of whoever is logged in. Who is not any more is logged out.
+    /// Asks in the name of the logged-in user. A user whose session has ended is logged out.
     func ask(_ path: String, _ fields: [String: String]? = nil) async throws -> JSONObject {
         guard let member else { throw Problem("Nobody is logged in.") }
         do {

@@ -20,7 +20,7 @@ final class ThreadList {
         problem = nil
     }
 
-    /// The same behind a change: that the change was made is true whatever comes of it.
+    /// The same after a change: the change was made, whatever comes of this.
     private func reload() async {
         do { try await load() } catch { problem = "The list may be old: \(Problem.text(of: error))" }
     }

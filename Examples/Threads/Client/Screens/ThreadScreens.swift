@@ -1,6 +1,6 @@
 import HearthExampleKit
 
-/// The threads of all users, until whoever is logged in is not any more.
+/// The threads of all users, until the user is no longer logged in.
 @MainActor
 func showThreads(_ session: Session, on terminal: Terminal) async throws {
     guard let member = session.member else { return }
@@ -67,7 +67,7 @@ private func showMessages(
     }
 }
 
-/// One message with all its text, until the user goes back or it is no more.
+/// One message with all its text, until the user goes back or it no longer exists.
 @MainActor
 private func showMessage(_ message: MessageItem, in list: MessageList, on terminal: Terminal) async throws {
     let head: [Line] = [

@@ -4,7 +4,7 @@ import HearthJSONValues
 
 /// The fields in the body of a request, a form or a JSON object, and what is wrong with those that were asked for.
 struct BodyFields {
-    /// Nil for what is no text.
+    /// Nil for what is not a text.
     private var given: [String: String?] = [:]
     private var problems: [String: String] = [:]
 

@@ -105,7 +105,7 @@ final class ThreadsAPI: Sendable {
             token, email: user.email ?? email, Creator(id: user.uid, firstName: firstName, lastName: lastName))
     }
 
-    /// The service is nobody: whoever signs in has the token, and comes with it.
+    /// The service is nobody: users who sign in have the token, and send it.
     private func forget(_ user: User) { if auth.currentUser == user { try? auth.signOut() } }
 
     private static func session(_ token: String, email: String, _ creator: Creator) -> JSONObject {

@@ -1,6 +1,6 @@
 import HearthClient
 
-/// Somebody who has written something.
+/// An author.
 struct Creator: Hashable, Sendable {
     let id: String
     var firstName = ""
@@ -28,7 +28,7 @@ struct Message: Written, Hashable {
 
         init(thread: String, key: String) { (self.thread, self.key) = (thread, key) }
 
-        /// Nil for what is none.
+        /// Nil if it is invalid.
         init?(_ text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, parts.allSatisfy(Key.isOne) else { return nil }

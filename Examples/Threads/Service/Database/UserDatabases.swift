@@ -50,7 +50,7 @@ final class UserDatabases: Sendable {
         as token: String, _ work: @Sendable (UserDatabase) async throws -> Value
     ) async throws(APIFailure) -> Value {
         let user = try begin(token, of: try await verifiedUser(token))
-        // What waits for the database fails when it is closed, so nothing of this request goes on behind its answer.
+        // What waits for the database fails when it is closed, so nothing of this request goes on after its answer.
         // What else the same user waits for fails with it, and would have: it is one connection.
         let alarm = Task { [limits] in
             try await Task.sleep(for: limits.patience)
