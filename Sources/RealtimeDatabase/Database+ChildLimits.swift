@@ -17,14 +17,14 @@ extension Database {
     static let droppedMax = 1000
 
     /// Whether a write can lead to others in its commit.
-    var hasDerivedValues: Bool { !catalog.counters.isEmpty || !settings.childLimits.isEmpty }
+    var hasDerivedValues: Bool { !indexes.catalog.counters.isEmpty || !indexes.settings.childLimits.isEmpty }
 
     /// What a write assigns, and what the settings make of it: children that go, and totals that change. Throws if the
     /// settings refuse it.
     func derived(
         _ assignments: [Assignment], _ prepared: PreparedRows?, by principal: Principal
     ) throws(Failure) -> [Assignment] {
-        let limited = settings.childLimits.isEmpty ? assignments : try limiting(assignments)
+        let limited = indexes.settings.childLimits.isEmpty ? assignments : try limiting(assignments)
         try checkUnique(limited, prepared)
         let derived = try keepingTotals(limited, by: principal)
         // Nothing is left of it.
@@ -34,7 +34,8 @@ extension Database {
     /// The write, without the children for which there is no room.
     private func limiting(_ assignments: [Assignment]) throws(Failure) -> [Assignment] {
         // A place that goes with its total is no child any more.
-        let totals = catalog.counters.isEmpty ? [] : try totals(after: assignments, counting: false)
+        let totals =
+            indexes.catalog.counters.isEmpty ? [] : try indexes.totals(after: assignments, counting: false, in: rows)
         let whole = totals.added(to: assignments)
         let after = WrittenTree(rows, whole)
         var dropped: [Path] = []
@@ -46,7 +47,7 @@ extension Database {
 
     private func limitedCollections(concernedBy assignments: [Assignment]) -> [LimitedCollection] {
         var found: [LimitedCollection] = []
-        for limit in settings.childLimits {
+        for limit in indexes.settings.childLimits {
             var places: [Path: Int] = [:]
             for assignment in assignments where !assignment.target.isPriority {
                 let path = assignment.target.path
@@ -104,7 +105,7 @@ extension Database {
 
     private func childCount(of collection: Path, upTo limit: Int) throws(Failure) -> Int {
         do throws(StorageError) {
-            return try childCounts.count(of: collection, upTo: limit, rows)
+            return try indexes.childCounts.count(of: collection, upTo: limit, rows)
         } catch {
             throw .unavailable(error)
         }

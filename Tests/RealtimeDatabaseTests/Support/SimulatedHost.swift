@@ -154,7 +154,7 @@ final class SimulatedHost {
         var actions: [Action] = []
         scheduler.handle(
             event, at: Conditions(wall: now, uptime: now, isBacklogFull: process.isBacklogFull), into: &actions)
-        scheduler.checkInvariants()
+        scheduler.checkInvariants(isThorough: true)
         model.payEnded()
         tell(through: database.durableSequence)
         var next: [Event] = []
@@ -422,7 +422,9 @@ final class SimulatedHost {
             }
         }
         if database.tornBy == nil, database.durableSequence == database.sequence {
-            expect(database.owed == log.tree.owed, "\(database.owed) is owed, not \(log.tree.owed)")
+            expect(
+                database.onDisconnect.registered == log.tree.owed,
+                "\(database.onDisconnect.registered) is owed, not \(log.tree.owed)")
         }
     }
 
@@ -453,7 +455,8 @@ final class SimulatedHost {
         expect(isOwed, "the store owes something else, or to connections that have ended")
         expect(scheduler.waitingCount == 0, "requests wait")
         expect(
-            database.scanWaiters.isEmpty && database.listeners.queries.allSatisfy { !$0.isEmpty }, "scans are left over"
+            database.listeners.scans.hasNoWaiters && database.listeners.trie.queries.allSatisfy { !$0.isEmpty },
+            "scans are left over"
         )
         expect(database.changedBytes == 0, "something is left over")
     }

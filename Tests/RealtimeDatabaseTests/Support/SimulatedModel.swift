@@ -56,7 +56,8 @@ final class SimulatedModel: RequestObserver {
 
     /// Makes the on-disconnect writes that the database has made.
     func payEnded() {
-        for connection in ended where memory.owed[connection] != nil && database.owed[connection] == nil {
+        for connection in ended
+        where memory.owed[connection] != nil && database.onDisconnect.registered[connection] == nil {
             memory.pay(connection, now: now)
         }
     }
